@@ -8,6 +8,7 @@ import { Secret } from "@realtime-avatar/storage/secret";
 import { seedCaller } from "@realtime-avatar/testing/credits";
 import { testDatabase } from "@realtime-avatar/testing/database";
 import { startLivekit } from "@realtime-avatar/testing/livekit/server";
+import { freePorts } from "@realtime-avatar/testing/ports";
 import { type RunningProcess, source, startProcess } from "@realtime-avatar/testing/processes";
 import { seedAvatar, seedTenant } from "@realtime-avatar/testing/seeds";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
@@ -16,23 +17,41 @@ const POLL_MS = 20;
 
 export type StartedCall = { id: SessionId; room: string; token: string; url: string };
 
-/** Starts LiveKit, the API, which reconciles, and an avatar worker. `stop` ends all of them. */
-export const startService = async (livekitProgram: string, { autoCreate = false, slots = 8 } = {}) => {
+export type ServiceOptions = {
+  autoCreate?: boolean;
+  slots?: number;
+  /** Where LiveKit sends its webhooks: nowhere without it. */
+  webhookUrl?: string;
+  /** Where the service and its clients find the LiveKit server that is at this address. */
+  livekitAt?: (url: string) => Promise<string>;
+};
+
+/** Starts LiveKit and the API, which reconciles. `stop` ends them, and the avatar workers. */
+export const startService = async (livekitProgram: string, options: ServiceOptions = {}) => {
+  const { slots = 8, livekitAt = async (url: string) => url, ...livekitOptions } = options;
   const folder = await temporaryFolder();
   const database = await testDatabase();
   const { db } = database;
-  const livekit = await startLivekit(livekitProgram, { autoCreate });
+  const livekit = await startLivekit(livekitProgram, livekitOptions);
   const AVATAR_WORKER_SECRET = randomBytes(32).toString("hex");
-  const { url: LIVEKIT_URL, apiKey: LIVEKIT_API_KEY, apiSecret: LIVEKIT_API_SECRET } = livekit;
-  const api = startProcess(source("apps/api/src/main.ts"), {
-    ...{ DATABASE_URL: database.url, DATA_DIR: folder, PORT: "0", SWEEP_IN_API: "true" },
-    ...{ LIVEKIT_URL, LIVEKIT_API_KEY, LIVEKIT_API_SECRET, AVATAR_WORKER_SECRET },
-  });
-  const [, url = ""] = await api.waitFor(/"url":"(http:[^"]+)"/);
+  const { apiKey: LIVEKIT_API_KEY, apiSecret: LIVEKIT_API_SECRET } = livekit;
+  const LIVEKIT_URL = await livekitAt(livekit.url);
+  const [port] = await freePorts(1);
+  const url = `http://127.0.0.1:${port}`;
+  const startApi = async (): Promise<RunningProcess> => {
+    const started = startProcess(source("apps/api/src/main.ts"), {
+      ...{ DATABASE_URL: database.url, DATA_DIR: folder, PORT: String(port), SWEEP_IN_API: "true" },
+      ...{ LIVEKIT_URL, LIVEKIT_API_KEY, LIVEKIT_API_SECRET, AVATAR_WORKER_SECRET },
+    });
+    await started.waitFor(/"url":"http:/);
+    return started;
+  };
+  let api = await startApi();
   const workers: RunningProcess[] = [];
-  const startWorker = async (): Promise<RunningProcess> => {
+  /** `serviceUrl`: where the worker finds the service. */
+  const startWorker = async (serviceUrl = url): Promise<RunningProcess> => {
     const worker = startProcess(source("apps/avatar-worker/src/main.ts"), {
-      ...{ SERVICE_URL: url, AVATAR_WORKER_SECRET, AVATAR_SLOTS: String(slots), AVATAR_WORKER_PORT: "0" },
+      ...{ SERVICE_URL: serviceUrl, AVATAR_WORKER_SECRET, AVATAR_SLOTS: String(slots), AVATAR_WORKER_PORT: "0" },
     });
     workers.push(worker);
     const [, id = ""] = await worker.waitFor(/"workerId":"(\w+)"/);
@@ -46,10 +65,10 @@ export const startService = async (livekitProgram: string, { autoCreate = false,
   // The worker shows a picture of its own for an avatar without files.
   await db.client`update avatars set status = 'ready' where id = ${avatarId}`;
 
-  const call = async (method: string, path: string, key: string, body?: object): Promise<Response> =>
+  const call = async (method: string, path: string, key: string, body?: object, headers = {}): Promise<Response> =>
     fetch(`${url}/api/v1${path}`, {
       method,
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
       ...(body && { body: JSON.stringify(body) }),
     });
 
@@ -90,13 +109,20 @@ export const startService = async (livekitProgram: string, { autoCreate = false,
         worker.kill("SIGCONT");
         worker.kill("SIGKILL");
       }
+      api.kill("SIGCONT");
       api.kill("SIGTERM");
       await Promise.all([api, ...workers].map(({ exited }) => exited));
       await livekit.stop();
       await database.close();
       await rm(folder, { recursive: true, force: true });
     },
-    api,
+    url,
+    workerSecret: AVATAR_WORKER_SECRET,
+    api: () => api,
+    /** Starts the API again, at the same address. The one before must have exited. */
+    restartApi: async (): Promise<void> => {
+      api = await startApi();
+    },
   };
 };
 export type Service = Awaited<ReturnType<typeof startService>>;

@@ -57,7 +57,7 @@ const endLost = async (options: CheckOptions, prefix: string, missing: readonly 
     }
     const now = clock();
     const origin: Origin = { actor: null, requestId: newRequestId(now, random), now, random };
-    if ((await endLostCall(db, tenantId, sessionId, "failed", origin)) !== null) onEnded();
+    if ((await endLostCall(db, tenantId, sessionId, "disconnected", origin)) !== null) onEnded();
   }
 };
 

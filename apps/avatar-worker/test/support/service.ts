@@ -17,6 +17,35 @@ const POLL_MS = 20;
 
 export type StartedCall = { id: SessionId; room: string; token: string; url: string };
 
+/** Starts the API, which also does the work of the worker. `restart`: at the same address, when the one before has exited. */
+const startApi = async (variables: Record<string, string>) => {
+  const [port] = await freePorts(1);
+  const start = async (): Promise<RunningProcess> => {
+    const started = startProcess(source("apps/api/src/main.ts"), {
+      ...{ PORT: String(port), SWEEP_IN_API: "true", ...variables },
+    });
+    await started.waitFor(/"url":"http:/);
+    return started;
+  };
+  let current = await start();
+  return {
+    url: `http://127.0.0.1:${port}`,
+    process: (): RunningProcess => current,
+    restart: async (): Promise<void> => {
+      current = await start();
+    },
+  };
+};
+
+const callsTo =
+  (url: string) =>
+  (method: string, path: string, key: string, body?: object, headers: Record<string, string> = {}): Promise<Response> =>
+    fetch(`${url}/api/v1${path}`, {
+      method,
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+
 export type ServiceOptions = {
   autoCreate?: boolean;
   slots?: number;
@@ -35,18 +64,12 @@ export const startService = async (livekitProgram: string, options: ServiceOptio
   const livekit = await startLivekit(livekitProgram, livekitOptions);
   const AVATAR_WORKER_SECRET = randomBytes(32).toString("hex");
   const { apiKey: LIVEKIT_API_KEY, apiSecret: LIVEKIT_API_SECRET } = livekit;
-  const LIVEKIT_URL = await livekitAt(livekit.url);
-  const [port] = await freePorts(1);
-  const url = `http://127.0.0.1:${port}`;
-  const startApi = async (): Promise<RunningProcess> => {
-    const started = startProcess(source("apps/api/src/main.ts"), {
-      ...{ DATABASE_URL: database.url, DATA_DIR: folder, PORT: String(port), SWEEP_IN_API: "true" },
-      ...{ LIVEKIT_URL, LIVEKIT_API_KEY, LIVEKIT_API_SECRET, AVATAR_WORKER_SECRET },
-    });
-    await started.waitFor(/"url":"http:/);
-    return started;
-  };
-  let api = await startApi();
+  const api = await startApi({
+    ...{ DATABASE_URL: database.url, DATA_DIR: folder, AVATAR_WORKER_SECRET },
+    ...{ LIVEKIT_URL: await livekitAt(livekit.url), LIVEKIT_API_KEY, LIVEKIT_API_SECRET },
+  });
+  const { url } = api;
+  const call = callsTo(url);
   const workers: RunningProcess[] = [];
   /** `serviceUrl`: where the worker finds the service. */
   const startWorker = async (serviceUrl = url): Promise<RunningProcess> => {
@@ -64,13 +87,6 @@ export const startService = async (livekitProgram: string, options: ServiceOptio
   const { id: avatarId } = await seedAvatar(db, operator.caller);
   // The worker shows a picture of its own for an avatar without files.
   await db.client`update avatars set status = 'ready' where id = ${avatarId}`;
-
-  const call = async (method: string, path: string, key: string, body?: object, headers = {}): Promise<Response> =>
-    fetch(`${url}/api/v1${path}`, {
-      method,
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
-      ...(body && { body: JSON.stringify(body) }),
-    });
 
   return {
     livekit,
@@ -100,7 +116,7 @@ export const startService = async (livekitProgram: string, options: ServiceOptio
     /** The session of a call. */
     stateOf: async (id: SessionId) => {
       const [row] = await db.client`
-        select status, used::integer, reason, room from usage_sessions session
+        select status, used::integer, reason, room, generation from usage_sessions session
         join calls on session_id = id and calls.tenant_id = session.tenant_id where id = ${id}`;
       return { ...row };
     },
@@ -109,20 +125,17 @@ export const startService = async (livekitProgram: string, options: ServiceOptio
         worker.kill("SIGCONT");
         worker.kill("SIGKILL");
       }
-      api.kill("SIGCONT");
-      api.kill("SIGTERM");
-      await Promise.all([api, ...workers].map(({ exited }) => exited));
+      const running = api.process();
+      running.kill("SIGCONT");
+      running.kill("SIGTERM");
+      await Promise.all([running, ...workers].map(({ exited }) => exited));
       await livekit.stop();
       await database.close();
       await rm(folder, { recursive: true, force: true });
     },
     url,
     workerSecret: AVATAR_WORKER_SECRET,
-    api: () => api,
-    /** Starts the API again, at the same address. The one before must have exited. */
-    restartApi: async (): Promise<void> => {
-      api = await startApi();
-    },
+    api,
   };
 };
 export type Service = Awaited<ReturnType<typeof startService>>;

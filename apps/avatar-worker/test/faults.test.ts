@@ -37,8 +37,15 @@ describe.skipIf(binary.kind === "missing")(title, () => {
   const untilLeaseEnds = async (worker: RunningProcess): Promise<void> => {
     if (!LONG) await world.endLease(worker);
   };
-  const untilMoved = (call: StartedCall): Promise<void> =>
-    until(async () => (await world.state(call))["generation"] === 2 && (await world.avatarOf(call)) !== null);
+  /** Waits until the avatar in the room of a call is another one. */
+  const untilMoved = async (call: StartedCall, before: string | null): Promise<void> => {
+    await until(async () => (await world.state(call))["generation"] === 2);
+    await until(async () => ![null, before].includes(await world.avatarOf(call)));
+  };
+  const untilAvatar = async (call: StartedCall): Promise<string | null> => {
+    await until(async () => (await world.avatarOf(call)) !== null);
+    return world.avatarOf(call);
+  };
 
   describe("whose webhooks", () => {
     /** Waits until the service has looked at a room that it was told of after all others. */
@@ -88,13 +95,11 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     test("is killed: moves once, with its session and bill; a report of before is ignored; killed again: ends", async () => {
       const first = await world.service.startWorker();
       const call = await world.startJoined();
-      await until(async () => (await world.avatarOf(call)) !== null);
-      const avatar = await world.avatarOf(call);
+      const avatar = await untilAvatar(call);
       await die(first);
       const second = await world.service.startWorker();
       await untilLeaseEnds(first);
-      await untilMoved(call);
-      await until(async () => ![null, avatar].includes(await world.avatarOf(call)));
+      await untilMoved(call, avatar);
       const late = { session_id: call.id, generation: 1, state: "ended" as const, used_seconds: 500 };
       const response = await world.sync(await idOf(first), {
         slots: 0,
@@ -130,12 +135,13 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     test.skipIf(!LONG)("is frozen: moves; the worker that goes on leaves it alone", async () => {
       const first = await world.service.startWorker();
       const call = await world.startJoined();
+      const before = await untilAvatar(call);
       // Of this one, the worker learns when it goes on.
       first.kill("SIGSTOP");
       const assigned = await world.startCall();
       await world.service.startWorker();
       await world.join(assigned);
-      for (const moved of [call, assigned]) await untilMoved(moved);
+      for (const moved of [call, assigned]) await untilMoved(moved, before);
       const avatars = await Promise.all([call, assigned].map(world.avatarOf));
       first.kill("SIGCONT");
       await first.waitFor(/the lease has ended/);
@@ -155,11 +161,12 @@ describe.skipIf(binary.kind === "missing")(title, () => {
         const first = await world.service.startWorker(`http://127.0.0.1:${world.toService.port}`);
         const call = await world.startJoined();
         const { used } = await world.state(call);
+        const before = await untilAvatar(call);
         if (hasOther) await world.service.startWorker();
         world.toService.isLost = true;
         // LiveKit and the person are where they were.
         await first.waitFor(/the lease has ended/);
-        if (hasOther) await untilMoved(call);
+        if (hasOther) await untilMoved(call, before);
         else {
           await until(async () => ["", PERSON_IDENTITY].includes(await world.identities(call)));
           await world.untilStatus(call, "released");
@@ -254,8 +261,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     test("is killed between the write and the response: sent again, it is the same call; one that is under way goes on", async () => {
       await world.service.startWorker();
       const running = await world.startJoined();
-      await until(async () => (await world.avatarOf(running)) !== null);
-      const avatar = await world.avatarOf(running);
+      const avatar = await untilAvatar(running);
       const { id, apiKey, attempt } = await startAndKill();
       await world.service.api.restart();
       const grant = (await (await attempt())?.json()) as Record<string, string>;

@@ -64,7 +64,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     test.each(LONG ? faults : faults.slice(0, 2))(
       "%s: ends with its end or its room, and a later call goes on",
       async (_, fault, order) => {
-        await world.service.startWorker();
+        await world.onlyWorker();
         world.webhooks.fault = fault;
         const before = world.webhooks.statuses.length;
         const [ended, lost] = [await world.startJoined(), await world.startJoined()];
@@ -93,7 +93,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
 
   describe("whose avatar worker", () => {
     test("is killed: moves once, with its session and bill; a report of before is ignored; killed again: ends", async () => {
-      const first = await world.service.startWorker();
+      const first = await world.onlyWorker();
       const call = await world.startJoined();
       const avatar = await untilAvatar(call);
       await die(first);
@@ -120,7 +120,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     });
 
     test("is killed while there is no other: ends, charged what was reported; one that nobody joined: nothing", async () => {
-      const worker = await world.service.startWorker();
+      const worker = await world.onlyWorker();
       const [started, reserved] = [await world.startJoined(), await world.startCall()];
       await die(worker);
       const { used } = await world.state(started);
@@ -133,7 +133,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     });
 
     test.skipIf(!LONG)("is frozen: moves, and stays there when that worker goes on", async () => {
-      const first = await world.service.startWorker();
+      const first = await world.onlyWorker();
       const call = await world.startJoined();
       const before = await untilAvatar(call);
       // Of this one, the worker learns when it goes on.
@@ -160,6 +160,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     test.skipIf(!LONG).each([true, false])(
       "does not reach the service: leaves by itself; another worker that has the call: %p",
       async (hasOther) => {
+        await die(await world.onlyWorker());
         const first = await world.service.startWorker(`http://127.0.0.1:${world.toService.port}`);
         const call = await world.startJoined();
         const { used } = await world.state(call);
@@ -181,13 +182,14 @@ describe.skipIf(binary.kind === "missing")(title, () => {
         expect(await world.avatarOf(call)).toBe(avatar);
         await world.endCall(call);
         await world.expectCharged(call);
+        await die(first);
       },
     );
   });
 
   describe("whose LiveKit", () => {
     test("is killed: ends, charged what was reported; starts are refused until it is back; the room of a call that nobody joined is made again", async () => {
-      await world.service.startWorker();
+      await world.onlyWorker();
       const [started, reserved] = [await world.startJoined(), await world.startCall()];
       await die(world.service.livekit.process);
       const refused = await startResponse(await world.service.newKey());
@@ -213,7 +215,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     };
 
     test("responds too late: nothing is held, and the room is deleted; an end is an end", async () => {
-      await world.service.startWorker();
+      await world.onlyWorker();
       const call = await world.startJoined();
       const key = await world.service.newKey();
       world.toLivekit.losesAnswers = true;
@@ -229,7 +231,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     });
 
     test.skipIf(!LONG)("is frozen for eight seconds: goes on", async () => {
-      await world.service.startWorker();
+      await world.onlyWorker();
       const call = await world.startJoined();
       world.service.livekit.process.kill("SIGSTOP");
       await Bun.sleep(8000);
@@ -261,7 +263,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     };
 
     test("is killed between the write and the response: sent again, it is the same call; one that is under way goes on", async () => {
-      await world.service.startWorker();
+      await world.onlyWorker();
       const running = await world.startJoined();
       const avatar = await untilAvatar(running);
       const { id, apiKey, attempt } = await startAndKill();
@@ -284,7 +286,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     });
 
     test.skipIf(!LONG)("is killed between the write and the response, not sent again: ends at no charge", async () => {
-      await world.service.startWorker();
+      await world.onlyWorker();
       const { id } = await startAndKill();
       await world.service.api.restart();
       await until(async () => (await world.openCalls()).length === 0);
@@ -292,7 +294,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     });
 
     test.skipIf(!LONG)("is frozen: has no avatar meanwhile, and is charged once", async () => {
-      await world.service.startWorker();
+      await world.onlyWorker();
       const call = await world.startJoined();
       world.service.api.process().kill("SIGSTOP");
       await until(async () => ["", PERSON_IDENTITY].includes(await world.identities(call)));
@@ -312,7 +314,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
       ["has closed the browser", "SIGKILL"],
       ["has lost the network", "SIGSTOP"],
     ] as const)("%s: ends, charged what was reported", async (_, signal) => {
-      await world.service.startWorker();
+      await world.onlyWorker();
       const call = await world.startCall();
       const person = startProcess([
         ...source("apps/avatar-worker/test/support/person-process.ts"),

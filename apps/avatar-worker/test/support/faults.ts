@@ -11,7 +11,7 @@ import { type Service, type StartedCall, startService } from "./service.ts";
 import { joinAsStranger, type Stranger } from "./stranger.ts";
 import { startWebhooks } from "./webhooks.ts";
 
-const POLL_MS = 20;
+const POLL_MS = 50;
 
 export const until = async (condition: () => boolean | Promise<boolean>): Promise<void> => {
   while (!(await condition())) await Bun.sleep(POLL_MS);
@@ -165,14 +165,17 @@ export const startWorld = async (livekitProgram: string) => {
       await untilRooms(sessions);
       expect(await findCreditDrift(service.db, service.tenantId, 10)).toEqual([]);
     },
-    /** Leaves nothing for the next test. */
+    /** The only worker: the next test gets the same one, if it is alive. */
+    onlyWorker: async (): Promise<RunningProcess> => service.workers()[0] ?? service.startWorker(),
+    /** Leaves nothing for the next test but a worker. */
     clean: async (): Promise<void> => {
       webhooks.fault = null;
       toLivekit.losesAnswers = false;
       const apiKey = service.operatorKey;
       for (const id of await fleet.openCalls()) await calls.endCall({ id: id as StartedCall["id"], apiKey });
-      await service.killWorkers();
-      await service.db.client`delete from fleet.avatar_workers`;
+      const [kept, ...others] = service.workers();
+      await Promise.all(others.map(die));
+      await service.db.client`delete from fleet.avatar_workers where id <> ${kept ? await idOf(kept) : ""}`;
     },
     stop: async (): Promise<void> => {
       await service.stop();

@@ -9,7 +9,7 @@ import { seedCaller } from "@realtime-avatar/testing/credits";
 import { testDatabase } from "@realtime-avatar/testing/database";
 import { startLivekit } from "@realtime-avatar/testing/livekit/server";
 import { freePorts } from "@realtime-avatar/testing/ports";
-import { type RunningProcess, source, startProcess } from "@realtime-avatar/testing/processes";
+import { bun, type RunningProcess, source, startProcess } from "@realtime-avatar/testing/processes";
 import { seedAvatar, seedTenant } from "@realtime-avatar/testing/seeds";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 
@@ -21,7 +21,7 @@ export type StartedCall = { id: SessionId; room: string; token: string; url: str
 const startApi = async (variables: Record<string, string>) => {
   const [port] = await freePorts(1);
   const start = async (): Promise<RunningProcess> => {
-    const started = startProcess(source("apps/api/src/main.ts"), {
+    const started = startProcess(bun("apps/api/src/main.ts"), {
       ...{ PORT: String(port), SWEEP_IN_API: "true", ...variables },
     });
     await started.waitFor(/"url":"http:/);
@@ -58,8 +58,7 @@ export type ServiceOptions = {
 /** Starts LiveKit and the API, which reconciles. `stop` ends them, and the avatar workers. */
 export const startService = async (livekitProgram: string, options: ServiceOptions = {}) => {
   const { slots = 8, livekitAt = async (url: string) => url, ...livekitOptions } = options;
-  const folder = await temporaryFolder();
-  const database = await testDatabase();
+  const [folder, database] = await Promise.all([temporaryFolder(), testDatabase()]);
   const { db } = database;
   const livekit = await startLivekit(livekitProgram, livekitOptions);
   const AVATAR_WORKER_SECRET = randomBytes(32).toString("hex");
@@ -70,13 +69,14 @@ export const startService = async (livekitProgram: string, options: ServiceOptio
   });
   const { url } = api;
   const call = callsTo(url);
-  const workers: RunningProcess[] = [];
+  const workers = new Set<RunningProcess>();
   /** `serviceUrl`: where the worker finds the service. */
   const startWorker = async (serviceUrl = url): Promise<RunningProcess> => {
     const worker = startProcess(source("apps/avatar-worker/src/main.ts"), {
       ...{ SERVICE_URL: serviceUrl, AVATAR_WORKER_SECRET, AVATAR_SLOTS: String(slots), AVATAR_WORKER_PORT: "0" },
     });
-    workers.push(worker);
+    workers.add(worker);
+    void worker.exited.then(() => workers.delete(worker));
     const [, id = ""] = await worker.waitFor(/"workerId":"(\w+)"/);
     while ((await db.client`select from fleet.avatar_workers where id = ${id}`).length === 0) await Bun.sleep(POLL_MS);
     return worker;
@@ -96,9 +96,10 @@ export const startService = async (livekitProgram: string, options: ServiceOptio
     operatorKey: operator.apiKey,
     avatarId: avatarId as AvatarId,
     startWorker,
-    countWorkers: () => workers.length,
+    /** Those that have not exited. */
+    workers: (): readonly RunningProcess[] => [...workers],
     killWorkers: async (): Promise<void> => {
-      const killed = workers.splice(0);
+      const killed = [...workers];
       for (const worker of killed) worker.kill("SIGKILL");
       await Promise.all(killed.map(({ exited }) => exited));
     },

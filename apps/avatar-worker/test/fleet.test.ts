@@ -1,11 +1,12 @@
 /** What becomes of calls when the service, the worker or the network fails: on a real LiveKit server. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { avatarToken } from "@realtime-avatar/domain/calls/room";
+import { AVATAR_IDENTITY, avatarToken } from "@realtime-avatar/domain/calls/room";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { type LivekitServer, startLivekit } from "@realtime-avatar/testing/livekit/server";
 import { type RunningProcess, source, startProcess } from "@realtime-avatar/testing/processes";
 import { type ControlPlane, sign, startControlPlane } from "./support/control-plane.ts";
 import { joinAsPerson } from "./support/person.ts";
+import { joinAsStranger } from "./support/stranger.ts";
 
 setDefaultTimeout(60_000);
 
@@ -77,6 +78,43 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await control.untilInRoom(call.room, "person");
     expect(person.messages.some(({ kind }) => kind === "ended")).toBe(false);
     await person.leave();
+  });
+
+  /** Waits until the worker has synced twice without calls. */
+  const untilIdle = async (): Promise<void> => {
+    const before = control.syncs.length;
+    while (control.syncs.slice(before).filter(({ calls }) => calls.length === 0).length < 2) await Bun.sleep(20);
+  };
+
+  test("a worker that was stopped when a call was assigned to it: does not join after its lease", async () => {
+    const worker = await startWorker();
+    await untilIdle();
+    worker.kill("SIGSTOP");
+    const call = await control.start();
+    const person = await joinAsStranger(livekit.url, call.personToken);
+    await Bun.sleep(LEASE_SECONDS * 1000 + 500);
+    control.end(call.session, null);
+    worker.kill("SIGCONT");
+    await untilIdle();
+    await control.untilInRoom(call.room, "person");
+    expect(person?.hasMet(AVATAR_IDENTITY)).toBe(false);
+    person?.leave();
+  });
+
+  test("a call that another worker gets while this one joins: this one leaves when it has joined", async () => {
+    await startWorker();
+    await untilIdle();
+    const call = await control.start();
+    // Its connection waits in the frozen server.
+    livekit.process.kill("SIGSTOP");
+    while (!control.syncs.some(({ calls }) => calls.length > 0)) await Bun.sleep(20);
+    control.end(call.session, null);
+    await untilIdle();
+    livekit.process.kill("SIGCONT");
+    const person = await joinAsStranger(livekit.url, call.personToken);
+    while (!person?.hasMet(AVATAR_IDENTITY)) await Bun.sleep(20);
+    await control.untilInRoom(call.room, "person");
+    person.leave();
   });
 
   test("a worker that is killed: another one has the same session, and the avatar comes back", async () => {

@@ -118,7 +118,7 @@ for (const autoCreate of [false, true]) {
     };
 
     test.each(kinds)("used after an end by %s: no call and no avatar", async (kind) => {
-      if (service.countWorkers() === 0) await service.startWorker();
+      if (service.workers().length === 0) await service.startWorker();
       const key = await service.newKey();
       const isShort = kind === "its last second";
       const call = await service.start(key.apiKey, { mode: "voice", ...(isShort && { max_session_seconds: 2 }) });
@@ -143,7 +143,7 @@ for (const autoCreate of [false, true]) {
       "used for twelve minutes, each time the newest: no call and no avatar",
       async () => {
         const key = await service.newKey();
-        if (service.countWorkers() === 0) await service.startWorker();
+        if (service.workers().length === 0) await service.startWorker();
         const call = await service.start(key.apiKey, { mode: "voice" });
         const stranger = await joinAsStranger(call.url, call.token);
         await untilStatus(service, call, "started");
@@ -166,7 +166,7 @@ for (const autoCreate of [false, true]) {
 
     test("used twice before the end: the second person replaces the first", async () => {
       const key = await service.newKey();
-      if (service.countWorkers() === 0) await service.startWorker();
+      if (service.workers().length === 0) await service.startWorker();
       const call = await service.start(key.apiKey, { mode: "voice" });
       const first = await joinAsStranger(call.url, call.token);
       await untilStatus(service, call, "started");

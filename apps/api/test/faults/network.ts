@@ -1,8 +1,8 @@
 /** Faults of the network to the database, and of the names of its hosts. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { client } from "@realtime-avatar/testing/database";
+import { type Network, startNetwork } from "@realtime-avatar/testing/network";
 import { bun, runToEnd } from "@realtime-avatar/testing/processes";
-import { type Network, startNetwork } from "./support/proxy.ts";
 import { cluster, DEADLINE_MS, SLACK_MS, under } from "./support/scene.ts";
 
 describe("the network to the database", () => {

@@ -104,7 +104,8 @@ export const startSync = (parts: SyncParts): Sync => {
       lease.renew(sentAt, response.lease_seconds);
       if (!isReachable) log.info("the service responds again");
       isReachable = true;
-      await calls.apply(response, request);
+      // A worker that was stopped reads it too late: the calls may be at another worker.
+      if (lease.isHeld()) await calls.apply(response, request);
     } catch (error) {
       if (signal.aborted) return;
       if (isReachable) log.warn({ reason: error instanceof Error ? error.message : "unknown" }, "a sync has failed");

@@ -157,10 +157,13 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
       else tell(now);
     }, TICK_MS);
   };
-  run().catch((error: unknown) => {
-    log.warn({ cause: error instanceof Error ? error.message : "unknown" }, "a call has failed");
-    void end("failed");
-  });
+  run()
+    .catch((error: unknown) => {
+      log.warn({ cause: error instanceof Error ? error.message : "unknown" }, "a call has failed");
+      void end("failed");
+    })
+    // The room cannot be left while it is being joined.
+    .then(() => leaving?.then(() => leaveRoom(room)));
 
   return {
     report: () => {

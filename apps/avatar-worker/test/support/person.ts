@@ -20,8 +20,8 @@ const SAMPLE_RATE = 48_000;
 const FRAME_SAMPLES = 960;
 const POLL_MS = 20;
 
-/** A picture: its size, its mean luminance, and a digest that tells pictures apart. */
-export type Seen = { width: number; height: number; luminance: number; digest: string; pixels: Uint8Array };
+/** A picture: when it came, its size, its mean luminance, and a digest that tells pictures apart. */
+export type Seen = { at: number; width: number; height: number; luminance: number; digest: string; pixels: Uint8Array };
 
 const tone = (start: number): Int16Array =>
   Int16Array.from({ length: FRAME_SAMPLES }, (_, index) =>
@@ -38,10 +38,11 @@ export const joinAsPerson = async (url: string, token: string) => {
 
   const watch = async (track: RemoteTrack): Promise<void> => {
     for await (const { frame } of new VideoStream(track)) {
+      const at = performance.now();
       const { data, width, height } = frame.convert(VideoBufferType.I420);
       const plane = data.subarray(0, width * height);
       const luminance = plane.reduce((sum, value) => sum + value, 0) / plane.length;
-      seen.push({ width, height, luminance, digest: Bun.hash(plane).toString(), pixels: data.slice() });
+      seen.push({ at, width, height, luminance, digest: Bun.hash(plane).toString(), pixels: data.slice() });
     }
   };
   const listen = async (track: RemoteTrack): Promise<void> => {

@@ -8,7 +8,8 @@ import { Secret } from "@realtime-avatar/storage/secret";
 import { seedCaller } from "@realtime-avatar/testing/credits";
 import { testDatabase } from "@realtime-avatar/testing/database";
 import { startLivekit } from "@realtime-avatar/testing/livekit/server";
-import { type RunningProcess, source, startProcess } from "@realtime-avatar/testing/processes";
+import { freePorts } from "@realtime-avatar/testing/ports";
+import { bun, type RunningProcess, source, startProcess } from "@realtime-avatar/testing/processes";
 import { seedAvatar, seedTenant } from "@realtime-avatar/testing/seeds";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 
@@ -16,25 +17,66 @@ const POLL_MS = 20;
 
 export type StartedCall = { id: SessionId; room: string; token: string; url: string };
 
-/** Starts LiveKit, the API, which reconciles, and an avatar worker. `stop` ends all of them. */
-export const startService = async (livekitProgram: string, { autoCreate = false, slots = 8 } = {}) => {
-  const folder = await temporaryFolder();
-  const database = await testDatabase();
-  const { db } = database;
-  const livekit = await startLivekit(livekitProgram, { autoCreate });
-  const AVATAR_WORKER_SECRET = randomBytes(32).toString("hex");
-  const { url: LIVEKIT_URL, apiKey: LIVEKIT_API_KEY, apiSecret: LIVEKIT_API_SECRET } = livekit;
-  const api = startProcess(source("apps/api/src/main.ts"), {
-    ...{ DATABASE_URL: database.url, DATA_DIR: folder, PORT: "0", SWEEP_IN_API: "true" },
-    ...{ LIVEKIT_URL, LIVEKIT_API_KEY, LIVEKIT_API_SECRET, AVATAR_WORKER_SECRET },
-  });
-  const [, url = ""] = await api.waitFor(/"url":"(http:[^"]+)"/);
-  const workers: RunningProcess[] = [];
-  const startWorker = async (): Promise<RunningProcess> => {
-    const worker = startProcess(source("apps/avatar-worker/src/main.ts"), {
-      ...{ SERVICE_URL: url, AVATAR_WORKER_SECRET, AVATAR_SLOTS: String(slots), AVATAR_WORKER_PORT: "0" },
+/** Starts the API, which also does the work of the worker. `restart`: at the same address, when the one before has exited. */
+const startApi = async (variables: Record<string, string>) => {
+  const [port] = await freePorts(1);
+  const start = async (): Promise<RunningProcess> => {
+    const started = startProcess(bun("apps/api/src/main.ts"), {
+      ...{ PORT: String(port), SWEEP_IN_API: "true", ...variables },
     });
-    workers.push(worker);
+    await started.waitFor(/"url":"http:/);
+    return started;
+  };
+  let current = await start();
+  return {
+    url: `http://127.0.0.1:${port}`,
+    process: (): RunningProcess => current,
+    restart: async (): Promise<void> => {
+      current = await start();
+    },
+  };
+};
+
+const callsTo =
+  (url: string) =>
+  (method: string, path: string, key: string, body?: object, headers: Record<string, string> = {}): Promise<Response> =>
+    fetch(`${url}/api/v1${path}`, {
+      method,
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+
+export type ServiceOptions = {
+  autoCreate?: boolean;
+  slots?: number;
+  /** Where LiveKit sends its webhooks: nowhere without it. */
+  webhookUrl?: string;
+  /** Where the service and its clients find the LiveKit server that is at this address. */
+  livekitAt?: (url: string) => Promise<string>;
+};
+
+/** Starts LiveKit and the API, which reconciles. `stop` ends them, and the avatar workers. */
+export const startService = async (livekitProgram: string, options: ServiceOptions = {}) => {
+  const { slots = 8, livekitAt = async (url: string) => url, ...livekitOptions } = options;
+  const [folder, database] = await Promise.all([temporaryFolder(), testDatabase()]);
+  const { db } = database;
+  const livekit = await startLivekit(livekitProgram, livekitOptions);
+  const AVATAR_WORKER_SECRET = randomBytes(32).toString("hex");
+  const { apiKey: LIVEKIT_API_KEY, apiSecret: LIVEKIT_API_SECRET } = livekit;
+  const api = await startApi({
+    ...{ DATABASE_URL: database.url, DATA_DIR: folder, AVATAR_WORKER_SECRET },
+    ...{ LIVEKIT_URL: await livekitAt(livekit.url), LIVEKIT_API_KEY, LIVEKIT_API_SECRET },
+  });
+  const { url } = api;
+  const call = callsTo(url);
+  const workers = new Set<RunningProcess>();
+  /** `serviceUrl`: where the worker finds the service. */
+  const startWorker = async (serviceUrl = url): Promise<RunningProcess> => {
+    const worker = startProcess(source("apps/avatar-worker/src/main.ts"), {
+      ...{ SERVICE_URL: serviceUrl, AVATAR_WORKER_SECRET, AVATAR_SLOTS: String(slots), AVATAR_WORKER_PORT: "0" },
+    });
+    workers.add(worker);
+    void worker.exited.then(() => workers.delete(worker));
     const [, id = ""] = await worker.waitFor(/"workerId":"(\w+)"/);
     while ((await db.client`select from fleet.avatar_workers where id = ${id}`).length === 0) await Bun.sleep(POLL_MS);
     return worker;
@@ -46,13 +88,6 @@ export const startService = async (livekitProgram: string, { autoCreate = false,
   // The worker shows a picture of its own for an avatar without files.
   await db.client`update avatars set status = 'ready' where id = ${avatarId}`;
 
-  const call = async (method: string, path: string, key: string, body?: object): Promise<Response> =>
-    fetch(`${url}/api/v1${path}`, {
-      method,
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      ...(body && { body: JSON.stringify(body) }),
-    });
-
   return {
     livekit,
     rooms: createRooms({ ...livekit, apiSecret: new Secret(livekit.apiSecret) }),
@@ -61,9 +96,10 @@ export const startService = async (livekitProgram: string, { autoCreate = false,
     operatorKey: operator.apiKey,
     avatarId: avatarId as AvatarId,
     startWorker,
-    countWorkers: () => workers.length,
+    /** Those that have not exited. */
+    workers: (): readonly RunningProcess[] => [...workers],
     killWorkers: async (): Promise<void> => {
-      const killed = workers.splice(0);
+      const killed = [...workers];
       for (const worker of killed) worker.kill("SIGKILL");
       await Promise.all(killed.map(({ exited }) => exited));
     },
@@ -81,7 +117,7 @@ export const startService = async (livekitProgram: string, { autoCreate = false,
     /** The session of a call. */
     stateOf: async (id: SessionId) => {
       const [row] = await db.client`
-        select status, used::integer, reason, room from usage_sessions session
+        select status, used::integer, reason, room, generation from usage_sessions session
         join calls on session_id = id and calls.tenant_id = session.tenant_id where id = ${id}`;
       return { ...row };
     },
@@ -90,12 +126,16 @@ export const startService = async (livekitProgram: string, { autoCreate = false,
         worker.kill("SIGCONT");
         worker.kill("SIGKILL");
       }
-      api.kill("SIGTERM");
-      await Promise.all([api, ...workers].map(({ exited }) => exited));
+      const running = api.process();
+      running.kill("SIGCONT");
+      running.kill("SIGTERM");
+      await Promise.all([running, ...workers].map(({ exited }) => exited));
       await livekit.stop();
       await database.close();
       await rm(folder, { recursive: true, force: true });
     },
+    url,
+    workerSecret: AVATAR_WORKER_SECRET,
     api,
   };
 };

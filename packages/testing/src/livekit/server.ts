@@ -15,7 +15,9 @@ export type LivekitServer = {
   apiSecret: string;
   /** What the server prints, invalid tokens included. */
   logFile: string;
-  process: RunningProcess;
+  readonly process: RunningProcess;
+  /** Kills the server, and starts it again at the same addresses: its rooms are gone. */
+  restart(): Promise<void>;
   stop(): Promise<void>;
 };
 
@@ -24,8 +26,6 @@ export type LivekitOptions = {
   autoCreate?: boolean;
   /** Where it sends its webhooks. */
   webhookUrl?: string;
-  /** The ports of an earlier server, for one that starts again: of the API, of media by TCP and by UDP. */
-  ports?: readonly number[];
 };
 
 /** JSON is YAML. One UDP port and one TCP port carry all media. */
@@ -69,7 +69,7 @@ const untilReady = async (server: RunningProcess, apiUrl: string, logFile: strin
 /** Starts the server at `path`. `stop` ends it and removes its files. */
 export const startLivekit = async (path: string, options: LivekitOptions = {}): Promise<LivekitServer> => {
   const folder = await temporaryFolder();
-  const ports = options.ports ?? (await freePorts(3));
+  const ports = await freePorts(3);
   const apiKey = `API${randomBytes(6).toString("hex")}`;
   const apiSecret = randomBytes(32).toString("hex");
   const configFile = join(folder, "livekit.yaml");
@@ -77,13 +77,21 @@ export const startLivekit = async (path: string, options: LivekitOptions = {}): 
   await writeFile(configFile, configuration(ports, { [apiKey]: apiSecret }, options), { mode: 0o600 });
   // The shell becomes the server, so that the process id is that of the server.
   const command = ["/bin/sh", "-c", 'exec "$0" --config "$1" >"$2" 2>&1', path, configFile, logFile];
-  const server = startProcess(command);
+  let server = startProcess(command);
   const apiUrl = `http://127.0.0.1:${ports[0]}`;
-  const stop = async (): Promise<void> => {
+  const kill = async (): Promise<void> => {
     server.kill("SIGCONT");
     // On SIGTERM the server waits until its participants have left.
     server.kill("SIGKILL");
     await server.exited;
+  };
+  const restart = async (): Promise<void> => {
+    await kill();
+    server = startProcess(command);
+    await untilReady(server, apiUrl, logFile);
+  };
+  const stop = async (): Promise<void> => {
+    await kill();
     await rm(folder, { recursive: true, force: true });
   };
   try {
@@ -92,5 +100,11 @@ export const startLivekit = async (path: string, options: LivekitOptions = {}): 
     await stop();
     throw error;
   }
-  return { url: apiUrl.replace("http", "ws"), apiUrl, apiKey, apiSecret, logFile, process: server, stop };
+  return {
+    url: apiUrl.replace("http", "ws"),
+    ...{ apiUrl, apiKey, apiSecret, logFile, restart, stop },
+    get process() {
+      return server;
+    },
+  };
 };

@@ -1,4 +1,4 @@
-/** The network between the service and its database, and what can go wrong in it. */
+/** A network between two programs, and what can go wrong in it. */
 import { connect, createServer, type Socket } from "node:net";
 
 export type Network = {
@@ -7,6 +7,8 @@ export type Network = {
   delayMs: number;
   /** Cuts each connection in the middle of the next answer of the server's. */
   cutAnswers: boolean;
+  /** Loses all answers, without a word; what is asked arrives. */
+  losesAnswers: boolean;
   /** Loses all that is said on connections that are there, without a word; new ones work. */
   loseThose(): void;
   /** Ends what has been lost, as the server does when its keep-alive goes unanswered. */
@@ -34,7 +36,7 @@ export const startNetwork = async (upstreamPort: number): Promise<Network> => {
     const carry = (from: Socket, to: Socket, isAnswer: boolean): void => {
       from.on("data", async (chunk: Buffer) => {
         if (network.delayMs > 0) await Bun.sleep(network.delayMs);
-        if (pair.isLost || network.isLost) return;
+        if (pair.isLost || network.isLost || (isAnswer && network.losesAnswers)) return;
         if (isAnswer && network.cutAnswers) {
           to.write(chunk.subarray(0, chunk.length / 2), end);
           return;
@@ -58,6 +60,7 @@ export const startNetwork = async (upstreamPort: number): Promise<Network> => {
     port: (server.address() as { port: number }).port,
     delayMs: 0,
     cutAnswers: false,
+    losesAnswers: false,
     isLost: false,
     loseThose: () => {
       for (const pair of pairs) pair.isLost = true;

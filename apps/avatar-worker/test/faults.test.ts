@@ -1,0 +1,334 @@
+/**
+ * What becomes of calls when LiveKit, the service, an avatar worker, a person or the way between them fails: all of them are
+ * processes, LiveKit is the real one. After each test the money, the slots and the rooms agree.
+ */
+import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { AVATAR_IDENTITY, PERSON_IDENTITY } from "@realtime-avatar/domain/calls/room";
+import type { SessionId } from "@realtime-avatar/domain/id";
+import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
+import { type RunningProcess, source, startProcess } from "@realtime-avatar/testing/processes";
+import { die, idOf, startWorld, until, type World } from "./support/faults.ts";
+import type { StartedCall } from "./support/service.ts";
+import { validate } from "./support/stranger.ts";
+import type { WebhookFault } from "./support/webhooks.ts";
+
+const LONG = process.env["LONG"] === "1";
+setDefaultTimeout(LONG ? 300_000 : 60_000);
+
+const binary = await livekitBinary();
+const title = `a call${binary.kind === "missing" ? ` (skipped: ${binary.reason})` : ""}`;
+
+describe.skipIf(binary.kind === "missing")(title, () => {
+  let world: World;
+  beforeAll(async () => {
+    world = await startWorld(binary.kind === "found" ? binary.path : "");
+  });
+  afterAll(() => world?.stop());
+  afterEach(async () => {
+    world.leaveAll();
+    try {
+      await world.expectOpen([]);
+    } finally {
+      await world.clean();
+    }
+  });
+
+  /** Waits until the lease of a worker that is gone is over. Only the long tests wait for the real end. */
+  const untilLeaseEnds = async (worker: RunningProcess): Promise<void> => {
+    if (!LONG) await world.endLease(worker);
+  };
+  /** Waits until the avatar in the room of a call is another one. */
+  const untilMoved = async (call: StartedCall, before: string | null): Promise<void> => {
+    await until(async () => (await world.state(call))["generation"] === 2);
+    await until(async () => ![null, before].includes(await world.avatarOf(call)));
+  };
+  const untilAvatar = async (call: StartedCall): Promise<string | null> => {
+    await until(async () => (await world.avatarOf(call)) !== null);
+    return world.avatarOf(call);
+  };
+
+  describe("whose webhooks", () => {
+    /** Waits until the service has looked at a room that it was told of after all others. */
+    const untilLooked = async (): Promise<void> => {
+      await world.service.rooms.create(`${world.prefix}ses_01h455vb4pex5vsknk084sn02q`);
+      await until(async () => !(await world.service.rooms.list(world.prefix)).some((name) => name.endsWith("sn02q")));
+    };
+
+    const faults: [string, WebhookFault, "in order" | "reversed" | null][] = [
+      ["are lost", "dropped", null],
+      ["come in reverse order, after the call", "held", "reversed"],
+      ["come a minute later", "held", "in order"],
+      ["come twice", "doubled", null],
+      ["have no signature", "unsigned", null],
+    ];
+    test.each(LONG ? faults : faults.slice(0, 2))(
+      "%s: ends with its end or its room, and a later call goes on",
+      async (_, fault, order) => {
+        await world.onlyWorker();
+        world.webhooks.fault = fault;
+        const before = world.webhooks.statuses.length;
+        const [ended, lost] = [await world.startJoined(), await world.startJoined()];
+        await world.endCall(ended);
+        await world.service.rooms.delete(lost.room);
+        await world.untilStatus(lost, "released");
+        expect((await world.state(lost))["reason"]).toBe("disconnected");
+        for (const call of [ended, lost]) await world.expectCharged(call);
+        const later = await world.startJoined();
+        if (order !== null) {
+          await until(() => world.webhooks.held().filter((name) => name === "room_finished").length >= 2);
+          if (order === "in order") await Bun.sleep(60_000);
+          await world.webhooks.release(order);
+        }
+        world.webhooks.fault = null;
+        await untilLooked();
+        const statuses = new Set(world.webhooks.statuses.slice(before));
+        if (fault === "unsigned") expect(statuses).toContain(401);
+        else if (fault !== "dropped") expect([...statuses]).toEqual([200]);
+        await world.expectOpen([later.id]);
+        await world.endCall(later);
+        await world.expectCharged(later);
+      },
+    );
+  });
+
+  describe("whose avatar worker", () => {
+    test("is killed: moves once, with its session and bill; a report of before is ignored; killed again: ends", async () => {
+      const first = await world.onlyWorker();
+      const call = await world.startJoined();
+      const avatar = await untilAvatar(call);
+      await die(first);
+      const second = await world.service.startWorker();
+      await untilLeaseEnds(first);
+      await untilMoved(call, avatar);
+      const late = { session_id: call.id, generation: 1, state: "ended" as const, used_seconds: 500 };
+      const response = await world.sync(await idOf(first), {
+        slots: 0,
+        features: [],
+        calls: [{ ...late, reason: "idle" }],
+      });
+      expect(response.end).toEqual([{ session_id: call.id, generation: 1, reason: null }]);
+      expect(response.start).toEqual([]);
+      await die(second);
+      const reported = await world.state(call);
+      expect(reported["status"]).toBe("started");
+      expect(reported["used"]).toBeLessThan(500_000_000);
+      await world.service.startWorker();
+      await untilLeaseEnds(second);
+      await world.untilStatus(call, "released");
+      expect(await world.state(call)).toMatchObject({ reason: "failed", used: reported["used"], generation: 2 });
+      await world.expectCharged(call);
+    });
+
+    test("is killed while there is no other: ends, charged what was reported; one that nobody joined: nothing", async () => {
+      const worker = await world.onlyWorker();
+      const [started, reserved] = [await world.startJoined(), await world.startCall()];
+      await die(worker);
+      const { used } = await world.state(started);
+      await untilLeaseEnds(worker);
+      await world.untilStatus(started, "released");
+      expect(await world.state(started)).toMatchObject({ reason: "failed", used });
+      await world.expectCharged(started);
+      await until(async () => (await world.openCalls()).length === 0);
+      expect(await world.state(reserved)).toMatchObject({ used: 0 });
+    });
+
+    test.skipIf(!LONG)("is frozen: moves, and stays there when that worker goes on", async () => {
+      const first = await world.onlyWorker();
+      const call = await world.startJoined();
+      const before = await untilAvatar(call);
+      // Of this one, the worker learns when it goes on.
+      first.kill("SIGSTOP");
+      const assigned = await world.startCall();
+      await world.service.startWorker();
+      await world.join(assigned);
+      for (const moved of [call, assigned]) await untilMoved(moved, before);
+      const avatar = await world.avatarOf(assigned);
+      first.kill("SIGCONT");
+      await first.waitFor(/the lease has ended/);
+      const lease = await world.leaseOf(first);
+      await until(async () => (await world.leaseOf(first)) > lease);
+      expect(await world.avatarOf(assigned)).toBe(avatar);
+      // The library of the first worker resumes its connection, by which LiveKit drops the avatar of the second: it comes back.
+      await until(async () => (await world.avatarOf(call)) !== null);
+      for (const moved of [call, assigned]) {
+        expect(await world.state(moved)).toMatchObject({ status: "started", generation: 2 });
+        await world.endCall(moved);
+        await world.expectCharged(moved);
+      }
+    });
+
+    test.skipIf(!LONG).each([true, false])(
+      "does not reach the service: leaves by itself; another worker that has the call: %p",
+      async (hasOther) => {
+        await die(await world.onlyWorker());
+        const first = await world.service.startWorker(`http://127.0.0.1:${world.toService.port}`);
+        const call = await world.startJoined();
+        const { used } = await world.state(call);
+        const before = await untilAvatar(call);
+        if (hasOther) await world.service.startWorker();
+        world.toService.isLost = true;
+        // LiveKit and the person are where they were.
+        await first.waitFor(/the lease has ended/);
+        if (hasOther) await untilMoved(call, before);
+        else {
+          await until(async () => ["", PERSON_IDENTITY].includes(await world.identities(call)));
+          await world.untilStatus(call, "released");
+          expect((await world.state(call))["used"]).toBeGreaterThanOrEqual(Number(used));
+        }
+        const avatar = await world.avatarOf(call);
+        world.toService.isLost = false;
+        world.toService.cut();
+        await first.waitFor(/the service responds again/);
+        expect(await world.avatarOf(call)).toBe(avatar);
+        await world.endCall(call);
+        await world.expectCharged(call);
+        await die(first);
+      },
+    );
+  });
+
+  describe("whose LiveKit", () => {
+    test("is killed: ends, charged what was reported; starts are refused until it is back; the room of a call that nobody joined is made again", async () => {
+      await world.onlyWorker();
+      const [started, reserved] = [await world.startJoined(), await world.startCall()];
+      await die(world.service.livekit.process);
+      const refused = await startResponse(await world.service.newKey());
+      expect(refused.status).toBe(503);
+      await world.service.livekit.restart();
+      await world.untilStatus(started, "released");
+      expect((await world.state(started))["reason"]).toBe("disconnected");
+      await world.expectCharged(started);
+      await until(async () => (await validate(reserved.url, reserved.token)) === 200);
+      await world.endCall(reserved);
+      expect(await world.state(reserved)).toMatchObject({ used: 0 });
+      await until(async () => {
+        const again = await startResponse(await world.service.newKey());
+        return again.status === 200;
+      });
+      const apiKey = world.service.operatorKey;
+      for (const id of await world.openCalls()) await world.endCall({ id: id as SessionId, apiKey });
+    });
+
+    const startResponse = ({ apiKey }: { apiKey: string }, headers = {}): Promise<Response> => {
+      const body = { avatar_id: world.service.avatarId, mode: "voice" };
+      return world.service.call("POST", "/realtime/livekit/session", apiKey, body, headers);
+    };
+
+    test("responds too late: nothing is held, and the room is deleted; an end is an end", async () => {
+      await world.onlyWorker();
+      const call = await world.startJoined();
+      const key = await world.service.newKey();
+      world.toLivekit.losesAnswers = true;
+      const refused = await startResponse(key);
+      expect(refused.status).toBe(503);
+      expect(refused.headers.get("retry-after")).toBe("1");
+      // It was created, but the service does not know.
+      expect(await world.service.rooms.list(world.prefix)).toHaveLength(2);
+      await world.endCall(call);
+      await world.expectCharged(call);
+      world.toLivekit.losesAnswers = false;
+      await until(async () => (await world.state(call))["room"] === "gone");
+    });
+
+    test.skipIf(!LONG)("is frozen for eight seconds: goes on", async () => {
+      await world.onlyWorker();
+      const call = await world.startJoined();
+      world.service.livekit.process.kill("SIGSTOP");
+      await Bun.sleep(8000);
+      world.service.livekit.process.kill("SIGCONT");
+      await until(async () => (await world.identities(call)) === `${AVATAR_IDENTITY},${PERSON_IDENTITY}`);
+      await world.endCall(call);
+      await world.expectCharged(call);
+    });
+  });
+
+  describe("whose service", () => {
+    /** Starts a call, and kills the service after it has written it and before it has responded. */
+    const startAndKill = async () => {
+      const { apiKey } = await world.service.newKey();
+      world.toLivekit.losesAnswers = true;
+      const body = { avatar_id: world.service.avatarId, mode: "voice" };
+      const attempt = (): Promise<Response | null> =>
+        world.service
+          .call("POST", "/realtime/livekit/session", apiKey, body, { "idempotency-key": "lost" })
+          .catch(() => null);
+      const before = (await world.openCalls()).length;
+      const first = attempt();
+      await until(async () => (await world.openCalls()).length > before);
+      await die(world.service.api.process());
+      expect(await first).toBeNull();
+      world.toLivekit.losesAnswers = false;
+      const id = (await world.openCalls()).at(-1) as SessionId;
+      return { id, apiKey, attempt };
+    };
+
+    test("is killed between the write and the response: sent again, it is the same call; one that is under way goes on", async () => {
+      await world.onlyWorker();
+      const running = await world.startJoined();
+      const avatar = await untilAvatar(running);
+      const { id, apiKey, attempt } = await startAndKill();
+      await world.service.api.restart();
+      const grant = (await (await attempt())?.json()) as Record<string, string>;
+      expect(grant["session_id"]).toBe(id);
+      expect(await world.openCalls()).toEqual([running.id, id]);
+      const { room_name: room = "", participant_token: token = "", livekit_url: url = "" } = grant;
+      const call = { id, apiKey, room, token, url };
+      await world.join(call);
+      await world.untilStatus(call, "started");
+      expect(await world.avatarOf(running)).toBe(avatar);
+      expect(await world.state(running)).toMatchObject({ status: "started", generation: 1 });
+      expect(await world.reservedOf(apiKey)).toBeGreaterThan(0);
+      for (const one of [running, call]) {
+        await world.endCall(one);
+        await world.expectCharged(one);
+      }
+      expect(await world.reservedOf(apiKey)).toBe(0);
+    });
+
+    test.skipIf(!LONG)("is killed between the write and the response, not sent again: ends at no charge", async () => {
+      await world.onlyWorker();
+      const { id } = await startAndKill();
+      await world.service.api.restart();
+      await until(async () => (await world.openCalls()).length === 0);
+      expect(await world.service.stateOf(id)).toMatchObject({ used: 0 });
+    });
+
+    test.skipIf(!LONG)("is frozen: has no avatar meanwhile, and is charged once", async () => {
+      await world.onlyWorker();
+      const call = await world.startJoined();
+      world.service.api.process().kill("SIGSTOP");
+      await until(async () => ["", PERSON_IDENTITY].includes(await world.identities(call)));
+      world.service.api.process().kill("SIGCONT");
+      // Its worker has it again, or it has ended.
+      await until(
+        async () => (await world.state(call))["status"] === "released" || (await world.avatarOf(call)) !== null,
+      );
+      await world.endCall(call);
+      await world.expectCharged(call);
+    });
+  });
+
+  describe("whose person", () => {
+    // LiveKit waits for twenty seconds.
+    test.skipIf(!LONG).each([
+      ["has closed the browser", "SIGKILL"],
+      ["has lost the network", "SIGSTOP"],
+    ] as const)("%s: ends, charged what was reported", async (_, signal) => {
+      await world.onlyWorker();
+      const call = await world.startCall();
+      const person = startProcess([
+        ...source("apps/avatar-worker/test/support/person-process.ts"),
+        call.url,
+        call.token,
+      ]);
+      await person.waitFor(/joined/);
+      await world.untilStatus(call, "started");
+      person.kill(signal);
+      await world.untilStatus(call, "released");
+      person.kill("SIGKILL");
+      await person.exited;
+      expect((await world.state(call))["reason"]).toBe("disconnected");
+      await world.expectCharged(call);
+    });
+  });
+});

@@ -1,0 +1,187 @@
+/** For tests of faults: the service as processes, with networks between them that can fail, and what must be right afterwards. */
+import { expect } from "bun:test";
+import { readInstance } from "@realtime-avatar/db/calls/reconcile";
+import { findCreditDrift } from "@realtime-avatar/db/credits/invariants";
+import { AVATAR_IDENTITY, roomPrefix } from "@realtime-avatar/domain/calls/room";
+import type { SyncRequest, SyncResponse } from "@realtime-avatar/domain/calls/worker-sync";
+import { type Network, startNetwork } from "@realtime-avatar/testing/network";
+import type { RunningProcess } from "@realtime-avatar/testing/processes";
+import { RoomServiceClient } from "livekit-server-sdk";
+import { type Service, type StartedCall, startService } from "./service.ts";
+import { joinAsStranger, type Stranger } from "./stranger.ts";
+import { startWebhooks } from "./webhooks.ts";
+
+const POLL_MS = 50;
+
+export const until = async (condition: () => boolean | Promise<boolean>): Promise<void> => {
+  while (!(await condition())) await Bun.sleep(POLL_MS);
+};
+export const die = async (one: RunningProcess): Promise<void> => {
+  one.kill("SIGKILL");
+  await one.exited;
+};
+const portOf = (url: string): number => Number(new URL(url).port);
+export const idOf = async (worker: RunningProcess): Promise<string> =>
+  (await worker.waitFor(/"workerId":"(\w+)"/))[1] ?? "";
+
+export type OwnCall = StartedCall & { apiKey: string };
+
+/** Calls by voice, each of a key of its own. */
+const createCalls = (service: Service) => {
+  const persons: Stranger[] = [];
+  const { call: request } = service;
+  const state = ({ id }: Pick<StartedCall, "id">) => service.stateOf(id);
+  const untilStatus = (call: StartedCall, status: string): Promise<void> =>
+    until(async () => (await state(call))["status"] === status);
+  const startCall = async (): Promise<OwnCall> => {
+    const { apiKey } = await service.newKey();
+    for (;;) {
+      // After LiveKit has failed, calls are refused for a second.
+      const call = await service.start(apiKey, { mode: "voice" }).catch(() => null);
+      if (call !== null) return { apiKey, ...call };
+      await Bun.sleep(POLL_MS);
+    }
+  };
+  const join = async ({ url, token }: StartedCall): Promise<void> => {
+    const stranger = await joinAsStranger(url, token);
+    if (stranger === null) throw new Error("the call cannot be joined");
+    persons.push(stranger);
+  };
+  return {
+    state,
+    untilStatus,
+    startCall,
+    join,
+    startJoined: async (): Promise<OwnCall> => {
+      const call = await startCall();
+      await join(call);
+      await untilStatus(call, "started");
+      return call;
+    },
+    endCall: async ({ id, apiKey }: Pick<OwnCall, "id" | "apiKey">): Promise<void> => {
+      await request("POST", "/realtime/livekit/session/release", apiKey, { session_id: id });
+    },
+    /** The bill of a call that was started is what the call has used; at least a second. */
+    expectCharged: async (call: OwnCall): Promise<void> => {
+      const { status, used } = await state(call);
+      expect(status).toBe("released");
+      expect(used).toBeGreaterThanOrEqual(1_000_000);
+      const session = await request("GET", `/usage/sessions/${call.id}`, call.apiKey);
+      expect(await session.json()).toMatchObject({ billedCreditMicros: used });
+    },
+    reservedOf: async (apiKey: string): Promise<number> => {
+      const response = await request("GET", "/credits/balance", apiKey);
+      return ((await response.json()) as { reservedCreditMicros: number }).reservedCreditMicros;
+    },
+    leaveAll: (): void => {
+      for (const person of persons.splice(0)) person.leave();
+    },
+  };
+};
+
+/** What LiveKit says of the room of a call. */
+const createRoomView = ({ livekit: { apiUrl, apiKey, apiSecret } }: Service) => {
+  const client = new RoomServiceClient(apiUrl, apiKey, apiSecret, { requestTimeout: 2 });
+  const participants = ({ room }: StartedCall) => client.listParticipants(room).catch(() => []);
+  return {
+    identities: async (call: StartedCall): Promise<string> =>
+      (await participants(call))
+        .map(({ identity }) => identity)
+        .sort()
+        .join(),
+    /** The avatar, once it has published: that of another worker is another participant. */
+    avatarOf: async (call: StartedCall): Promise<string | null> => {
+      const present = await participants(call);
+      return present.find(({ identity, tracks }) => identity === AVATAR_IDENTITY && tracks.length > 0)?.sid ?? null;
+    },
+  };
+};
+
+/** What the database says of all calls and workers. */
+const createFleetView = ({ db, url, workerSecret }: Service) => ({
+  openCalls: async (): Promise<string[]> => {
+    const rows = await db.client`select id from usage_sessions where ended_at is null order by id`;
+    return rows.map((row) => row["id"]);
+  },
+  callsWithSlot: async (): Promise<string[]> => {
+    const rows = await db.client`
+      select session_id from fleet.avatar_slots where session_id is not null order by session_id`;
+    return rows.map((row) => row["session_id"]);
+  },
+  leaseOf: async (worker: RunningProcess): Promise<number> => {
+    const [row] = await db.client`select lease_until from fleet.avatar_workers where id = ${await idOf(worker)}`;
+    return Number(row?.["lease_until"] ?? 0);
+  },
+  /** Ends the lease of a worker that is gone. */
+  endLease: async (worker: RunningProcess): Promise<void> => {
+    await db.client`update fleet.avatar_workers set lease_until = now() where id = ${await idOf(worker)}`;
+  },
+  /** Syncs as a worker. */
+  sync: async (workerId: string, request: SyncRequest): Promise<SyncResponse> => {
+    const response = await fetch(`${url}/internal/avatar-workers/${workerId}/sync`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${workerSecret}`, "content-type": "application/json" },
+      body: JSON.stringify(request),
+    });
+    return (await response.json()) as SyncResponse;
+  },
+});
+
+export const startWorld = async (livekitProgram: string) => {
+  const webhooks = startWebhooks();
+  const networks: Network[] = [];
+  const networkTo = async (url: string): Promise<Network> => {
+    const network = await startNetwork(portOf(url));
+    networks.push(network);
+    return network;
+  };
+  const service = await startService(livekitProgram, {
+    webhookUrl: webhooks.url,
+    livekitAt: async (url) => `ws://127.0.0.1:${(await networkTo(url)).port}`,
+  });
+  webhooks.target = `${service.url}/internal/livekit-events`;
+  await networkTo(service.url);
+  const [toLivekit, toService] = networks as [Network, Network];
+  const prefix = roomPrefix(await readInstance(service.db));
+  const calls = createCalls(service);
+  const fleet = createFleetView(service);
+  const untilRooms = (sessions: readonly string[]): Promise<void> =>
+    until(async () => (await service.rooms.list(prefix)).sort().join() === sessions.map((id) => prefix + id).join());
+  return {
+    webhooks,
+    service,
+    prefix,
+    /** From the service and the clients to LiveKit. */
+    toLivekit,
+    /** From a worker that uses it to the service. */
+    toService,
+    ...calls,
+    ...fleet,
+    ...createRoomView(service),
+    /** Only these calls are open, only they have slots and rooms, and the money is right. */
+    expectOpen: async (sessions: readonly string[]): Promise<void> => {
+      expect(await fleet.openCalls()).toEqual([...sessions]);
+      expect(await fleet.callsWithSlot()).toEqual([...sessions]);
+      await untilRooms(sessions);
+      expect(await findCreditDrift(service.db, service.tenantId, 10)).toEqual([]);
+    },
+    /** The only worker: the next test gets the same one, if it is alive. */
+    onlyWorker: async (): Promise<RunningProcess> => service.workers()[0] ?? service.startWorker(),
+    /** Leaves nothing for the next test but a worker. */
+    clean: async (): Promise<void> => {
+      webhooks.fault = null;
+      toLivekit.losesAnswers = false;
+      const apiKey = service.operatorKey;
+      for (const id of await fleet.openCalls()) await calls.endCall({ id: id as StartedCall["id"], apiKey });
+      const [kept, ...others] = service.workers();
+      await Promise.all(others.map(die));
+      await service.db.client`delete from fleet.avatar_workers where id <> ${kept ? await idOf(kept) : ""}`;
+    },
+    stop: async (): Promise<void> => {
+      await service.stop();
+      for (const network of networks) network.close();
+      await webhooks.stop();
+    },
+  };
+};
+export type World = Awaited<ReturnType<typeof startWorld>>;

@@ -4,13 +4,21 @@
  */
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { endLostCall, readInstance } from "@realtime-avatar/db/calls/reconcile";
-import { AVATAR_IDENTITY, roomPrefix } from "@realtime-avatar/domain/calls/room";
+import {
+  AVATAR_IDENTITY,
+  avatarToken,
+  PERSON_IDENTITY,
+  personToken,
+  roomPrefix,
+} from "@realtime-avatar/domain/calls/room";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import type { RunningProcess } from "@realtime-avatar/testing/processes";
 import { operatorOrigin } from "@realtime-avatar/testing/seeds";
+import { RoomServiceClient } from "livekit-server-sdk";
+import { sign } from "./support/control-plane.ts";
 import { joinAsPerson } from "./support/person.ts";
 import { type Service, type StartedCall, startService } from "./support/service.ts";
-import { joinAsStranger, type Stranger, validate } from "./support/stranger.ts";
+import { claimsOf, joinAsStranger, type Stranger, validate } from "./support/stranger.ts";
 
 setDefaultTimeout(60_000);
 
@@ -69,6 +77,72 @@ describe.skipIf(binary.kind === "missing")(`a revoked key${skipped}`, () => {
     expect(await service.stateOf(call.id)).toMatchObject({ status: "released" });
     await person.leave();
   });
+});
+
+describe.skipIf(binary.kind === "missing")(`the tokens of a call that goes on${skipped}`, () => {
+  let service: Service;
+  let call: StartedCall;
+  beforeAll(async () => {
+    service = await startService(program);
+    await service.startWorker();
+    const key = await service.newKey();
+    call = await service.start(key.apiKey, { mode: "voice" });
+  });
+  afterAll(() => service?.stop());
+
+  const join = async (token: string): Promise<Stranger> => {
+    const stranger = await joinAsStranger(call.url, token);
+    if (!stranger) throw new Error("the call cannot be joined");
+    return stranger;
+  };
+  const participant = async (identity: string) => {
+    const { apiUrl, apiKey, apiSecret } = service.livekit;
+    const all = await new RoomServiceClient(apiUrl, apiKey, apiSecret).listParticipants(call.room);
+    return all.find((one) => one.identity === identity);
+  };
+
+  test("a second person with another identity: refused while the first is there, beside the avatar; joins when it has left", async () => {
+    const first = await join(call.token);
+    await until(() => first.hasMet(AVATAR_IDENTITY));
+    const other = await sign(service.livekit, { ...personToken(call.room), identity: "other" });
+    expect(await joinAsStranger(call.url, other)).toBeNull();
+    expect(first.isGone()).toBe(false);
+    first.leave();
+    await until(async () => (await participant(PERSON_IDENTITY)) === undefined);
+    (await join(other)).leave();
+    await until(async () => (await participant("other")) === undefined);
+  });
+
+  test("the token that LiveKit sends who has joined: allows what the first did, for ten minutes; no room, no agent", async () => {
+    const person = await join(call.token);
+    await until(() => person.token() !== call.token);
+    const [first, fresh] = [claimsOf(call.token), claimsOf(person.token())];
+    expect([first.exp - first.nbf, fresh.exp - fresh.nbf]).toEqual([120, 600]);
+    expect(fresh.video).toEqual(first.video);
+    expect(Object.keys(fresh.video).sort()).toEqual(Object.keys(personToken("").video).sort());
+    for (const claims of [first, fresh]) expect(Object.keys(claims)).not.toContain("roomConfig");
+    person.leave();
+  });
+
+  // The avatar shows that what the person asks for can be had.
+  test.each([
+    ["the person", personToken, false, ""],
+    ["the avatar", (room: string) => avatarToken(room, "avatar"), true, "changed"],
+  ])(
+    "%s, who asks for a camera, metadata and a microphone: gets what its token allows",
+    async (_, tokenOf, hasCamera, metadata) => {
+      const token = tokenOf(call.room);
+      const stranger = await join(await sign(service.livekit, token));
+      stranger.publish("camera", "camera-1");
+      stranger.setMetadata("changed");
+      stranger.publish("microphone", "microphone-1");
+      await until(() => stranger.hasMet("microphone-1"));
+      // The start of the ids that LiveKit gives tracks of cameras. A refusal repeats the request.
+      expect(stranger.hasMet("TR_VC")).toBe(hasCamera);
+      expect((await participant(token.identity))?.metadata).toBe(metadata);
+      stranger.leave();
+    },
+  );
 });
 
 /** How a call can end. Each waits until it has. */

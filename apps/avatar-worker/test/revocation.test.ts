@@ -28,6 +28,11 @@ const skipped = binary.kind === "missing" ? ` (skipped: ${binary.reason})` : "";
 
 const isLong = process.env["LONG"] !== undefined;
 
+/** Prints the time since `start`, in the long run. */
+const note = (what: string, start: number): void => {
+  if (isLong) process.stderr.write(`${what} ${((performance.now() - start) / 1000).toFixed(2)} s\n`);
+};
+
 const until = async (condition: () => boolean | Promise<boolean>): Promise<void> => {
   while (!(await condition())) await Bun.sleep(20);
 };
@@ -68,8 +73,7 @@ describe.skipIf(binary.kind === "missing")(`a revoked key${skipped}`, () => {
     expect(revoked.status).toBe(200);
     const answeredAt = performance.now();
     await person.until(() => person.disconnectReason() !== null);
-    const seconds = (performance.now() - answeredAt) / 1000;
-    if (isLong) process.stderr.write(`last frame ${seconds.toFixed(2)} s after the revocation\n`);
+    note("from the revocation to the last frame:", answeredAt);
     expect(person.disconnectReason()).toBe("ROOM_DELETED");
     const frames = person.seen.length;
     await until(async () => (await service.stateOf(call.id))["room"] === "gone");
@@ -191,7 +195,9 @@ for (const autoCreate of [false, true]) {
       const stranger = await joinAsStranger(call.url, token);
       if (!autoCreate) expect(stranger).toBeNull();
       if (stranger === null) return token;
+      const joinedAt = performance.now();
       await until(() => stranger.isGone());
+      note("a kept token was in an empty room for", joinedAt);
       expect(stranger.hasMet(AVATAR_IDENTITY)).toBe(false);
       await until(async () => !(await service.rooms.list(prefix)).includes(call.room));
       return stranger.token();

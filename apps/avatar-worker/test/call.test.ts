@@ -175,14 +175,17 @@ describe.skipIf(binary.kind === "missing")(title, () => {
   });
 
   // These wait for a time to pass: together.
-  test.concurrent("a call whose seconds are over: ends within them, with the reason", async () => {
-    const call = await control.start({ max_seconds: 2, limit: "out_of_credits" });
+  test.concurrent.each([
+    ["that was asked for", "session_cap"],
+    ["that was less than was asked for", "out_of_credits"],
+  ] as const)("a call whose seconds are over, of a hold %s: ends within them with %s", async (_, limit) => {
+    const call = await control.start({ max_seconds: 2, limit });
     const person = await joinAsPerson(livekit.url, call.personToken);
     const ended = await control.untilReported(call.session, "ended");
-    expect(ended).toMatchObject({ used_seconds: 2, reason: "out_of_credits" });
+    expect(ended).toMatchObject({ used_seconds: 2, reason: limit });
     await control.untilInRoom(call.room, "person");
     const told = person.messages.map((message) => ("reason" in message ? message.reason : message.kind));
-    expect(told.slice(-2)).toEqual(["session_cap", "out_of_credits"]);
+    expect(told.slice(-2)).toEqual(["session_cap", limit]);
     await person.leave();
   });
 

@@ -4,13 +4,21 @@
  */
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { endLostCall, readInstance } from "@realtime-avatar/db/calls/reconcile";
-import { AVATAR_IDENTITY, roomPrefix } from "@realtime-avatar/domain/calls/room";
+import {
+  AVATAR_IDENTITY,
+  avatarToken,
+  PERSON_IDENTITY,
+  personToken,
+  roomPrefix,
+} from "@realtime-avatar/domain/calls/room";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import type { RunningProcess } from "@realtime-avatar/testing/processes";
 import { operatorOrigin } from "@realtime-avatar/testing/seeds";
+import { RoomServiceClient } from "livekit-server-sdk";
+import { sign } from "./support/control-plane.ts";
 import { joinAsPerson } from "./support/person.ts";
 import { type Service, type StartedCall, startService } from "./support/service.ts";
-import { joinAsStranger, type Stranger, validate } from "./support/stranger.ts";
+import { claimsOf, joinAsStranger, type Stranger, validate } from "./support/stranger.ts";
 
 setDefaultTimeout(60_000);
 
@@ -19,6 +27,11 @@ const program = binary.kind === "found" ? binary.path : "";
 const skipped = binary.kind === "missing" ? ` (skipped: ${binary.reason})` : "";
 
 const isLong = process.env["LONG"] !== undefined;
+
+/** Prints the time since `start`, in the long run. */
+const note = (what: string, start: number): void => {
+  if (isLong) process.stderr.write(`${what} ${((performance.now() - start) / 1000).toFixed(2)} s\n`);
+};
 
 const until = async (condition: () => boolean | Promise<boolean>): Promise<void> => {
   while (!(await condition())) await Bun.sleep(20);
@@ -60,8 +73,7 @@ describe.skipIf(binary.kind === "missing")(`a revoked key${skipped}`, () => {
     expect(revoked.status).toBe(200);
     const answeredAt = performance.now();
     await person.until(() => person.disconnectReason() !== null);
-    const seconds = (performance.now() - answeredAt) / 1000;
-    if (isLong) process.stderr.write(`last frame ${seconds.toFixed(2)} s after the revocation\n`);
+    note("from the revocation to the last frame:", answeredAt);
     expect(person.disconnectReason()).toBe("ROOM_DELETED");
     const frames = person.seen.length;
     await until(async () => (await service.stateOf(call.id))["room"] === "gone");
@@ -71,29 +83,101 @@ describe.skipIf(binary.kind === "missing")(`a revoked key${skipped}`, () => {
   });
 });
 
+describe.skipIf(binary.kind === "missing")(`the tokens of a call that goes on${skipped}`, () => {
+  let service: Service;
+  let call: StartedCall;
+  beforeAll(async () => {
+    service = await startService(program);
+    await service.startWorker();
+    const key = await service.newKey();
+    call = await service.start(key.apiKey, { mode: "voice" });
+  });
+  afterAll(() => service?.stop());
+
+  const join = async (token: string): Promise<Stranger> => {
+    const stranger = await joinAsStranger(call.url, token);
+    if (!stranger) throw new Error("the call cannot be joined");
+    return stranger;
+  };
+  const participant = async (identity: string) => {
+    const { apiUrl, apiKey, apiSecret } = service.livekit;
+    const all = await new RoomServiceClient(apiUrl, apiKey, apiSecret).listParticipants(call.room);
+    return all.find((one) => one.identity === identity);
+  };
+
+  test("a second person with another identity: refused while the first is there, beside the avatar; joins when it has left", async () => {
+    const first = await join(call.token);
+    await until(() => first.hasMet(AVATAR_IDENTITY));
+    const other = await sign(service.livekit, { ...personToken(call.room), identity: "other" });
+    expect(await joinAsStranger(call.url, other)).toBeNull();
+    expect(first.isGone()).toBe(false);
+    first.leave();
+    await until(async () => (await participant(PERSON_IDENTITY)) === undefined);
+    (await join(other)).leave();
+    await until(async () => (await participant("other")) === undefined);
+  });
+
+  test("the token that LiveKit sends who has joined: allows what the first did, for ten minutes; no room, no agent", async () => {
+    const person = await join(call.token);
+    await until(() => person.token() !== call.token);
+    const [first, fresh] = [claimsOf(call.token), claimsOf(person.token())];
+    expect([first.exp - first.nbf, fresh.exp - fresh.nbf]).toEqual([120, 600]);
+    expect(fresh.video).toEqual(first.video);
+    expect(Object.keys(fresh.video).sort()).toEqual(Object.keys(personToken("").video).sort());
+    for (const claims of [first, fresh]) expect(Object.keys(claims)).not.toContain("roomConfig");
+    person.leave();
+  });
+
+  // The avatar shows that what the person asks for can be had.
+  test.each([
+    ["the person", personToken, false, ""],
+    ["the avatar", (room: string) => avatarToken(room, "avatar"), true, "changed"],
+  ])(
+    "%s, who asks for a camera, metadata and a microphone: gets what its token allows",
+    async (_, tokenOf, hasCamera, metadata) => {
+      const token = tokenOf(call.room);
+      const stranger = await join(await sign(service.livekit, token));
+      stranger.publish("camera", "camera-1");
+      stranger.setMetadata("changed");
+      stranger.publish("microphone", "microphone-1");
+      await until(() => stranger.hasMet("microphone-1"));
+      // The start of the ids that LiveKit gives tracks of cameras. A refusal repeats the request.
+      expect(stranger.hasMet("TR_VC")).toBe(hasCamera);
+      expect((await participant(token.identity))?.metadata).toBe(metadata);
+      stranger.leave();
+    },
+  );
+});
+
 /** How a call can end. Each waits until it has. */
 const ENDS: Record<
   string,
-  (service: Service, call: StartedCall & { key: Key; stranger: Stranger }) => Promise<unknown>
+  (service: Service, call: StartedCall & { key: Key; stranger: Stranger | null }) => Promise<unknown>
 > = {
   "a revoked key": ({ call, operatorKey }, { key }) => call("DELETE", `/api-keys/${key.record.id}`, operatorKey),
   endCall: ({ call }, { id, key }) =>
     call("POST", "/realtime/livekit/session/release", key.apiKey, { session_id: id, reason: "manual" }),
-  "a person who left": async (_, { stranger }) => stranger.leave(),
+  "a person who left": async (_, { stranger }) => stranger?.leave(),
   "its last second": async () => {},
   "a deleted room": ({ rooms }, { room }) => rooms.delete(room),
   "the operator": ({ db, tenantId }, { id }) => endLostCall(db, tenantId, id, "user_ended", operatorOrigin()),
   "a lost worker": ({ killWorkers }) => killWorkers(),
+  "nobody who joined": async () => {},
+  // LiveKit drops a stranger, who sends no media, before that.
+  "an idle person": async ({ stateOf }, { id, url, token }) => {
+    await joinAsPerson(url, token);
+    await until(async () => (await stateOf(id))["reason"] === "idle");
+  },
 };
-/** Each try waits for a list of rooms, and a lost worker for its lease. */
+/** Each try waits for a list of rooms, where participants create them. */
 const FEW = ["a revoked key"];
+/** These wait for the end of a lease, or for two minutes. */
+const SLOW = ["a lost worker", "nobody who joined", "an idle person"];
 const LONG_MINUTES = 12;
 type Key = Awaited<ReturnType<Service["newKey"]>>;
 
 for (const autoCreate of [false, true]) {
-  const kinds = Object.keys(ENDS).filter(
-    (kind) => isLong || (autoCreate ? FEW.includes(kind) : kind !== "a lost worker"),
-  );
+  const kinds = Object.keys(ENDS).filter((kind) => isLong || (autoCreate ? FEW.includes(kind) : !SLOW.includes(kind)));
   const title = `a kept token, on a LiveKit where participants create ${autoCreate ? "rooms" : "no rooms"}${skipped}`;
   describe.skipIf(binary.kind === "missing")(title, () => {
     let service: Service;
@@ -111,32 +195,38 @@ for (const autoCreate of [false, true]) {
       const stranger = await joinAsStranger(call.url, token);
       if (!autoCreate) expect(stranger).toBeNull();
       if (stranger === null) return token;
+      const joinedAt = performance.now();
       await until(() => stranger.isGone());
+      note("a kept token was in an empty room for", joinedAt);
       expect(stranger.hasMet(AVATAR_IDENTITY)).toBe(false);
       await until(async () => !(await service.rooms.list(prefix)).includes(call.room));
       return stranger.token();
     };
 
-    test.each(kinds)("used after an end by %s: no call and no avatar", async (kind) => {
-      if (service.workers().length === 0) await service.startWorker();
-      const key = await service.newKey();
-      const isShort = kind === "its last second";
-      const call = await service.start(key.apiKey, { mode: "voice", ...(isShort && { max_session_seconds: 2 }) });
-      const stranger = await joinAsStranger(call.url, call.token);
-      if (!stranger) throw new Error("the call cannot be joined");
-      await untilStatus(service, call, "started");
-      await until(() => stranger.token() !== call.token && stranger.hasMet(AVATAR_IDENTITY));
-      await ENDS[kind]?.(service, { ...call, key, stranger });
-      await untilStatus(service, call, "released");
-      await until(async () => !(await service.rooms.list(prefix)).includes(call.room));
-      const ended = await service.stateOf(call.id);
-      // The one of the grant, the one that LiveKit sent, and both again: it has no natural end.
-      const newest = await tryToken(call, stranger.token());
-      for (const token of [call.token, newest]) await tryToken(call, token);
-      const { room: _, ...charged } = ended;
-      expect(await service.stateOf(call.id)).toMatchObject(charged);
-      expect(await service.rooms.list(prefix)).toEqual([]);
-    });
+    test.each(kinds)(
+      "used after an end by %s: no call and no avatar",
+      async (kind) => {
+        if (service.workers().length === 0) await service.startWorker();
+        const key = await service.newKey();
+        const isShort = kind === "its last second";
+        const call = await service.start(key.apiKey, { mode: "voice", ...(isShort && { max_session_seconds: 2 }) });
+        const isJoined = kind !== "nobody who joined";
+        const stranger = isJoined ? await joinAsStranger(call.url, call.token) : null;
+        if (isJoined) await untilStatus(service, call, "started");
+        if (stranger) await until(() => stranger.token() !== call.token && stranger.hasMet(AVATAR_IDENTITY));
+        await ENDS[kind]?.(service, { ...call, key, stranger });
+        await untilStatus(service, call, isJoined ? "released" : "failed");
+        await until(async () => !(await service.rooms.list(prefix)).includes(call.room));
+        const ended = await service.stateOf(call.id);
+        // The one of the grant, the one that LiveKit sent, and both again: it has no natural end.
+        const newest = await tryToken(call, stranger?.token() ?? call.token);
+        for (const token of [call.token, newest]) await tryToken(call, token);
+        const { room: _, ...charged } = ended;
+        expect(await service.stateOf(call.id)).toMatchObject(charged);
+        expect(await service.rooms.list(prefix)).toEqual([]);
+      },
+      240_000,
+    );
 
     // LiveKit gives who joins a new token, which is valid for ten minutes: with the newest, one can try for ever.
     test.skipIf(!isLong)(
@@ -148,7 +238,7 @@ for (const autoCreate of [false, true]) {
         const stranger = await joinAsStranger(call.url, call.token);
         await untilStatus(service, call, "started");
         let token = stranger?.token() ?? "";
-        await ENDS["endCall"]?.(service, { ...call, key, stranger: stranger as Stranger });
+        await ENDS["endCall"]?.(service, { ...call, key, stranger });
         await until(async () => !(await service.rooms.list(prefix)).includes(call.room));
         const end = performance.now() + LONG_MINUTES * 60_000;
         let tries = 0;
@@ -173,7 +263,7 @@ for (const autoCreate of [false, true]) {
       const second = await joinAsStranger(call.url, call.token);
       await until(() => first?.isGone() === true);
       expect(second?.isGone()).toBe(false);
-      await ENDS["endCall"]?.(service, { ...call, key, stranger: second as Stranger });
+      await ENDS["endCall"]?.(service, { ...call, key, stranger: second });
       await until(() => second?.isGone() === true);
     });
   });

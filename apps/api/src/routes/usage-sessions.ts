@@ -84,7 +84,7 @@ const OPERATIONS = operations({
   releaseSession: {
     summary: "End a usage session",
     description:
-      "With `usage:write`: ends any session, charges it `usedCreditMicros` or, if that is more, what was reported, once, and frees the rest. With `realtime:write` alone: ends a session of the calling key or of a descendant that was never started, which is charged nothing. One that was started stays open with `mustEnd`, until its engine ends it, or until the end of its lease, when it is charged what was reported. The same request again has no effect.",
+      "With `usage:write`: ends any session, charges it `usedCreditMicros` or, if that is more, what was reported, once, and frees the rest. With `realtime:write` alone: ends a session of the calling key or of a descendant that was never started, which is charged nothing. One that was started stays open with `mustEnd`, until its engine ends it, or until the end of its lease, when it is charged what was reported. A call of this service is ended at once, started or not. The same request again has no effect.",
     body: ReleaseSession,
     isBodyOptional: true,
     success: { status: 200, description: "The session after the request.", schema: UsageSession },

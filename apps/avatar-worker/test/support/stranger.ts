@@ -5,12 +5,27 @@ const TOKEN = /eyJ[\w-]+\.eyJ[\w-]+\.[\w-]+/;
 export type Stranger = {
   /** The latest token: LiveKit sends a participant a new one. */
   token(): string;
-  /** Whether a message of the server has named this identity. */
+  /** Whether a message of the server has named this participant or track. */
   hasMet(identity: string): boolean;
   /** Whether the server or `leave` has closed the connection. */
   isGone(): boolean;
+  /** Asks the server for a track of its own, with this name. */
+  publish(source: "camera" | "microphone", name: string): void;
+  setMetadata(metadata: string): void;
   leave(): void;
 };
+
+/** Messages of LiveKit's protocol (`SignalRequest`), in the encoding of Protocol Buffers. */
+const field = (number: number, value: string | number[]): number[] => {
+  const bytes = [...Buffer.from(value as string)];
+  return [(number << 3) | 2, bytes.length, ...bytes];
+};
+const numberField = (number: number, value: number): number[] => [number << 3, value];
+const addTrack = (source: "camera" | "microphone", name: string): number[] => {
+  const [type, from] = source === "camera" ? [1, 1] : [0, 2];
+  return field(4, [...field(1, name), ...field(2, name), ...numberField(3, type), ...numberField(8, from)]);
+};
+const updateMetadata = (metadata: string): number[] => field(15, field(1, metadata));
 
 const addressOf = (url: string, path: string, token: string): string =>
   `${url}${path}?access_token=${token}&protocol=15&auto_subscribe=1`;
@@ -18,6 +33,12 @@ const addressOf = (url: string, path: string, token: string): string =>
 /** Whether the server would let the holder of the token join: its status. */
 export const validate = async (url: string, token: string): Promise<number> =>
   (await fetch(addressOf(url.replace(/^ws/, "http"), "/rtc/validate", token))).status;
+
+/** What a token allows, as its claims say. Its signature is not verified. */
+export const claimsOf = (token: string) => {
+  const claims = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString());
+  return claims as { exp: number; nbf: number; video: Record<string, unknown> };
+};
 
 /** Joins the room of a token. Null when the server refuses. */
 export const joinAsStranger = (url: string, token: string): Promise<Stranger | null> =>
@@ -32,7 +53,14 @@ export const joinAsStranger = (url: string, token: string): Promise<Stranger | n
       heard += text;
       latest = TOKEN.exec(text)?.[0] ?? latest;
       const hasMet = (identity: string): boolean => heard.includes(identity);
-      resolve({ token: () => latest, hasMet, isGone: () => isGone, leave: () => socket.close() });
+      resolve({
+        token: () => latest,
+        hasMet,
+        isGone: () => isGone,
+        publish: (source, name) => socket.send(Uint8Array.from(addTrack(source, name))),
+        setMetadata: (metadata) => socket.send(Uint8Array.from(updateMetadata(metadata))),
+        leave: () => socket.close(),
+      });
     });
     for (const event of ["close", "error"] as const) {
       socket.addEventListener(event, () => {

@@ -45,15 +45,18 @@ type Numbers = ReturnType<typeof numbersOf>;
 
 /** Of open sessions, of each tenant: one that is reached before the slots are, and one that is not. */
 const LIMITS = [3, 10];
+/** Of the open calls of one key of the second tenant: less than its tenant allows. */
+const KEY_LIMIT = 2;
 const SLOTS = 4;
-/** Of a tenant with a key, a child of it that is revoked some time, and a limit that is reached. */
+/** Each tenant has a limit, a key, and a child of it: that of the first is revoked some time, that of the second has a limit. */
 const seedTenants = () =>
   Promise.all(
-    LIMITS.map(async (limit) => {
+    LIMITS.map(async (limit, at) => {
       const tenantId = await seedTenant(database.db, { live: 2_000 });
       await client`update credit_accounts set max_concurrent_sessions = ${limit} where tenant_id = ${tenantId}`;
       const root = await seedCaller(database.db, tenantId);
-      const child = await seedCaller(database.db, tenantId, {}, root.record);
+      const keyLimit = at === 1 ? { maxConcurrentSessions: KEY_LIMIT } : {};
+      const child = await seedCaller(database.db, tenantId, keyLimit, root.record);
       const avatarId = await readyAvatar(database.db, root.caller);
       return { tenantId, limit, callers: [root.caller, child.caller] as const, avatarId };
     }),
@@ -83,7 +86,7 @@ const runProgram = async (db: Db, round: Round, below: Numbers): Promise<void> =
       const request = callRequest(caller, tenant.avatarId, { metadata: { user: `${below(3)}` } });
       const claim = below(2) === 0 ? { ...claimOf(`${below(1000)}`), request: "POST /start" } : null;
       const outcome = await openCall(db, request, caller, claim);
-      note(round, outcome.kind);
+      note(round, "limitedBy" in outcome ? `${outcome.kind} of ${outcome.limitedBy}` : outcome.kind);
       if (outcome.kind !== "written") continue;
       round.sessions.push({ tenant, id: request.id });
       if (below(5) > 0) note(round, `room ${await confirmRoom(db, tenant.tenantId, request.id)}`);
@@ -160,6 +163,9 @@ const runReconciler = async (db: Db, round: Round, below: Numbers): Promise<void
       expect(row?.["open"]).toBeLessThanOrEqual(limit);
       expect(row?.["slots"]).toBe(row?.["open"]);
     }
+    const [meter] = await client`
+      select open_sessions::integer as open from api_key_meters where api_key_id = ${round.tenants[1]?.callers[1].id ?? ""}`;
+    expect(meter?.["open"] ?? 0).toBeLessThanOrEqual(KEY_LIMIT);
   }
 };
 
@@ -218,7 +224,8 @@ test("three replicas, random operations: each call closed once, the money exact,
   for (const outcome of [
     "written",
     "queued",
-    "concurrency_limit_reached",
+    "concurrency_limit_reached of self",
+    "concurrency_limit_reached of tenant",
     "ended by its worker",
     "moved",
     "lost worker",

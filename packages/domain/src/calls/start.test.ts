@@ -55,6 +55,8 @@ describe("the request to start a call", () => {
       ["#/render_backend not_supported", "#/support_edits not_supported"],
     ],
     [{ recording: "off", camera: false, connection_history: false }, []],
+    [{ transcript_webhook: "off", render_backend: "off", support_edits: false }, []],
+    [{ transcript_webhook: false, render_backend: false, support_edits: "off" }, []],
   ])("%j: %j", (request, errors) => expect(errorsOf(request)).toEqual(errors));
 });
 

@@ -5,7 +5,11 @@ import { avatarToken, personToken, roomName, roomPrefix } from "./room.ts";
 test("the name of a room: begins with the prefix of its instance, and of no other", () => {
   const room = roomName("k3j9", "ses_01kahr4mz1e1stqa0d0k1m2n3p" as SessionId);
   expect(room).toBe("rta-k3j9-ses_01kahr4mz1e1stqa0d0k1m2n3p");
-  expect(["k3j9", "k3j", "k3j99"].map((instance) => room.startsWith(roomPrefix(instance)))).toEqual([true, false, false]);
+  expect(["k3j9", "k3j", "k3j99"].map((instance) => room.startsWith(roomPrefix(instance)))).toEqual([
+    true,
+    false,
+    false,
+  ]);
 });
 
 test("a token: joins one room for 120 seconds, and can neither create nor administer", () => {

@@ -4,6 +4,7 @@ import type { SessionId } from "@realtime-avatar/domain/id";
 import { callRequest, readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls";
 import { seedCaller } from "@realtime-avatar/testing/credits";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
+import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { findCreditDrift } from "../credits/invariants.ts";
 import { sweepSessions } from "../credits/usage-sessions.ts";
@@ -20,7 +21,8 @@ import {
   readInstance,
 } from "./reconcile.ts";
 
-const { db } = await serviceDatabase();
+const database = await serviceDatabase();
+const { db } = database;
 const { client } = db;
 
 const world = async (environment: "live" | "test" = "live") => {
@@ -240,6 +242,28 @@ describe("a pass", () => {
     expect((await pass()).ended).toBe(1);
     expect(await one.state(lost)).toMatchObject({ status: "released", used: 2, reason: "failed" });
     expect(await one.state(never)).toMatchObject({ status: "reserved" });
+  });
+
+  test("a pass, while a start holds the counters and polls its ticket: waits for the counters alone, and the ticket stays", async () => {
+    const one = await world();
+    const [id] = [await one.seed(), await one.seed()];
+    await sync(db, "one", { calls: [report(id)] });
+    const queued = await openCall(db, callRequest(one.caller, one.avatarId), one.caller, null);
+    if (queued.kind !== "queued") throw new Error(`not queued: ${queued.kind}`);
+    const { ticketId } = queued.place;
+    await client`update call_tickets set polled_at = now() - interval '7 seconds' where id = ${ticketId}`;
+    await client`update usage_sessions set must_end = true where id = ${id}`;
+    const ended = await whileHeld(
+      database,
+      ({ client }) => client`select 1 from api_key_meters where api_key_id = ${one.caller.id} for no key update`,
+      () => pass(),
+      ({ client }) => client`update call_tickets set polled_at = now() where id = ${ticketId}`,
+    );
+    expect(ended.ended).toBe(1);
+    expect(await client`select 1 from call_tickets where id = ${ticketId}`).toHaveLength(1);
+    await client`update call_tickets set polled_at = now() - interval '7 seconds'`;
+    await pass();
+    expect(await client`select 1 from call_tickets`).toHaveLength(0);
   });
 
   test("more calls to end than the limit: the others in the next pass", async () => {

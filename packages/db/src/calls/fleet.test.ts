@@ -116,6 +116,21 @@ describe("a report", () => {
     expect(await one.state(id)).toMatchObject({ status: "reserved", worker: "one" });
   });
 
+  test("calls whose lease has expired, before the sweep: their reports are dropped, their worker leaves and does not get them again", async () => {
+    const one = await world();
+    const [reserved, started] = [await one.seed(), await one.seed()];
+    await sync(db, "one", { calls: [report(started, "started", 7)] });
+    await client`update usage_sessions set expires_at = now() where tenant_id = ${one.tenantId}`;
+    const { start, end } = await sync(db, "one", { calls: [report(reserved, "started", 50), report(started)] });
+    expect(start).toEqual([]);
+    expect(end).toEqual([reserved, started].map((sessionId) => ({ sessionId, generation: 1, reason: null })));
+    expect((await sync(db, "one")).start).toEqual([]);
+    await sweepSessions(db, one.tenantId, operatorOrigin());
+    expect(await one.state(reserved)).toMatchObject({ status: "failed", used: 0, worker: null });
+    expect(await one.state(started)).toMatchObject({ used: 7, worker: null });
+    await one.isClean();
+  });
+
   test("a call that ends elsewhere: its worker has news, and learns why", async () => {
     const one = await world();
     const [released, idle] = [await one.seed(), await one.seed()];

@@ -116,6 +116,17 @@ describe("a report", () => {
     expect(await one.state(id)).toMatchObject({ status: "reserved", worker: "one" });
   });
 
+  test("a call of an API whose clock is ahead: charged from the report of its start", async () => {
+    const one = await world();
+    const id = await one.seed({ createdAt: new Date(Date.now() + 30_000) });
+    await sync(db, "one", { calls: [report(id)] });
+    await client`
+      update usage_sessions set started_at = started_at - interval '4.5 seconds', must_end = true where id = ${id}`;
+    expect((await pass()).ended).toBe(1);
+    expect(await one.state(id)).toMatchObject({ status: "released", used: 5 });
+    await one.isClean();
+  });
+
   test("calls whose lease has expired, before the sweep: their reports are dropped, their worker leaves and does not get them again", async () => {
     const one = await world();
     const [reserved, started] = [await one.seed(), await one.seed()];

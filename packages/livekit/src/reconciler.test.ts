@@ -130,6 +130,36 @@ describe("calls that end", () => {
     expect(row?.["left"]).toBe(0);
     expect(await findCreditDrift(db, one.tenantId, 10)).toEqual([]);
   });
+
+  /** Lets a function of the database fail until the test ends. */
+  const fail = async (name: "end_due_calls" | "expire_workers"): Promise<void> => {
+    const [row] = await client`select pronamespace::regnamespace::text as schema from pg_proc where proname = ${name}`;
+    const rename = (from: string, to: string) =>
+      client.unsafe(`alter function ${row?.["schema"]}.${from} rename to ${to}`);
+    await rename(name, "away");
+    opened.push(() => rename("away", name));
+  };
+
+  test("the end of due calls fails: calls of a lost worker move all the same", async () => {
+    const one = await world();
+    await one.start({ isStarted: true });
+    await sync(db, "other");
+    await one.expireLease();
+    await fail("end_due_calls");
+    const reconciler = one.reconcile();
+    await until(() => one.lines.some(({ level }) => level === "warn"));
+    await until(() => reconciler.stats().moved === 1);
+  });
+
+  test("the expiry of workers fails: due calls are ended and counted all the same", async () => {
+    const one = await world();
+    const call = await one.start({ isStarted: true });
+    await one.revoke();
+    await fail("expire_workers");
+    const reconciler = one.reconcile();
+    await untilRoom(one, call, "gone");
+    expect(reconciler.stats().ended).toBe(1);
+  });
 });
 
 describe("rooms", () => {

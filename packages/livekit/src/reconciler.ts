@@ -7,6 +7,7 @@
 import type { Origin } from "@realtime-avatar/db/audit/audit-events";
 import {
   compareRooms,
+  type EndedCalls,
   endDueCalls,
   endLostCall,
   expireWorkers,
@@ -87,21 +88,33 @@ const forEach = async <Item>(
 
 /** Ends the calls that must end, and gives those of lost workers to others. Returns the rooms to delete. */
 const endCalls = async (state: State): Promise<string[]> => {
-  const { db, stats, log, isStopping } = state;
+  const { db, stats, log, isStopping, failed } = state;
   const toDelete: string[] = [];
   let ended = 0;
-  for (let last = CALLS; last === CALLS && !isStopping(); ) {
-    const due = await endDueCalls(db, CALLS, originOf(state));
-    last = due.ended;
-    ended += due.ended;
-    toDelete.push(...due.rooms);
-  }
-  const expired = await expireWorkers(db, originOf(state));
-  ended += expired.ended;
+  let moved = 0;
+  const count = (one: EndedCalls): void => {
+    ended += one.ended;
+    toDelete.push(...one.rooms);
+  };
+  const endDue = async (): Promise<void> => {
+    for (let last = CALLS; last === CALLS && !isStopping(); ) {
+      const due = await endDueCalls(db, CALLS, originOf(state));
+      last = due.ended;
+      count(due);
+    }
+  };
+  const expire = async (): Promise<void> => {
+    const expired = await expireWorkers(db, originOf(state));
+    moved = expired.moved;
+    count(expired);
+  };
+  // One that fails stops neither the other nor the deletion of rooms.
+  await endDue().catch(failed);
+  await expire().catch(failed);
   stats.ended += ended;
-  stats.moved += expired.moved;
-  if (ended > 0 || expired.moved > 0) log.info({ ended, moved: expired.moved }, "ended or moved calls");
-  return [...toDelete, ...expired.rooms];
+  stats.moved += moved;
+  if (ended > 0 || moved > 0) log.info({ ended, moved }, "ended or moved calls");
+  return toDelete;
 };
 
 /** Deletes rooms without keeping its caller, one lot at a time: what is left out is deleted after the next list of rooms. */

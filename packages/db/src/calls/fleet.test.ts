@@ -5,6 +5,7 @@ import { callRequest, readyAvatar, report, seedCall, sync } from "@realtime-avat
 import { seedCaller } from "@realtime-avatar/testing/credits";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
+import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { findCreditDrift } from "../credits/invariants.ts";
 import { sweepSessions } from "../credits/usage-sessions.ts";
@@ -21,7 +22,8 @@ import {
   readInstance,
 } from "./reconcile.ts";
 
-const { db } = await serviceDatabase();
+const database = await serviceDatabase();
+const { db } = database;
 await mutate(db);
 const { client } = db;
 
@@ -114,6 +116,32 @@ describe("a report", () => {
     expect(end).toEqual([{ sessionId: id, generation: 2, reason: null }]);
     await sync(db, "one", { calls: [report("ses_unknown" as SessionId)] });
     expect(await one.state(id)).toMatchObject({ status: "reserved", worker: "one" });
+  });
+
+  test("a call of an API whose clock is ahead: charged from the report of its start", async () => {
+    const one = await world();
+    const id = await one.seed({ createdAt: new Date(Date.now() + 30_000) });
+    await sync(db, "one", { calls: [report(id)] });
+    await client`
+      update usage_sessions set started_at = started_at - interval '4.5 seconds', must_end = true where id = ${id}`;
+    expect((await pass()).ended).toBe(1);
+    expect(await one.state(id)).toMatchObject({ status: "released", used: 5 });
+    await one.isClean();
+  });
+
+  test("calls whose lease has expired, before the sweep: their reports are dropped, their worker leaves and does not get them again", async () => {
+    const one = await world();
+    const [reserved, started] = [await one.seed(), await one.seed()];
+    await sync(db, "one", { calls: [report(started, "started", 7)] });
+    await client`update usage_sessions set expires_at = now() where tenant_id = ${one.tenantId}`;
+    const { start, end } = await sync(db, "one", { calls: [report(reserved, "started", 50), report(started)] });
+    expect(start).toEqual([]);
+    expect(end).toEqual([reserved, started].map((sessionId) => ({ sessionId, generation: 1, reason: null })));
+    expect((await sync(db, "one")).start).toEqual([]);
+    await sweepSessions(db, one.tenantId, operatorOrigin());
+    expect(await one.state(reserved)).toMatchObject({ status: "failed", used: 0, worker: null });
+    expect(await one.state(started)).toMatchObject({ used: 7, worker: null });
+    await one.isClean();
   });
 
   test("a call that ends elsewhere: its worker has news, and learns why", async () => {
@@ -242,6 +270,28 @@ describe("a pass", () => {
     expect((await pass()).ended).toBe(1);
     expect(await one.state(lost)).toMatchObject({ status: "released", used: 2, reason: "failed" });
     expect(await one.state(never)).toMatchObject({ status: "reserved" });
+  });
+
+  test("a pass, while a start holds the counters and polls its ticket: waits for the counters alone, and the ticket stays", async () => {
+    const one = await world();
+    const [id] = [await one.seed(), await one.seed()];
+    await sync(db, "one", { calls: [report(id)] });
+    const queued = await openCall(db, callRequest(one.caller, one.avatarId), one.caller, null);
+    if (queued.kind !== "queued") throw new Error(`not queued: ${queued.kind}`);
+    const { ticketId } = queued.place;
+    await client`update call_tickets set polled_at = now() - interval '7 seconds' where id = ${ticketId}`;
+    await client`update usage_sessions set must_end = true where id = ${id}`;
+    const ended = await whileHeld(
+      database,
+      ({ client }) => client`select 1 from api_key_meters where api_key_id = ${one.caller.id} for no key update`,
+      () => pass(),
+      ({ client }) => client`update call_tickets set polled_at = now() where id = ${ticketId}`,
+    );
+    expect(ended.ended).toBe(1);
+    expect(await client`select 1 from call_tickets where id = ${ticketId}`).toHaveLength(1);
+    await client`update call_tickets set polled_at = now() - interval '7 seconds'`;
+    await pass();
+    expect(await client`select 1 from call_tickets`).toHaveLength(0);
   });
 
   test("more calls to end than the limit: the others in the next pass", async () => {

@@ -89,6 +89,20 @@ test("a request that names its ticket: has its place at once; that of another ke
   expect(await client`select 1 from call_tickets where id = ${ticketId}`).toHaveLength(0);
 });
 
+test("a ticket that three requests of a batch name: the first has its place, the others are behind the other tenant", async () => {
+  await full(2);
+  const [one, other] = [await tenant(), await tenant()];
+  const { ticketId } = placeOf(await one.start());
+  const { ticketId: ticketOfOther } = placeOf(await other.start());
+  await free(2);
+  const batch = inOneBatch(db) as typeof db;
+  const named = [1, 2, 3].map(() => callRequest(one.caller, one.avatarId, { ticketId }));
+  const outcomes = await Promise.all(named.map((request) => openCall(batch, request, one.caller, null)));
+  expect(outcomes.map(({ kind }) => kind)).toEqual(["written", "queued", "queued"]);
+  expect(outcomes.slice(1).map((outcome) => placeOf(outcome).position)).toEqual([2, 3]);
+  expect((await other.start({ ticketId: ticketOfOther })).kind).toBe("written");
+});
+
 test("a ticket that nobody polls: over after six seconds, and holds nobody up", async () => {
   await full();
   const [one, other] = [await tenant(), await tenant()];

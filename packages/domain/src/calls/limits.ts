@@ -12,3 +12,5 @@ export const MAX_TEST_CALL_SECONDS = 300;
 export const AWAY_SECONDS = 10;
 /** How long a worker may be in its rooms after it has sent its last sync that was answered. */
 export const LEASE_SECONDS = 15;
+/** How long a started call lasts after a report, at least: reports are written every ten seconds, and a move takes a lease. */
+export const MIN_CALL_LEASE_SECONDS = 60;

@@ -21,6 +21,10 @@ test.each([
     { slots: 1, features: [], calls: [{ ...call, generation: 0, state: "joined", used_seconds: 0 }] },
     "#/calls/0/generation",
   ],
+  [
+    { slots: 1, features: [], calls: [{ ...call, generation: 2 ** 31, state: "joined", used_seconds: 0 }] },
+    "#/calls/0/generation",
+  ],
   [{ slots: 1, features: [], calls: [{ ...call, state: "gone", used_seconds: 0 }] }, "#/calls/0/state"],
   [{ slots: 1, features: [], calls: [{ ...call, state: "joined", used_seconds: -1 }] }, "#/calls/0/used_seconds"],
 ])("%j: refused at %s", (request, pointer) => {

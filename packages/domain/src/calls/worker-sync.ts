@@ -30,9 +30,12 @@ export const syncPath = (workerId: string): string => `/internal/avatar-workers/
 export const callFilePath = (workerId: string, session: string, file: string): string =>
   `/internal/avatar-workers/${workerId}/calls/${session}/files/${file}`;
 
+/** The largest `integer` of PostgreSQL. */
+const MAX_INTEGER = 2 ** 31 - 1;
+
 const callId = {
   session_id: Type.Unsafe<SessionId>(Text({ minLength: 1, maxLength: 64 })),
-  generation: Count({ minimum: 1, description: "Counts the workers that have had the call." }),
+  generation: Count({ minimum: 1, maximum: MAX_INTEGER, description: "Counts the workers that have had the call." }),
 };
 
 /** The states of a call as its worker sees it. `started`: the avatar is published and the other side is present. */
@@ -84,7 +87,9 @@ export const SyncResponse = ClosedObject({
   end: Type.Array(
     ClosedObject({
       ...callId,
-      reason: Nullable(OneOf(END_REASONS), { description: "null: another worker has the call. Leave without a word." }),
+      reason: Nullable(OneOf(END_REASONS), {
+        description: "null: the worker has lost the call. Leave without a word.",
+      }),
     }),
     { minItems: 0, maxItems: MAX_CALLS },
   ),

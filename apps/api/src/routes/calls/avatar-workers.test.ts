@@ -5,11 +5,15 @@ import { manifestId, preparedFile, preparedKey } from "@realtime-avatar/domain/a
 import { type ReportedCall, SyncResponse } from "@realtime-avatar/domain/calls/worker-sync";
 import type { AvatarId } from "@realtime-avatar/domain/id";
 import { validate } from "@realtime-avatar/domain/schema";
+import { Secret } from "@realtime-avatar/storage/secret";
 import { TokenVerifier } from "livekit-server-sdk";
+import { TEST_CONFIG } from "../../../test/support/api.ts";
 import { startCallApi, until, WORKER_SECRET } from "../../../test/support/calls/calls.ts";
 import { expectProblem } from "../../../test/support/routes.ts";
 
-const { api, livekit, spans, avatar, start, release, session, sync, syncOf } = await startCallApi();
+const { api, livekit, spans, avatar, start, release, session, sync, syncOf } = await startCallApi({
+  config: { ...TEST_CONFIG, avatarWorkerSecret: new Secret(WORKER_SECRET), sessionLeaseSeconds: 1 },
+});
 const headers = { authorization: `Bearer ${WORKER_SECRET}` };
 
 const hashOf = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
@@ -91,6 +95,15 @@ describe("a sync", () => {
     expect((await session(grant.session_id)).billedCreditMicros).toBe(7_000_000);
     expect((await start({ avatar_id: ready })).status).toBe(200);
     await stop("wrk_b");
+  });
+
+  test("its reports, with a session lease of a second: a call lasts a minute after each", async () => {
+    const { grant, report } = await workerWithCall("wrk_m");
+    await syncOf("wrk_m", { slots: 1, calls: [report("started", 1)] });
+    const { startedAt, expiresAt } = await session(grant.session_id);
+    expect(Date.parse(expiresAt) - Date.parse(startedAt)).toBe(60_000);
+    await release({ session_id: grant.session_id });
+    await stop("wrk_m");
   });
 
   test("that waits: hears of a new call at once, and of an end with its reason", async () => {

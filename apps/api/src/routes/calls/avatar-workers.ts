@@ -9,7 +9,12 @@ import {
   preparedKey,
   readPreparedFile,
 } from "@realtime-avatar/domain/avatars/preparation";
-import { AWAY_SECONDS, IDLE_TIMEOUT_SECONDS, LEASE_SECONDS } from "@realtime-avatar/domain/calls/limits";
+import {
+  AWAY_SECONDS,
+  IDLE_TIMEOUT_SECONDS,
+  LEASE_SECONDS,
+  MIN_CALL_LEASE_SECONDS,
+} from "@realtime-avatar/domain/calls/limits";
 import { avatarToken } from "@realtime-avatar/domain/calls/room";
 import { type AssignedCall, isWorkerId, SyncRequest, SyncResponse } from "@realtime-avatar/domain/calls/worker-sync";
 import { isId } from "@realtime-avatar/domain/id";
@@ -114,7 +119,8 @@ const MAX_WORKERS = 10_000;
 
 const createSync = (dependencies: Dependencies) => {
   const { db, config, metrics } = dependencies;
-  const leases = { leaseSeconds: LEASE_SECONDS, sessionLeaseSeconds: config.sessionLeaseSeconds };
+  const sessionLeaseSeconds = Math.max(config.sessionLeaseSeconds, MIN_CALL_LEASE_SECONDS);
+  const leases = { leaseSeconds: LEASE_SECONDS, sessionLeaseSeconds };
   /** By worker, the states of its last sync. */
   const lastStates = new Map<string, string>();
 

@@ -5,7 +5,8 @@
 -- The worker ends a call by itself when its seconds are over: the clock here is three seconds later, so that the worker's own
 -- farewell comes first. A call that nobody reports is left to the sweep. A test ends its call after five seconds (`worker_lost`).
 --
--- Lock order: tickets (skip locked), then the sessions (skip locked), their calls and counters (lock_counters), their slots.
+-- Lock order: the sessions (skip locked), their calls and counters (lock_counters), their slots, then tickets (skip locked). A
+-- start waits for its ticket while it holds its counters, so no ticket may be locked before them.
 create function rta.end_due_calls(p_entry_ids text[], p_request_id text, out ended integer, out rooms text[])
 language plpgsql as $$
 declare
@@ -18,9 +19,6 @@ declare
 begin
   ended := 0;
   rooms := '{}';
-  delete from public.call_tickets where ctid = any (array(
-    select ctid from public.call_tickets where polled_at <= v_now - interval '6 seconds' for update skip locked
-  ));
   for v_call in
     select session, due.reason from rta.due_calls(v_now, cardinality(p_entry_ids) / 2) due
     join public.usage_sessions session on session.tenant_id = due.tenant_id and session.id = due.session_id
@@ -48,4 +46,7 @@ begin
   perform rta.end_calls(
     array(select one.tenant_id from unnest(v_ended) one), array(select one.id from unnest(v_ended) one)
   );
+  delete from public.call_tickets where ctid = any (array(
+    select ctid from public.call_tickets where polled_at <= v_now - interval '6 seconds' for update skip locked
+  ));
 end $$;

@@ -1,6 +1,7 @@
 -- Registers a worker, renews its lease, writes what it reports of its calls, and returns what it is to do:
 --   'start'  calls that it has, whose room exists, and that it does not list
---   'end'    calls that it lists and does not have; `session`: null when the call is open, at another worker
+--   'end'    calls that it lists and does not have; `reason`: null while the call is open (another worker has
+--            it, or its lease has expired)
 --   'rooms'  the rooms of the calls that this sync has closed
 -- A report of a call is written when it changes the state of the call, and otherwise after ten seconds. A call that it reports as
 -- ended is closed, and charged what it reports. A worker without slots and calls stops: its lease ends now.

@@ -3,9 +3,9 @@
 --
 -- A ticket lives six seconds after its last poll. Tenants take turns: a new ticket has the turn after that of the tenant's last
 -- one, and at least the present one (place_calls). So a tenant with a hundred tickets does not hold up one with a single ticket.
--- A request has the ticket that it names, if that is of its key. Otherwise it takes over the oldest ticket of an
--- equal request that was not polled for a second and a half: the published SDK never names its ticket. The order is that of the
--- begin of the batch.
+-- A request has the ticket that it names, if that is of its key and no earlier request of the batch names it. Otherwise it takes
+-- over the oldest ticket of an equal request that was not polled for a second and a half: the published SDK never names its ticket.
+-- The order is that of the begin of the batch.
 --
 -- Lock order: the slots, none of which is waited for. The calling function has locked the meters, so the tickets of the callers'
 -- keys stay as they are.
@@ -33,9 +33,10 @@ begin
     select ordinality as at, caller.tenant_id, caller.api_key_id, ticket_id, fingerprint, is_queued
     from unnest(p_calls) with ordinality call left join unnest(p_callers) caller on caller.caller_at = p_caller_at[ordinality]
   ), named as materialized (
-    select at, live.tenant_id, live.id, test_polls
+    select distinct on (live.tenant_id, live.id) at, live.tenant_id, live.id, test_polls
     from requests join live on live.tenant_id = requests.tenant_id and live.id = ticket_id
       and live.api_key_id = requests.api_key_id
+    order by live.tenant_id, live.id, at
   ), nameless as (
     select at, tenant_id, fingerprint, row_number() over (partition by tenant_id, fingerprint order by at) as nth
     from requests where at not in (select at from named)

@@ -1,5 +1,6 @@
 -- Writes what a worker reports of a started call, and extends its lease. The first report starts it: not earlier than the worker
--- has seen both sides, as it rounds its seconds up. The calling function has locked the session.
+-- has seen both sides, as it rounds its seconds up, and not later than now: `created_at` is by the clock of the API. The calling
+-- function has locked the session.
 create function rta.report_call(
   p_session public.usage_sessions,
   p_used_seconds bigint,
@@ -13,7 +14,7 @@ begin
   update public.usage_sessions set
     status = 'started',
     started_at = coalesce(
-      started_at, greatest(created_at, p_now - make_interval(secs => greatest(v_seconds - 1, 0)))
+      started_at, least(p_now, greatest(created_at, p_now - make_interval(secs => greatest(v_seconds - 1, 0))))
     ),
     used = greatest(used, v_seconds * price),
     expires_at = p_now + make_interval(secs => p_lease_seconds), version = version + 1

@@ -195,11 +195,7 @@ export const createApp = (options: AppOptions) => {
     uploadSlots: createUploadSlots(),
     fileSender: createFileSender(),
     sweepOverdue: createOverdueSweep(options.metrics),
-    realtime: createRealtime({
-      ...options,
-      workerSecret: options.config.avatarWorkerSecret,
-      onEnded: () => options.metrics?.sessionSettled(),
-    }),
+    realtime: createRealtime(options),
   };
   /** The operation id of each route; complete once all routes are added. */
   let operationsByRoute: Map<string, string> | null = null;

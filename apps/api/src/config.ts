@@ -6,6 +6,7 @@ import { type LivekitConfig, readLivekitConfig } from "@realtime-avatar/livekit/
 import {
   type CommonConfig,
   ConfigError,
+  readAvatarWorkerSecret,
   readBoolean,
   readCommonConfig,
   readInteger,
@@ -18,7 +19,7 @@ import {
 import { readPublicUrl } from "@realtime-avatar/runtime/public-url";
 import { readStorageConfig } from "@realtime-avatar/runtime/storage-config";
 import type { StorageConfig } from "@realtime-avatar/storage/open";
-import { Secret } from "@realtime-avatar/storage/secret";
+import type { Secret } from "@realtime-avatar/storage/secret";
 import type { RateLimit } from "./http/rate-limit.ts";
 import { type OidcConfig, readOidcConfig } from "./oidc-config.ts";
 
@@ -74,12 +75,6 @@ const MAX_ASSET_BYTES = 10 ** 15 - 1;
 const readOrigin = (variables: Variables, name: string): string | null =>
   readVariable<string | null>(variables, name, null, "an origin such as https://assets.example.com", (text) =>
     /^https?:\/\/[^/?#@\s]+$/.test(text) && URL.canParse(text) ? new URL(text).origin : undefined,
-  );
-
-/** As the avatar worker reads it. */
-const readAvatarWorkerSecret = (variables: Variables): Secret | null =>
-  readVariable(variables, "AVATAR_WORKER_SECRET", null, "32 to 512 visible ASCII characters", (text) =>
-    /^[\x21-\x7e]{32,512}$/.test(text) ? new Secret(text) : undefined,
   );
 
 /** At this price the longest session still costs less than 2^53 credit micros. */

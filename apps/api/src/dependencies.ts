@@ -10,7 +10,7 @@ import type { Secret } from "@realtime-avatar/storage/secret";
 import type { Storage } from "@realtime-avatar/storage/storage";
 import type { Spool } from "./assets/spool.ts";
 import type { UploadSlots } from "./assets/upload-slots.ts";
-import type { Livekit, Realtime } from "./calls/realtime.ts";
+import type { Realtime } from "./calls/realtime.ts";
 import type { ApiConfig } from "./config.ts";
 import type { FileSender } from "./http/files/send-file.ts";
 import type { OidcProvider } from "./http/people/oidc.ts";
@@ -31,6 +31,7 @@ export type AppOptions = {
     | "avatarWorkerSecret"
     | "creditPriceMicrosPerSecond"
     | "defaultAvatarModelId"
+    | "livekit"
     | "maxAssetBytesPerTenant"
     | "maxAssetsPerTenant"
     | "maxActiveKeysPerTenant"
@@ -62,8 +63,6 @@ export type AppOptions = {
   spool: Spool;
   /** Scheme, host and port of the public URLs of assets and previews. */
   assetOrigin: () => string;
-  /** The LiveKit server; null without one. */
-  livekit: Livekit | null;
   /** Whether the process is shutting down. */
   isEnding: () => boolean;
   /** Metrics and tracing of requests; null when they are disabled. */

@@ -219,7 +219,7 @@ const start = async (atExit: AtExit): Promise<void> => {
   const app = createApp({
     ...shared,
     db,
-    config: { ...config, avatarWorkerSecret: calls.workerSecret },
+    config: { ...config, ...calls.config },
     ...notes,
     publicUrl,
     sessionSecret: await openSessionSecret(config, log),
@@ -229,7 +229,6 @@ const start = async (atExit: AtExit): Promise<void> => {
     storage,
     spool,
     assetOrigin,
-    livekit: calls.livekit,
     isEnding: () => isEnding(),
     metrics,
     tracing,
@@ -241,7 +240,7 @@ const start = async (atExit: AtExit): Promise<void> => {
   // Stops accepting connections and waits for requests in progress.
   atExit(async () => void (await Promise.all(servers.map((server) => server.stop()))));
   // Before that: the avatar worker says goodbye to this service.
-  atExit(calls.stopAvatarWorker);
+  atExit(async () => calls.embedded?.stopAvatarWorker());
   const isEnding = endingGracefully(atExit, config.shutdownGraceMs);
   const url = firstUrl();
   const metricsUrl = metricsServer && `${metricsServer.url.href}metrics`;
@@ -253,7 +252,7 @@ const start = async (atExit: AtExit): Promise<void> => {
   // that is collected from standard output.
   if (isEmbedded) await printFirstAccess(db, url, publicUrl());
   worker?.start();
-  await calls.start(url);
+  await calls.embedded?.start(url);
 };
 
 if (isToStart(process.argv.slice(2), HELP)) runProcess(start);

@@ -3,6 +3,7 @@ import { MAX_SLOTS } from "@realtime-avatar/domain/calls/worker-sync";
 import {
   ConfigError,
   type LogLevel,
+  readAvatarWorkerSecret,
   readHost,
   readLogLevel,
   readMetricsPort,
@@ -10,9 +11,7 @@ import {
   readVariable,
   type Variables,
 } from "@realtime-avatar/runtime/config";
-
-/** A secret that conversion to text does not show. */
-export type Secret = { reveal(): string };
+import type { Secret } from "@realtime-avatar/storage/secret";
 
 export type AvatarWorkerConfig = {
   serviceUrl: string;
@@ -35,13 +34,7 @@ const readUrl = (text: string): string | undefined => {
 
 /** Throws a `ConfigError` that names the first invalid variable. */
 export const readConfig = (variables: Variables): AvatarWorkerConfig => {
-  const secret = readVariable<string | null>(
-    variables,
-    "AVATAR_WORKER_SECRET",
-    null,
-    "32 to 512 visible ASCII characters",
-    (text) => (/^[\x21-\x7e]{32,512}$/.test(text) ? text : undefined),
-  );
+  const secret = readAvatarWorkerSecret(variables);
   if (secret === null) throw new ConfigError("AVATAR_WORKER_SECRET", "set, to the secret that the API has as well");
   return {
     serviceUrl: readVariable(
@@ -51,7 +44,7 @@ export const readConfig = (variables: Variables): AvatarWorkerConfig => {
       "an http:// or https:// URL without a path",
       readUrl,
     ),
-    secret: { reveal: () => secret },
+    secret,
     slots: readVariable(variables, "AVATAR_SLOTS", 4, `a whole number from 1 to ${MAX_SLOTS}`, (text) =>
       /^\d{1,4}$/.test(text) && Number(text) >= 1 && Number(text) <= MAX_SLOTS ? Number(text) : undefined,
     ),

@@ -1,6 +1,8 @@
 import { expect, test } from "bun:test";
+import { rm, writeFile } from "node:fs/promises";
 import { inspect } from "node:util";
-import { readLivekitConfig } from "./config.ts";
+import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { embeddedConfigFile, readEmbeddedConfig, readLivekitConfig } from "./config.ts";
 
 const LIVEKIT_API_SECRET = "s".repeat(32);
 const complete = { LIVEKIT_URL: "wss://livekit.example.com", LIVEKIT_API_KEY: "APIkey", LIVEKIT_API_SECRET };
@@ -37,4 +39,18 @@ test.each([
 
 test("LIVEKIT_URL with a slash at its end: without it", () => {
   expect(readLivekitConfig({ ...complete, LIVEKIT_URL: "ws://localhost:7880/" })?.url).toBe("ws://localhost:7880");
+});
+
+test("the configuration file of a LiveKit of the service, missing or incomplete: null; complete: read", async () => {
+  const folder = await temporaryFolder();
+  expect(await readEmbeddedConfig(folder)).toBeNull();
+  for (const text of ["", "{", '{"port":7880}', '{"port":7880,"keys":{}}']) {
+    await writeFile(embeddedConfigFile(folder), text);
+    expect(await readEmbeddedConfig(folder)).toBeNull();
+  }
+  await writeFile(embeddedConfigFile(folder), JSON.stringify({ port: 7880, keys: { APIkey: LIVEKIT_API_SECRET } }));
+  const config = await readEmbeddedConfig(folder);
+  expect(config).toMatchObject({ url: "ws://127.0.0.1:7880", apiKey: "APIkey" });
+  expect(config?.apiSecret.reveal()).toBe(LIVEKIT_API_SECRET);
+  await rm(folder, { recursive: true });
 });

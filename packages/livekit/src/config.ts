@@ -1,4 +1,6 @@
 /** Where the LiveKit server is, and the key with which the service signs for it. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { ConfigError, readVariable, type Variables } from "@realtime-avatar/runtime/config";
 import { Secret } from "@realtime-avatar/storage/secret";
 
@@ -40,4 +42,18 @@ export const readLivekitConfig = (variables: Variables): LivekitConfig | null =>
     apiKey: required("LIVEKIT_API_KEY", apiKey),
     apiSecret: new Secret(required("LIVEKIT_API_SECRET", secret)),
   };
+};
+
+/** The configuration file of the LiveKit that a service with this data directory runs. It is JSON, which is YAML. */
+export const embeddedConfigFile = (dataDirectory: string): string => join(dataDirectory, "livekit.yaml");
+
+/** Reads that file; null when there is none. Its LiveKit may have ended. */
+export const readEmbeddedConfig = async (dataDirectory: string): Promise<LivekitConfig | null> => {
+  try {
+    const { port, keys } = JSON.parse(await readFile(embeddedConfigFile(dataDirectory), "utf8"));
+    const [[apiKey, apiSecret]] = Object.entries(keys) as [[string, string]];
+    return { url: `ws://127.0.0.1:${port}`, apiKey, apiSecret: new Secret(apiSecret) };
+  } catch {
+    return null;
+  }
 };

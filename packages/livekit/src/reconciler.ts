@@ -19,6 +19,7 @@ import type { Runner } from "@realtime-avatar/db/connection/batch";
 import { describeError } from "@realtime-avatar/db/connection/errors";
 import { roomPrefix } from "@realtime-avatar/domain/calls/room";
 import { newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
+import type { ReconcilerStats } from "@realtime-avatar/runtime/metrics/calls";
 import { LivekitError, type Rooms } from "./rooms.ts";
 
 /**
@@ -44,18 +45,6 @@ export type ReconcilerOptions = {
   log: { info: Log; warn: Log };
   random: RandomBytes;
   intervalsMs?: typeof INTERVALS_MS;
-};
-
-/** What this process has done, and knows. */
-export type ReconcilerStats = {
-  /** Calls that it has ended. */
-  ended: number;
-  /** Calls that it has given to another worker. */
-  moved: number;
-  /** Rooms without an open call that it has found. */
-  orphans: number;
-  /** Whether a participant who joins creates a room; null before LiveKit has told. */
-  autoCreate: boolean | null;
 };
 
 export type Reconciler = {

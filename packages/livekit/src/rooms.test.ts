@@ -1,6 +1,7 @@
 /** The rooms of a server, on the real LiveKit and on the stand-in: what holds for both, so that the stand-in tells the truth. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { avatarToken, type CallToken, personToken } from "@realtime-avatar/domain/calls/room";
+import type { LivekitRequest } from "@realtime-avatar/runtime/metrics/calls";
 import { Secret } from "@realtime-avatar/storage/secret";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { startLivekit } from "@realtime-avatar/testing/livekit/server";
@@ -8,7 +9,7 @@ import { startLivekitStandIn } from "@realtime-avatar/testing/livekit/stand-in";
 import { freePorts } from "@realtime-avatar/testing/ports";
 import { AccessToken, type VideoGrant } from "livekit-server-sdk";
 import type { LivekitConfig } from "./config.ts";
-import { createRooms, LivekitError, type LivekitRequest, type Rooms } from "./rooms.ts";
+import { createRooms, LivekitError, type Rooms } from "./rooms.ts";
 import { mintToken } from "./tokens.ts";
 
 setDefaultTimeout(60_000);

@@ -1,5 +1,6 @@
 /** The rooms of a LiveKit server: they are created, deleted and listed, each within two seconds. */
 import { randomUUID } from "node:crypto";
+import type { LivekitRequest } from "@realtime-avatar/runtime/metrics/calls";
 import type { LivekitConfig } from "./config.ts";
 import { probeToken } from "./tokens.ts";
 
@@ -39,13 +40,6 @@ export type Rooms = {
   autoCreates(): Promise<boolean>;
 };
 
-/** A request that has ended, for metrics. */
-export type LivekitRequest = {
-  method: keyof Rooms;
-  outcome: "ok" | LivekitError["kind"];
-  durationMs: number;
-};
-
 const errorOf = (error: unknown): LivekitError => {
   if (error instanceof LivekitError) return error;
   const { name = "", status = null } = error instanceof Error ? (error as Error & { status?: number }) : {};
@@ -76,7 +70,7 @@ export const createRooms = (config: LivekitConfig, onRequest: (request: LivekitR
   );
   const request = async <Result>(method: keyof Rooms, work: () => Promise<Result>): Promise<Result> => {
     const startedAt = performance.now();
-    let outcome: LivekitRequest["outcome"] = "ok";
+    let outcome: "ok" | LivekitError["kind"] = "ok";
     try {
       return await work();
     } catch (error) {

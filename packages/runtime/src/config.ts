@@ -71,6 +71,12 @@ export const readSecret = (variables: Variables, name: string): Secret | null =>
     text.length >= MIN_SECRET_LENGTH ? new Secret(text) : undefined,
   );
 
+/** The secret that avatar workers and the API share; null when it is unset. */
+export const readAvatarWorkerSecret = (variables: Variables): Secret | null =>
+  readVariable<Secret | null>(variables, "AVATAR_WORKER_SECRET", null, "32 to 512 visible ASCII characters", (text) =>
+    /^[\x21-\x7e]{32,512}$/.test(text) ? new Secret(text) : undefined,
+  );
+
 export const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 

@@ -2,15 +2,14 @@
 import { countFleet } from "@realtime-avatar/db/calls/reconcile";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { startReconciler } from "@realtime-avatar/livekit/reconciler";
+import { createRooms } from "@realtime-avatar/livekit/rooms";
 import type { AtExit } from "@realtime-avatar/runtime/lifecycle";
 import type { Logger, LogOutput } from "@realtime-avatar/runtime/log";
 import type { Metrics } from "@realtime-avatar/runtime/metrics";
 import { secureRandom } from "@realtime-avatar/runtime/random";
-import type { Secret } from "@realtime-avatar/storage/secret";
 import { type EmbeddedLivekit, type LivekitProgram, prepareLivekit } from "../children/livekit.ts";
 import { findProgram } from "../children/program.ts";
 import type { ApiConfig } from "../config.ts";
-import { type Livekit, openLivekit } from "./realtime.ts";
 
 /** The maximum time for the numbers of the fleet. */
 const FLEET_MS = 2000;
@@ -50,34 +49,20 @@ const prepareEmbedded = async (options: CallsOptions): Promise<EmbeddedLivekit |
   });
 };
 
-export type Calls = {
-  /** Null: there are no calls. */
-  livekit: Livekit | null;
-  /** With what avatar workers authenticate. */
-  workerSecret: Secret | null;
-  /** Call it when the service listens at this address. */
-  start(serviceUrl: string): Promise<void>;
-  /** Call it while the service still responds. */
-  stopAvatarWorker(): Promise<void>;
-};
-
-export const openCalls = async (options: CallsOptions, atExit: AtExit): Promise<Calls> => {
+/** `config`: as it was given, or of `embedded`, which is to be started when the service listens. */
+export const openCalls = async (options: CallsOptions, atExit: AtExit) => {
   const { db, isEmbedded, config, log, metrics } = options;
   const embedded = await prepareEmbedded(options);
-  const livekitConfig = embedded?.config ?? config.livekit;
-  const livekit = livekitConfig && openLivekit(livekitConfig, db, metrics);
+  const livekit = embedded?.config ?? config.livekit;
   // As with overdue sessions: where no worker need run.
   if (livekit && (config.sweepInApi ?? isEmbedded)) {
-    const reconciler = startReconciler({ db, rooms: livekit.rooms, log, random: secureRandom });
+    const rooms = createRooms(livekit, metrics?.livekitResponded);
+    const reconciler = startReconciler({ db, rooms, log, random: secureRandom });
     metrics?.showReconciler(reconciler.stats);
     metrics?.showFleet(() => countFleet(db.within(FLEET_MS)));
     atExit(reconciler.stop);
   }
   atExit(async () => embedded?.stopLivekit());
-  return {
-    livekit,
-    workerSecret: embedded?.workerSecret ?? config.avatarWorkerSecret,
-    start: async (serviceUrl) => embedded?.start(serviceUrl),
-    stopAvatarWorker: async () => embedded?.stopAvatarWorker(),
-  };
+  const avatarWorkerSecret = embedded?.workerSecret ?? config.avatarWorkerSecret;
+  return { config: { livekit, avatarWorkerSecret }, embedded };
 };

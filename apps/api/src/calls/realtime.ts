@@ -2,13 +2,13 @@
 import { listWorkersWithWork } from "@realtime-avatar/db/calls/fleet";
 import { readInstance } from "@realtime-avatar/db/calls/reconcile";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import type { RandomBytes } from "@realtime-avatar/domain/id";
 import { Problem } from "@realtime-avatar/domain/problem";
 import type { LivekitConfig } from "@realtime-avatar/livekit/config";
-import { createRooms, type Rooms } from "@realtime-avatar/livekit/rooms";
+import { createRooms } from "@realtime-avatar/livekit/rooms";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import type { Metrics } from "@realtime-avatar/runtime/metrics";
 import type { Secret } from "@realtime-avatar/storage/secret";
+import type { ApiConfig } from "../config.ts";
 import { createRoomChecks, type RoomChecks } from "./room-checks.ts";
 import { type CallRooms, createCallRooms } from "./rooms.ts";
 import { createWaitingWorkers, type WaitingWorkers } from "./waiting-workers.ts";
@@ -18,54 +18,44 @@ const BACKGROUND_MS = 5000;
 /** The same for one that is repeated after 100 ms. */
 const POLL_MS = 1000;
 
-/** The LiveKit server, and what its rooms of this service are called after. */
-export type Livekit = { config: LivekitConfig; rooms: Rooms; instance: () => Promise<string> };
-
-/** The LiveKit server of a configuration. The instance is read when it is needed: the database may not be migrated yet. */
-export const openLivekit = (config: LivekitConfig, db: Db, metrics: Metrics | null): Livekit => {
-  let instance: Promise<string> | null = null;
-  return {
-    config,
-    rooms: createRooms(config, metrics?.livekitResponded),
-    instance: () => {
-      instance ??= readInstance(db.within(BACKGROUND_MS)).catch((error: unknown) => {
-        instance = null;
-        throw error;
-      });
-      return instance;
-    },
-  };
-};
-
-export type Realtime = Omit<Livekit, "rooms"> & {
+export type Realtime = {
+  config: LivekitConfig;
+  /** With what avatar workers authenticate. */
   workerSecret: Secret;
+  /** What the rooms of this service are called after. */
+  instance(): Promise<string>;
   rooms: CallRooms;
   roomChecks: RoomChecks;
   waitingWorkers: WaitingWorkers;
 };
 
 type RealtimeOptions = {
-  livekit: Livekit | null;
-  workerSecret: Secret | null;
+  config: Pick<ApiConfig, "avatarWorkerSecret" | "livekit">;
   db: Db;
   log: Logger;
-  clock: () => Date;
-  random: RandomBytes;
-  /** Called when a call was ended because its room is gone. */
-  onEnded: () => void;
+  metrics: Metrics | null;
 };
 
 /** Null when LiveKit or the secret of the workers is not configured. */
-export const createRealtime = ({ livekit, workerSecret, db, ...options }: RealtimeOptions): Realtime | null => {
+export const createRealtime = ({ config, db, log, metrics }: RealtimeOptions): Realtime | null => {
+  const { livekit, avatarWorkerSecret: workerSecret } = config;
   if (livekit === null || workerSecret === null) return null;
+  const background = db.within(BACKGROUND_MS);
   const polling = db.within(POLL_MS);
+  const rooms = createRooms(livekit, metrics?.livekitResponded);
+  let name: string | null = null;
+  // Read when it is needed: the database may not be migrated yet.
+  const instance = async (): Promise<string> => {
+    name ??= await readInstance(background);
+    return name;
+  };
   return {
-    config: livekit.config,
-    instance: livekit.instance,
+    config: livekit,
     workerSecret,
-    rooms: createCallRooms(livekit.rooms, options.log),
-    roomChecks: createRoomChecks({ ...livekit, ...options, db: db.within(BACKGROUND_MS) }),
-    waitingWorkers: createWaitingWorkers((workers) => listWorkersWithWork(polling, workers), options.log),
+    instance,
+    rooms: createCallRooms(rooms, log),
+    roomChecks: createRoomChecks({ db: background, rooms, instance, log }),
+    waitingWorkers: createWaitingWorkers((workers) => listWorkersWithWork(polling, workers), log),
   };
 };
 

@@ -5,10 +5,10 @@
 import { randomBytes } from "node:crypto";
 import { createSocket } from "node:dgram";
 import { existsSync } from "node:fs";
-import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { rename, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import type { LivekitConfig } from "@realtime-avatar/livekit/config";
+import { embeddedConfigFile, type LivekitConfig, readEmbeddedConfig } from "@realtime-avatar/livekit/config";
 import { createRooms } from "@realtime-avatar/livekit/rooms";
 import { ConfigError, readVariable, type Variables } from "@realtime-avatar/runtime/config";
 import { Secret } from "@realtime-avatar/storage/secret";
@@ -19,7 +19,6 @@ const LOOPBACK = "127.0.0.1";
 const PORTS = { api: 7880, tcp: 7881, udp: 7882 };
 /** How many ports are tried. */
 const MAX_PORTS = 200;
-const CONFIG_FILE = "livekit.yaml";
 const LOG_FILE = "livekit.log";
 /** After it, a LiveKit has ended whose service was killed. */
 const LEFT_MS = 500;
@@ -86,7 +85,7 @@ const findPorts = async (): Promise<Ports> => {
   return { api, tcp, udp: await findPort(PORTS.udp, isFreeUdp) };
 };
 
-/** The configuration file of LiveKit. JSON is YAML. */
+/** The content of the configuration file (`embeddedConfigFile`). */
 const configurationOf = ({ apiKey, apiSecret }: LivekitConfig, { api, tcp, udp }: Ports, serviceUrl: string): string =>
   JSON.stringify({
     port: api,
@@ -106,16 +105,14 @@ const configurationOf = ({ apiKey, apiSecret }: LivekitConfig, { api, tcp, udp }
   });
 
 /** The LiveKit that another process of the service runs with this data directory; null when none responds. */
-const findRunning = async (file: string): Promise<LivekitConfig | null> => {
-  try {
-    const { port, keys } = JSON.parse(await readFile(file, "utf8")) as { port: number; keys: Record<string, string> };
-    const [[apiKey, apiSecret] = ["", ""]] = Object.entries(keys);
-    const config = { url: `ws://${LOOPBACK}:${port}`, apiKey, apiSecret: new Secret(apiSecret) };
-    await createRooms(config).list("");
-    return config;
-  } catch {
-    return null;
-  }
+const findRunning = async (dataDirectory: string): Promise<LivekitConfig | null> => {
+  const config = await readEmbeddedConfig(dataDirectory);
+  const responds =
+    config &&
+    createRooms(config)
+      .list("")
+      .then(Boolean, () => false);
+  return (await responds) ? config : null;
 };
 
 /** What the avatar worker needs of the environment. The rest may be secret. */
@@ -150,10 +147,10 @@ export type EmbeddedOptions = Pick<ChildOptions, "log" | "logOutput" | "isTermin
 export const prepareLivekit = async (options: EmbeddedOptions): Promise<EmbeddedLivekit> => {
   const { program, avatarWorker, dataDirectory, variables, log } = options;
   const workerSecret = options.workerSecret ?? new Secret(randomBytes(32).toString("hex"));
-  const file = join(dataDirectory, CONFIG_FILE);
+  const file = embeddedConfigFile(dataDirectory);
   // One of a service that was killed still responds for a moment.
-  if (await findRunning(file)) await Bun.sleep(LEFT_MS);
-  const running = await findRunning(file);
+  if (await findRunning(dataDirectory)) await Bun.sleep(LEFT_MS);
+  const running = await findRunning(dataDirectory);
   const ports = await findPorts();
   const apiKey = `API${randomBytes(6).toString("hex")}`;
   const own = { url: `ws://${LOOPBACK}:${ports.api}`, apiKey, apiSecret: new Secret(randomBytes(32).toString("hex")) };

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { type LivekitServer, startLivekit } from "@realtime-avatar/testing/livekit/server";
 import { callAnew, startApi } from "../support/api.ts";
-import { callOptions, RELEASE, START, until, WORKER_SECRET } from "../support/calls.ts";
+import { callOptions, RELEASE, roomsOf, START, until, WORKER_SECRET } from "../support/calls.ts";
 
 setDefaultTimeout(60_000);
 
@@ -16,13 +16,12 @@ describe.skipIf(binary.kind === "missing")(
   () => {
     let livekit: LivekitServer;
     let call: ReturnType<typeof callAnew>;
-    let rooms: ReturnType<typeof callOptions>["livekit"]["rooms"];
+    let rooms: ReturnType<typeof roomsOf>;
     let avatar_id: string;
     beforeAll(async () => {
       livekit = await startLivekit(binary.kind === "found" ? binary.path : "");
-      const options = callOptions(livekit, () => api.database);
-      ({ rooms } = options.livekit);
-      call = callAnew(api.database.db, options);
+      rooms = roomsOf(livekit);
+      call = callAnew(api.database.db, callOptions(livekit));
       const body = { displayName: "Ada", sourceKind: "image" };
       avatar_id = (await api.call("POST", "/api/v1/avatars", { key, body })).body.id;
       await api.database.db.client`update avatars set status = 'ready' where id = ${avatar_id}`;

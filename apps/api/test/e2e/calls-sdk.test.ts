@@ -161,7 +161,7 @@ test("a response that is lost: the SDK sends the request again, and gets the sam
 
 test("a service without LiveKit: an error at once, which the SDK does not try again", async () => {
   const { apiKey, avatarId } = await customer();
-  const call = callAnew(api.database.db, { livekit: null });
+  const call = callAnew(api.database.db);
   let sent = 0;
   const sdk = new RealtimeAvatar({
     apiKey,

@@ -58,12 +58,12 @@ for (const authorization of [signature, `${signature}x`, token, WORKER_SECRET]) 
   statuses.add((await api.call("POST", EVENTS, sent)).status);
 }
 // LiveKit that fails in every way. The library's error of a refused request quotes its token.
-const options = callOptions({ ...livekit, apiSecret: `${livekit.apiSecret}x` }, () => api.database);
+const options = callOptions({ ...livekit, apiSecret: `${livekit.apiSecret}x` });
 const refused = callAnew(db, { ...options, log, tracing, metrics });
 statuses.add((await refused("POST", START, { key, body: { avatar_id: ready } })).status);
 for (const fault of [{ kind: "refuses", status: 500 } as const, { kind: "loses_response" } as const]) {
   livekit.setFault(fault);
-  const failing = callAnew(db, { ...callOptions(livekit, () => api.database), log, tracing, metrics });
+  const failing = callAnew(db, { ...callOptions(livekit), log, tracing, metrics });
   statuses.add((await failing("POST", START, { key, body: { avatar_id: ready }, headers })).status);
   const other = { key, body: { avatar_id: ready, mode: "voice" } };
   statuses.add((await failing("POST", START, other)).status);

@@ -37,7 +37,6 @@ const rateLimit = { perSecond: 1_000_000, burst: 1_000_000 };
 const calls = await startConformanceCalls(database);
 const appWith = (given: Partial<Dependencies> = {}) =>
   createTestApp(database.db, {
-    livekit: calls.options.livekit,
     ...files,
     ...given,
     config: { ...calls.options.config, rateLimit, tenantRateLimit: rateLimit, ...given.config },
@@ -209,7 +208,7 @@ describe("responses that need two requests", () => {
 
   test("a call, over a cap or a limit, queued, sent again, or without LiveKit: the documented response", async () => {
     const poor = await seedKey(database.db, await seedTenant(database.db), ROOT);
-    const without = appWith({ livekit: null });
+    const without = appWith({ config: { ...calls.options.config, livekit: null } });
     const sendWithout = (described: Described, sent: Sent) => send(described, sent, without);
     await calls.expectResponses({ send, sendWithout, newKey, poor: poor.secret.reveal() });
   });

@@ -88,6 +88,7 @@ export const requestInit = (method: string, { key, body, headers }: CallOptions)
 /** The configuration of a test, without limits. A request may say itself, as a proxy would, from where it comes. */
 export const TEST_CONFIG: AppOptions["config"] = {
   avatarWorkerSecret: null,
+  livekit: null,
   creditPriceMicrosPerSecond: 1_000_000,
   defaultAvatarModelId: "model-of-the-test",
   maxActiveKeysPerTenant: 10_000,
@@ -140,7 +141,6 @@ export const createTestApp = (db: Db, given: Partial<AppOptions> = {}) =>
     storage: noStorage,
     spool: createSpool("/nonexistent"),
     assetOrigin: () => "http://assets.test",
-    livekit: null,
     isEnding: () => false,
     metrics: null,
     tracing: null,

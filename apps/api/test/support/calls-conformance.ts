@@ -81,7 +81,7 @@ export const startConformanceCalls = async (database: TestDatabase) => {
   };
 
   return {
-    options: callOptions(livekit, () => database),
+    options: callOptions(livekit),
     prepare: async (send: Send): Promise<void> => {
       await createAvatar(send);
       await giveSlots();

@@ -1,15 +1,14 @@
 /** For tests of calls: the API with a stand-in of LiveKit, avatars that are ready, and avatar workers. */
 import { afterAll } from "bun:test";
 import { createHash } from "node:crypto";
-import { readInstance } from "@realtime-avatar/db/calls/reconcile";
 import type { SyncRequest, SyncResponse } from "@realtime-avatar/domain/calls/worker-sync";
-import { createRooms } from "@realtime-avatar/livekit/rooms";
+import type { LivekitConfig } from "@realtime-avatar/livekit/config";
+import { createRooms, type Rooms } from "@realtime-avatar/livekit/rooms";
 import type { RequestSpan } from "@realtime-avatar/runtime/tracing";
 import { Secret } from "@realtime-avatar/storage/secret";
 import { type LivekitStandIn, startLivekitStandIn } from "@realtime-avatar/testing/livekit/stand-in";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { AccessToken } from "livekit-server-sdk";
-import type { Livekit } from "../../src/calls/realtime.ts";
 import type { AppOptions } from "../../src/dependencies.ts";
 import { type Answer, startApi, TEST_CONFIG, type TestApi, testStorage } from "./api.ts";
 
@@ -18,17 +17,20 @@ export const RELEASE = `${START}/release`;
 export const EVENTS = "/internal/livekit-events";
 export const WORKER_SECRET = "the-secret-of-the-avatar-workers-of-tests";
 
-/** The options of an API with calls. `database`: known once the API has started. */
-export const callOptions = (
-  { url, apiKey, apiSecret }: Pick<LivekitStandIn, "url" | "apiKey" | "apiSecret">,
-  database: () => TestApi["database"],
-): Pick<AppOptions, "config"> & { livekit: Livekit } => {
-  const config = { url, apiKey, apiSecret: new Secret(apiSecret) };
-  return {
-    config: { ...TEST_CONFIG, avatarWorkerSecret: new Secret(WORKER_SECRET) },
-    livekit: { config, rooms: createRooms(config), instance: () => readInstance(database().db) },
-  };
-};
+type LivekitAccess = Pick<LivekitStandIn, "url" | "apiKey" | "apiSecret">;
+
+const livekitConfig = ({ url, apiKey, apiSecret }: LivekitAccess): LivekitConfig => ({
+  url,
+  apiKey,
+  apiSecret: new Secret(apiSecret),
+});
+
+export const roomsOf = (livekit: LivekitAccess): Rooms => createRooms(livekitConfig(livekit));
+
+/** The options of an API with calls. */
+export const callOptions = (livekit: LivekitAccess): Pick<AppOptions, "config"> => ({
+  config: { ...TEST_CONFIG, avatarWorkerSecret: new Secret(WORKER_SECRET), livekit: livekitConfig(livekit) },
+});
 
 /** Signs an event as LiveKit does. */
 export const signEvent = (
@@ -48,9 +50,8 @@ export const startCallApi = async (given: Partial<AppOptions> = {}) => {
   const spans: string[] = [];
   const span = { traceId: "0".repeat(32), spanId: "0".repeat(16), traceparent: "", end: () => {} };
   const begin = (): RequestSpan => ({ ...span, recordSpan: (name) => void spans.push(name) });
-  const options = callOptions(livekit, () => api.database);
   const api: TestApi = await startApi(testStorage, {
-    ...options,
+    ...callOptions(livekit),
     tracing: { begin, stop: async () => {} },
     ...given,
   });
@@ -108,7 +109,7 @@ export const startCallApi = async (given: Partial<AppOptions> = {}) => {
     const root = await newKey();
     return { tenantId, newKey, root, avatarId: await avatar(root.key) };
   };
-  const { rooms } = options.livekit;
+  const rooms = roomsOf(livekit);
   const ofWorkers = { sync, syncOf, giveSlots, takeSlots };
   return { api, livekit, rooms, key, spans, avatar, start, release, session, tenantWith, sendEvent, ...ofWorkers };
 };

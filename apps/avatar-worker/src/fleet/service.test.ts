@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { preparedFile } from "@realtime-avatar/domain/avatars/preparation";
+import { Secret } from "@realtime-avatar/storage/secret";
 import { createService } from "./service.ts";
 
 let respond: (request: Request) => Response = () => new Response();
@@ -15,7 +16,7 @@ const server = Bun.serve({
 });
 afterAll(() => server.stop(true));
 
-const service = createService({ serviceUrl: server.url.origin, secret: { reveal: () => "s3cret" }, workerId: "wrk_1" });
+const service = createService({ serviceUrl: server.url.origin, secret: new Secret("s3cret"), workerId: "wrk_1" });
 const sync = () => service.sync({ slots: 1, features: [], calls: [] }, AbortSignal.timeout(10_000));
 const lease = { lease_seconds: 15, start: [], end: [] };
 

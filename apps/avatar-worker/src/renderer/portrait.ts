@@ -33,9 +33,6 @@ export const portrait: Renderer = {
       hear: (pcm) => {
         level = Math.max(loudness(pcm), level * DECAY);
       },
-      clear: () => {
-        level = 0;
-      },
       picture: () => pictures[stepOf(level)] as VideoFrame,
     };
   },

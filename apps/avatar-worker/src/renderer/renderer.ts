@@ -22,8 +22,6 @@ export type Renderer = {
 export type Rendering = {
   /** The avatar says this now. */
   hear(pcm: Int16Array): void;
-  /** The avatar stops speaking. */
-  clear(): void;
   /** The picture of now. It is sent as it is, so it must not change later. */
   picture(): VideoFrame;
 };

@@ -1,15 +1,11 @@
 import { expect, test } from "bun:test";
 import type { SessionId } from "../id.ts";
-import { avatarToken, personToken, roomName, sessionOfRoom } from "./room.ts";
+import { avatarToken, personToken, roomName, roomPrefix } from "./room.ts";
 
-const session = "ses_01kahr4mz1e1stqa0d0k1m2n3p" as SessionId;
-
-test("the name of a room: leads back to its session, and not for another instance", () => {
-  const room = roomName("k3j9", session);
-  expect(sessionOfRoom("k3j9", room)).toBe(session);
-  for (const name of ["", "rta-k3j9-", `rta-k3j-${session}`, `${room}x`, `x${room}`, session, "rta-k3j9-ava_1"]) {
-    expect(sessionOfRoom("k3j9", name)).toBeNull();
-  }
+test("the name of a room: begins with the prefix of its instance, and of no other", () => {
+  const room = roomName("k3j9", "ses_01kahr4mz1e1stqa0d0k1m2n3p" as SessionId);
+  expect(room).toBe("rta-k3j9-ses_01kahr4mz1e1stqa0d0k1m2n3p");
+  expect(["k3j9", "k3j", "k3j99"].map((instance) => room.startsWith(roomPrefix(instance)))).toEqual([true, false, false]);
 });
 
 test("a token: joins one room for 120 seconds, and can neither create nor administer", () => {

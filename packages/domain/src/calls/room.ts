@@ -1,5 +1,5 @@
 /** The rooms of calls, and what the tokens for them allow. */
-import { isId, type SessionId } from "../id.ts";
+import type { SessionId } from "../id.ts";
 import { avatarAttributes } from "./lifecycle.ts";
 import { JOIN_TIMEOUT_SECONDS } from "./limits.ts";
 import type { CallMode } from "./schemas.ts";
@@ -12,12 +12,6 @@ export const AVATAR_IDENTITY = "avatar";
 export const roomPrefix = (instance: string): string => `rta-${instance}-`;
 
 export const roomName = (instance: string, session: SessionId): string => `${roomPrefix(instance)}${session}`;
-
-/** The session of a room of ours; null for another room. */
-export const sessionOfRoom = (instance: string, room: string): SessionId | null => {
-  const id = room.startsWith(roomPrefix(instance)) ? room.slice(roomPrefix(instance).length) : null;
-  return isId("ses", id) ? id : null;
-};
 
 /**
  * What a token for a room allows. None has `roomCreate` or `roomConfig`: who keeps one can neither create a room again where

@@ -4,7 +4,7 @@ import { newId } from "../id.ts";
 import type { FieldErrorCode, Problem } from "../problem.ts";
 import { validate } from "../schema.ts";
 import { CallGrant, PlannedGrant, ReleaseCall, StartCall } from "./schemas.ts";
-import { limitReason, plannedCall, presentGranted, presentPlannedGrant, releaseTarget } from "./start.ts";
+import { plannedCall, presentGranted, presentPlannedGrant, releaseTarget } from "./start.ts";
 
 const random = seededBytes("calls");
 const now = new Date("2026-11-20T12:00:00.000Z");
@@ -98,11 +98,6 @@ describe("a planned call", () => {
       stt_mode: "off",
       ignored: ["instructions"],
     });
-  });
-
-  test("its limit: the cap when all seconds were granted, else credits", () => {
-    expect(limitReason({ maxSeconds: 600 }, 600)).toBe("session_cap");
-    expect(limitReason({ maxSeconds: 600 }, 599)).toBe("out_of_credits");
   });
 });
 

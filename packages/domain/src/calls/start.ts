@@ -84,12 +84,6 @@ export const plannedCall = (
 const ignoredFields = (input: Omit<CallInput, "stt_mode">, features: readonly string[]): CallGrant["ignored"] =>
   INPUT_FIELDS.filter((field) => input[field] !== undefined && !features.includes(field));
 
-/** Why a call ends when the seconds that it was granted are over. */
-export const limitReason = (
-  { maxSeconds }: Pick<PlannedSession, "maxSeconds">,
-  grantedSeconds: number,
-): "session_cap" | "out_of_credits" => (grantedSeconds < maxSeconds ? "out_of_credits" : "session_cap");
-
 /** The grant of a call, without what only the write knows. */
 export const presentPlannedGrant = (
   { session, roomName, input }: PlannedCall,

@@ -1,14 +1,22 @@
 /** The metrics of calls: of the API and the worker. An avatar worker has metrics of its own. */
+import type { FleetCounts } from "@realtime-avatar/db/calls/reconcile";
 import { cachedReads } from "./cached-reads.ts";
 import { type OwnRegistry, SECONDS } from "./registry.ts";
 
-/** A request to LiveKit: what was asked for, and how it ended. */
+/** A request to LiveKit: the method, and `ok` or the kind of its error. */
 export type LivekitRequest = { method: string; outcome: string; durationMs: number };
 
 /** What the reconciler of this process has done, and knows. */
-export type ReconcilerStats = { ended: number; moved: number; orphans: number; autoCreate: boolean | null };
-
-export type FleetStats = { slots: number; usedSlots: number; openCalls: number; tickets: number };
+export type ReconcilerStats = {
+  /** Calls that it has ended. */
+  ended: number;
+  /** Calls that it has given to another worker. */
+  moved: number;
+  /** Rooms without an open call that it has found. */
+  orphans: number;
+  /** Whether a participant who joins creates a room; null before LiveKit has told. */
+  autoCreate: boolean | null;
+};
 
 export type CallMetrics = {
   /** `outcome`: `started`, `queued`, or the code of the problem that refused the call. */
@@ -17,10 +25,10 @@ export type CallMetrics = {
   /** Adds the metrics of a reconciler. */
   showReconciler(stats: () => ReconcilerStats): void;
   /** Adds the metrics of the avatar workers. `read` asks the database; it is called at most once in ten seconds. */
-  showFleet(read: () => Promise<FleetStats>): void;
+  showFleet(read: () => Promise<FleetCounts>): void;
 };
 
-const UNKNOWN: FleetStats = { slots: Number.NaN, usedSlots: Number.NaN, openCalls: Number.NaN, tickets: Number.NaN };
+const UNKNOWN: FleetCounts = { slots: Number.NaN, usedSlots: Number.NaN, openCalls: Number.NaN, tickets: Number.NaN };
 
 export const callMetrics = ({ counter, histogram, readCounter, readGauge, readGauges }: OwnRegistry): CallMetrics => {
   const requests = counter("realtime_avatar_calls_total", "Requests for a call, by what became of them.", ["outcome"]);

@@ -11,11 +11,7 @@ await giveSlots(100);
 
 describe("LiveKit that fails", () => {
   /** The API anew, so that the pause after a failure is its own. */
-  const anew = () =>
-    callAnew(
-      api.database.db,
-      callOptions(livekit, () => api.database),
-    );
+  const anew = () => callAnew(api.database.db, callOptions(livekit));
 
   test.each([
     ["refuses", { kind: "refuses", status: 500 } as const],

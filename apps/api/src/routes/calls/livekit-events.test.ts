@@ -33,28 +33,23 @@ test("the room of a call that has ended: deleted, each time it appears", async (
   }
 });
 
-test("a started call whose room is gone: ended; one that nobody joined: its room is created again", async () => {
+test("the room of an open call, gone: the event changes nothing, started or not", async () => {
   const [started, reserved] = [await start({ avatar_id: ready }), await start({ avatar_id: ready })];
   const { start: assigned } = await syncOf("wrk_1", { slots: 20 });
-  const call = assigned.find(({ session_id }) => session_id === started.body.session_id);
-  const calls = [
-    {
-      session_id: started.body.session_id,
-      generation: call?.generation ?? 1,
-      state: "started" as const,
-      used_seconds: 3,
-    },
-  ];
-  await syncOf("wrk_1", { slots: 20, calls });
-  expect((await session(started.body.session_id)).status).toBe("started");
-  await rooms.delete(started.body.room_name);
-  await rooms.delete(reserved.body.room_name);
-  await event(started.body.room_name, "room_finished");
-  await event(reserved.body.room_name, "room_finished");
-  await until(async () => (await session(started.body.session_id)).status === "released");
-  expect((await session(started.body.session_id)).billedCreditMicros).toBe(3_000_000);
-  await until(() => livekit.rooms().includes(reserved.body.room_name));
+  const { session_id } = started.body;
+  const generation = assigned.find((call) => call.session_id === session_id)?.generation ?? 1;
+  await syncOf("wrk_1", { slots: 20, calls: [{ session_id, generation, state: "started", used_seconds: 3 }] });
+  const stray = `rta-${instance}-beside`;
+  livekit.addRoom(stray);
+  for (const name of [started.body.room_name, reserved.body.room_name]) {
+    await rooms.delete(name);
+    await event(name, "room_finished");
+  }
+  await event(stray);
+  await until(() => !livekit.rooms().includes(stray));
+  expect((await session(session_id)).status).toBe("started");
   expect((await session(reserved.body.session_id)).status).toBe("reserved");
+  expect(livekit.rooms()).not.toContain(reserved.body.room_name);
 });
 
 test("events that are late, doubled or name what they do not mean: change nothing", async () => {

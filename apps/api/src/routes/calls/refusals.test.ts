@@ -1,6 +1,6 @@
 /** Calls that are refused before anything is written, and the routes of programs of the operator without their credentials. */
 import { describe, expect, test } from "bun:test";
-import { callAnew, rowCounts, TEST_CONFIG } from "../../../test/support/api.ts";
+import { callAnew, rowCounts } from "../../../test/support/api.ts";
 import { callOptions, EVENTS, START, startCallApi, WORKER_SECRET } from "../../../test/support/calls.ts";
 import { expectProblem } from "../../../test/support/routes.ts";
 
@@ -48,12 +48,12 @@ describe("a call that cannot be started", () => {
     expect(await rowCounts(api.database)).toEqual(before);
   });
 
-  const configured = callOptions(livekit, () => api.database);
+  const { config } = callOptions(livekit);
   test.each([
-    ["LiveKit", { ...configured, livekit: null }],
-    ["the secret of avatar workers", { ...configured, config: TEST_CONFIG }],
+    ["LiveKit", { ...config, livekit: null }],
+    ["the secret of avatar workers", { ...config, avatarWorkerSecret: null }],
   ])("without %s: 501 for a start, and for programs of the operator", async (_, given) => {
-    const call = callAnew(api.database.db, given);
+    const call = callAnew(api.database.db, { config: given });
     const answer = await call("POST", START, { key, body: { avatar_id: "ava_x" } });
     expectProblem(answer, "realtime_not_configured");
     expect([answer.body.retryable, answer.headers.get("retry-after")]).toEqual([false, null]);

@@ -6,7 +6,7 @@ import { findCreditDrift } from "@realtime-avatar/db/credits/invariants";
 import { roomName } from "@realtime-avatar/domain/calls/room";
 import { newId, type SessionId } from "@realtime-avatar/domain/id";
 import { Secret } from "@realtime-avatar/storage/secret";
-import { callRequest, readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls";
+import { callRequest, readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls/calls";
 import { seedCaller } from "@realtime-avatar/testing/credits";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { startLivekitStandIn } from "@realtime-avatar/testing/livekit/stand-in";

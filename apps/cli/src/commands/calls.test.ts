@@ -1,6 +1,6 @@
 /** `sessions` and `workers`: what runs now, and the end of a call by the operator. */
 import { describe, expect, test } from "bun:test";
-import { readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls";
+import { readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls/calls";
 import { seedCaller } from "@realtime-avatar/testing/credits";
 import { startLivekitStandIn } from "@realtime-avatar/testing/livekit/stand-in";
 import { seedTenant } from "@realtime-avatar/testing/seeds";

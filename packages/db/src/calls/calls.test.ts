@@ -1,8 +1,9 @@
 /** Starting and ending calls: what a call takes, and that it gives it back once. */
 import { describe, expect, test } from "bun:test";
 import { newId, type SessionId } from "@realtime-avatar/domain/id";
-import { callRequest, readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls";
+import { callRequest, readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls/calls";
 import { seedCaller } from "@realtime-avatar/testing/credits";
+import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { fixture, serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { callerOf, claimOf, operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
@@ -14,6 +15,7 @@ import { confirmRoom, failCall, openCall, releaseCall } from "./calls.ts";
 import { findCallFile, listWorkers, listWorkersWithWork } from "./fleet.ts";
 
 const database = await serviceDatabase();
+await mutate(database.db);
 const { db } = database;
 const { client } = db;
 /** Of three replicas of the service. */

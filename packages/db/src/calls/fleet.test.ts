@@ -1,8 +1,9 @@
 /** Avatar workers: what they report is charged once, and what they lose goes on elsewhere or ends. */
 import { describe, expect, test } from "bun:test";
 import type { SessionId } from "@realtime-avatar/domain/id";
-import { callRequest, readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls";
+import { callRequest, readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls/calls";
 import { seedCaller } from "@realtime-avatar/testing/credits";
+import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { findCreditDrift } from "../credits/invariants.ts";
@@ -21,6 +22,7 @@ import {
 } from "./reconcile.ts";
 
 const { db } = await serviceDatabase();
+await mutate(db);
 const { client } = db;
 
 const world = async (environment: "live" | "test" = "live") => {

@@ -6,7 +6,7 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import type { ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import type { SessionId, TenantId } from "@realtime-avatar/domain/id";
-import { callRequest, readyAvatar, report, sync } from "@realtime-avatar/testing/calls";
+import { callRequest, readyAvatar, report, sync } from "@realtime-avatar/testing/calls/calls";
 import { seedCaller } from "@realtime-avatar/testing/credits";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
 import { claimOf, operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";

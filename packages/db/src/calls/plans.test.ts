@@ -1,7 +1,7 @@
 /** How the server executes the functions of calls: by indexes, in tables of many rows, with plans for any values. */
 import { expect, test } from "bun:test";
 import type { SessionId, TenantId } from "@realtime-avatar/domain/id";
-import { callRequest, readyAvatar, report, sync } from "@realtime-avatar/testing/calls";
+import { callRequest, readyAvatar, report, sync } from "@realtime-avatar/testing/calls/calls";
 import { seedCaller } from "@realtime-avatar/testing/credits";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { explainedSession, insertKeyRows, rowId } from "@realtime-avatar/testing/postgres/plans";

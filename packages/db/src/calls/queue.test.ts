@@ -1,14 +1,16 @@
 /** The queue of calls that wait for a slot: who gets the next one. */
 import { expect, test } from "bun:test";
 import { RETRY_MS } from "@realtime-avatar/domain/calls/queue";
-import { callRequest, readyAvatar, seedCall, sync } from "@realtime-avatar/testing/calls";
+import { callRequest, readyAvatar, seedCall, sync } from "@realtime-avatar/testing/calls/calls";
 import { seedCaller } from "@realtime-avatar/testing/credits";
+import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { inOneBatch } from "@realtime-avatar/testing/postgres/batching";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { type CallRequest, type OpenCallOutcome, openCall, type QueuePlace, releaseCall } from "./calls.ts";
 
 const { db } = await serviceDatabase();
+await mutate(db);
 const { client } = db;
 
 /** One worker, all of whose slots are in use. */

@@ -1,7 +1,7 @@
 /** What `find_credit_drift` finds: nothing after a history of every movement, and each counter that is changed by hand. */
 import { describe, expect, test } from "bun:test";
 import type { TenantId } from "@realtime-avatar/domain/id";
-import { readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls";
+import { readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls/calls";
 import { PRICE, seedCaller, seedMovement, seedSession } from "@realtime-avatar/testing/credits";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";

@@ -1,7 +1,7 @@
 /** Replicas of the previous release, which knows no limits of open sessions, run beside this one on the same tables, with their own functions. */
 import { test as always, expect } from "bun:test";
 import { newId, type SessionId } from "@realtime-avatar/domain/id";
-import { readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls";
+import { readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls/calls";
 import { seedCaller, seedSession } from "@realtime-avatar/testing/credits";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { hasPreviousRelease, previousFunctions } from "@realtime-avatar/testing/previous-release";

@@ -1,8 +1,9 @@
 /**
  * Faults that the tests of credits must find, each a change of the text of the database functions. `MUTATION` names one, or one
- * of people: then the tests run on functions with this fault.
+ * of calls or people: then the tests run on functions with this fault.
  */
 import { CREATE_FUNCTIONS, FUNCTIONS_SCHEMA } from "@realtime-avatar/db/functions/schema";
+import { CALL_MUTATIONS } from "../calls/mutations.ts";
 import type { TestDb } from "../database.ts";
 import { PEOPLE_MUTATIONS } from "../people/mutations.ts";
 
@@ -31,8 +32,8 @@ export const CREDIT_MUTATIONS: Readonly<Record<string, readonly Replacement[]>> 
   ],
   "the account before the meters when sessions end": [
     [
-      "begin\n  perform rta.lock_meters(array_agg(tenant_id), array_agg(api_key_id))",
-      "begin\n  perform rta.lock_accounts(array_agg(tenant_id), array_agg(environment))\n  from (select distinct tenant_id, environment from unnest(p_closings) order by 1, 2) account;\n  perform rta.lock_meters(array_agg(tenant_id), array_agg(api_key_id))",
+      "  perform rta.lock_meters(array_agg(tenant_id), array_agg(api_key_id))",
+      "  perform rta.lock_accounts(array_agg(tenant_id), array_agg(environment))\n  from (select distinct tenant_id, environment from unnest(p_closings) order by 1, 2) account;\n  perform rta.lock_meters(array_agg(tenant_id), array_agg(api_key_id))",
     ],
   ],
   "meters in no order": [
@@ -163,7 +164,7 @@ export const CREDIT_MUTATIONS: Readonly<Record<string, readonly Replacement[]>> 
 /** The text that creates the functions with this fault. Throws when the fault does not fit their present text. */
 export const faultyFunctions = (name: string): string => {
   let text = CREATE_FUNCTIONS;
-  for (const replacement of CREDIT_MUTATIONS[name] ?? PEOPLE_MUTATIONS[name] ?? []) {
+  for (const replacement of CREDIT_MUTATIONS[name] ?? CALL_MUTATIONS[name] ?? PEOPLE_MUTATIONS[name] ?? []) {
     const [from, to] = replacement.map((one) => one.replaceAll("rta.", `${FUNCTIONS_SCHEMA}.`)) as [string, string];
     if (!text.includes(from)) throw new Error(`${name}: the functions do not contain ${from}`);
     text = text.replaceAll(from, to);
@@ -180,5 +181,9 @@ export const mutate = async ({ client }: TestDb): Promise<void> => {
   await client.begin(async (transaction) => {
     await transaction.unsafe(`drop schema ${FUNCTIONS_SCHEMA} cascade`);
     await transaction.unsafe(text);
+    // A test may use a role with the rights of the service.
+    await transaction.unsafe(
+      `grant usage on schema ${FUNCTIONS_SCHEMA} to public; grant execute on all functions in schema ${FUNCTIONS_SCHEMA} to public`,
+    );
   });
 };

@@ -42,7 +42,10 @@ const checkSecret = ({ headers }: Request, secret: Secret): void => {
   throw new Problem("invalid_credentials", "Send `Authorization: Bearer <AVATAR_WORKER_SECRET>`.");
 };
 
-/** What the states of the calls are: a sync that changes them is answered at once. */
+/**
+ * What the states of the calls are. A sync that changes them does not wait: a worker aborts its wait at each change, and would
+ * lose its lease while its calls change more often than a wait lasts.
+ */
 const statesOf = ({ slots, calls }: SyncRequest): string =>
   JSON.stringify([slots, calls.map(({ session_id, generation, state }) => [session_id, generation, state])]);
 

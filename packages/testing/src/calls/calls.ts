@@ -7,8 +7,8 @@ import { ticketFingerprint } from "@realtime-avatar/domain/calls/queue";
 import { roomName } from "@realtime-avatar/domain/calls/room";
 import type { ReportedCall, SyncRequest } from "@realtime-avatar/domain/calls/worker-sync";
 import { type AvatarId, newId, type SessionId } from "@realtime-avatar/domain/id";
-import { random } from "./random-bytes.ts";
-import { operatorOrigin, seedAvatar } from "./seeds.ts";
+import { random } from "../random-bytes.ts";
+import { operatorOrigin, seedAvatar } from "../seeds.ts";
 
 export const SYNC_TERMS = { leaseSeconds: 15, sessionLeaseSeconds: 60 };
 

@@ -9,14 +9,20 @@ import {
 } from "@livekit/rtc-node";
 import { FRAME_MS, SAMPLE_RATE } from "../renderer/renderer.ts";
 
+/** Tracks that are published or unpublished within this time cost one change of what is heard. */
+const GATHER_MS = 100;
+
 /**
  * Calls `onSound` with what the participant `identity` says: a frame of 16-bit PCM, mono, every 20 ms. A participant can publish
  * any number of tracks, and each one costs as much as a call: only the newest is subscribed to.
  */
 export const listenTo = (room: Room, identity: string, onSound: (pcm: Int16Array) => void): void => {
   let current: RemoteTrackPublication | undefined;
+  let isWaiting = false;
 
   const choose = (): void => {
+    isWaiting = false;
+    if (!room.isConnected) return;
     const published = [...(room.remoteParticipants.get(identity)?.trackPublications.values() ?? [])];
     const newest = published.findLast(({ kind }) => kind === TrackKind.KIND_AUDIO);
     if (newest === current) return;
@@ -35,8 +41,12 @@ export const listenTo = (room: Room, identity: string, onSound: (pcm: Int16Array
   room.on(RoomEvent.TrackSubscribed, (track, publication) => void listen(track, publication).catch(() => {}));
   // Else its threads and files would be there until the next garbage collection.
   room.on(RoomEvent.TrackUnsubscribed, (track) => void track.close());
-  room.on(RoomEvent.TrackPublished, choose);
-  room.on(RoomEvent.TrackUnpublished, choose);
+  const chooseSoon = (): void => {
+    if (!isWaiting) setTimeout(choose, GATHER_MS);
+    isWaiting = true;
+  };
+  room.on(RoomEvent.TrackPublished, chooseSoon);
+  room.on(RoomEvent.TrackUnpublished, chooseSoon);
   // The participant can be there already, with an earlier worker.
   choose();
 };

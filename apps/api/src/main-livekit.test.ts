@@ -1,6 +1,6 @@
 /** LiveKit and an avatar worker as children of the API, with the real server: how they start, and that none is left behind. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createRooms } from "@realtime-avatar/livekit/rooms";
@@ -73,6 +73,7 @@ describe.skipIf(binary.kind === "missing")(`LiveKit on the embedded database${sk
     expect(children.filter(({ command }) => command.includes("avatar-worker"))).toHaveLength(1);
     expect(await stop(running)).toBe(0);
     await untilGone(children);
+    expect(existsSync(join(running.data, "livekit.yaml"))).toBe(false);
     expect(running.stdout()).toMatch(/"process":"avatar-worker","msg":"stopped"/);
     expect(running.stdout() + running.stderr()).not.toContain(running.apiSecret);
   });
@@ -136,12 +137,13 @@ describe.skipIf(binary.kind === "missing")(`LiveKit on the embedded database${sk
     await Promise.all([stop(first), stop(second)]);
   });
 
-  test("two services with one data directory: share a LiveKit", async () => {
+  test("two services with one data directory: the first serves calls, and the second refuses them", async () => {
     const first = await startWithLivekit("shared");
     const second = await start({ DATA_DIR: first.data, LIVEKIT_SERVER_BIN, WORKER: "false" }, source(API));
-    await second.waitFor(/using the LiveKit of another process/);
-    expect((await configurationIn(first.data)).port).toBe(first.port);
+    await second.waitFor(/calls are refused, because another process with this data directory serves them/);
+    expect(await childrenOf(second)).toEqual([]);
     await stop(second);
+    expect((await configurationIn(first.data)).port).toBe(first.port);
     expect(await first.rooms.list("")).toEqual([]);
     await stop(first);
   });

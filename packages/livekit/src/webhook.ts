@@ -4,18 +4,21 @@ import type { LivekitConfig } from "./config.ts";
 
 /**
  * The room that an event is about, null for an event about something else; or null when the signature is missing or wrong.
- * An event is only a reason to look at the room: it can be late, doubled or out of order.
+ * An event is only a reason to look at the room: it can be late, doubled or out of order. `readBody` is called only for a
+ * token that our secret has signed for an event.
  */
 export const readEvent = async (
   { apiKey, apiSecret }: LivekitConfig,
-  body: string,
   authorization: string | null,
+  readBody: () => Promise<string>,
 ): Promise<{ roomName: string | null } | null> => {
   if (authorization === null) return null;
   const { TokenVerifier } = await import("livekit-server-sdk");
   const claims = await new TokenVerifier(apiKey, apiSecret.reveal()).verify(authorization).catch(() => null);
   // A token of a participant has the same signature, and no digest.
-  if (claims?.sha256 !== createHash("sha256").update(body).digest("base64")) return null;
+  if (!claims?.sha256) return null;
+  const body = await readBody();
+  if (claims.sha256 !== createHash("sha256").update(body).digest("base64")) return null;
   return { roomName: roomNameOf(body) };
 };
 

@@ -27,7 +27,7 @@ type CallsOptions = {
   logOutput: LogOutput;
 };
 
-/** The LiveKit that this process is to start; null when one is configured or cannot be started, which is logged. */
+/** The LiveKit that this process is to start; null when one is configured or cannot be started here, which is logged. */
 const prepareEmbedded = async (options: CallsOptions): Promise<EmbeddedLivekit | null> => {
   const { isEmbedded, log, config, livekitProgram } = options;
   if (!isEmbedded || config.livekit !== null || livekitProgram.kind === "off") return null;
@@ -38,7 +38,7 @@ const prepareEmbedded = async (options: CallsOptions): Promise<EmbeddedLivekit |
     log.info(`calls are refused, because ${missing}: ${HOW_TO}`);
     return null;
   }
-  return prepareLivekit({
+  const embedded = await prepareLivekit({
     ...options,
     program: livekitProgram.path,
     avatarWorker,
@@ -47,6 +47,8 @@ const prepareEmbedded = async (options: CallsOptions): Promise<EmbeddedLivekit |
     workerSecret: config.avatarWorkerSecret,
     isTerminal: process.stdout.isTTY,
   });
+  if (embedded === null) log.info("calls are refused, because another process with this data directory serves them");
+  return embedded;
 };
 
 /** `config`: as it was given, or of `embedded`, which is to be started when the service listens. */

@@ -2,14 +2,14 @@
  * LiveKit and an avatar worker as child processes, so that calls work on the embedded database without configuration. All of it
  * is on loopback: from another device, only the API can be reached.
  */
+import { Database, SQLiteError } from "bun:sqlite";
 import { randomBytes } from "node:crypto";
 import { createSocket } from "node:dgram";
-import { existsSync } from "node:fs";
+import { closeSync, existsSync, openSync } from "node:fs";
 import { rename, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { embeddedConfigFile, type LivekitConfig, readEmbeddedConfig } from "@realtime-avatar/livekit/config";
-import { createRooms } from "@realtime-avatar/livekit/rooms";
+import { embeddedConfigFile, type LivekitConfig } from "@realtime-avatar/livekit/config";
 import { ConfigError, readVariable, type Variables } from "@realtime-avatar/runtime/config";
 import { Secret } from "@realtime-avatar/storage/secret";
 import { type Child, type ChildOptions, createChild } from "./child.ts";
@@ -20,8 +20,7 @@ const PORTS = { api: 7880, tcp: 7881, udp: 7882 };
 /** How many ports are tried. */
 const MAX_PORTS = 200;
 const LOG_FILE = "livekit.log";
-/** After it, a LiveKit has ended whose service was killed. */
-const LEFT_MS = 500;
+const LOCK_FILE = "livekit.lock";
 
 /**
  * Runs LiveKit until standard input ends, however the service ends, and then kills it: on SIGTERM it would wait until its
@@ -104,15 +103,24 @@ const configurationOf = ({ apiKey, apiSecret }: LivekitConfig, { api, tcp, udp }
     webhook: { api_key: apiKey, urls: [`${serviceUrl}/internal/livekit-events`] },
   });
 
-/** The LiveKit that another process of the service runs with this data directory; null when none responds. */
-const findRunning = async (dataDirectory: string): Promise<LivekitConfig | null> => {
-  const config = await readEmbeddedConfig(dataDirectory);
-  const responds =
-    config &&
-    createRooms(config)
-      .list("")
-      .then(Boolean, () => false);
-  return (await responds) ? config : null;
+/**
+ * The lock on the LiveKit of a data directory: by SQLite, because the kernel releases it however the process ends, and because
+ * Bun has nothing smaller. A process id in a file would be that of another process after a restart. Returns the function that
+ * releases it, or null when another process holds it.
+ */
+const takeLock = (dataDirectory: string): (() => void) | null => {
+  const file = join(dataDirectory, LOCK_FILE);
+  // Of this mode, so that no other user can hold it.
+  closeSync(openSync(file, "a", 0o600));
+  const lock = new Database(file);
+  try {
+    lock.run("begin exclusive");
+    return () => lock.close();
+  } catch (error) {
+    lock.close();
+    if (error instanceof SQLiteError && error.code === "SQLITE_BUSY") return null;
+    throw error;
+  }
 };
 
 /** What the avatar worker needs of the environment. The rest may be secret. */
@@ -143,21 +151,22 @@ export type EmbeddedOptions = Pick<ChildOptions, "log" | "logOutput" | "isTermin
   workerSecret: Secret | null;
 };
 
-/** Chooses ports and keys. When another process with this data directory runs a LiveKit, that one is used. */
-export const prepareLivekit = async (options: EmbeddedOptions): Promise<EmbeddedLivekit> => {
+/**
+ * Chooses ports and keys. Null when another process with this data directory has a LiveKit already. What an earlier process
+ * has left there is not believed: any program can listen on its port by now.
+ */
+export const prepareLivekit = async (options: EmbeddedOptions): Promise<EmbeddedLivekit | null> => {
   const { program, avatarWorker, dataDirectory, variables, log } = options;
+  const unlock = takeLock(dataDirectory);
+  if (unlock === null) return null;
   const workerSecret = options.workerSecret ?? new Secret(randomBytes(32).toString("hex"));
   const file = embeddedConfigFile(dataDirectory);
-  // One of a service that was killed still responds for a moment.
-  if (await findRunning(dataDirectory)) await Bun.sleep(LEFT_MS);
-  const running = await findRunning(dataDirectory);
   const ports = await findPorts();
   const apiKey = `API${randomBytes(6).toString("hex")}`;
   const own = { url: `ws://${LOOPBACK}:${ports.api}`, apiKey, apiSecret: new Secret(randomBytes(32).toString("hex")) };
   let children: { livekit: Child; worker: Child } | null = null;
 
   const start = async (serviceUrl: string): Promise<void> => {
-    if (running) return log.info({ url: running.url }, "using the LiveKit of another process with this data directory");
     const logFile = join(dataDirectory, LOG_FILE);
     // Renamed, so that it is never seen incomplete, and has this mode even when there was a file.
     await rm(`${file}.new`, { force: true });
@@ -184,10 +193,14 @@ export const prepareLivekit = async (options: EmbeddedOptions): Promise<Embedded
     log.info({ url: own.url, log: logFile }, "started LiveKit and an avatar worker, for calls from this device");
   };
   return {
-    config: running ?? own,
+    config: own,
     workerSecret,
     start,
     stopAvatarWorker: async () => children?.worker.stop(),
-    stopLivekit: async () => children?.livekit.stop(),
+    stopLivekit: async () => {
+      await children?.livekit.stop();
+      await rm(file, { force: true });
+      unlock();
+    },
   };
 };

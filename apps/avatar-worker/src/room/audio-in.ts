@@ -1,25 +1,52 @@
 /** The sound of a participant. */
 import {
   AudioStream,
-  type RemoteParticipant,
   type RemoteTrack,
+  type RemoteTrackPublication,
   type Room,
   RoomEvent,
   TrackKind,
 } from "@livekit/rtc-node";
 import { FRAME_MS, SAMPLE_RATE } from "../renderer/renderer.ts";
 
-/** Calls `onSound` with what the participant `identity` says: a frame of 16-bit PCM, mono, every 20 ms. */
+/** Tracks that are published or unpublished within this time cost one change of what is heard. */
+const GATHER_MS = 100;
+
+/**
+ * Calls `onSound` with what the participant `identity` says: a frame of 16-bit PCM, mono, every 20 ms. A participant can publish
+ * any number of tracks, and each one costs as much as a call: only the newest is subscribed to.
+ */
 export const listenTo = (room: Room, identity: string, onSound: (pcm: Int16Array) => void): void => {
-  const listen = async (track: RemoteTrack | undefined, from: RemoteParticipant): Promise<void> => {
-    if (from.identity !== identity || track?.kind !== TrackKind.KIND_AUDIO) return;
-    const stream = new AudioStream(track, { sampleRate: SAMPLE_RATE, numChannels: 1, frameSizeMs: FRAME_MS });
-    // Ends when the track does, or the room.
-    for await (const { data } of stream) onSound(data);
+  let current: RemoteTrackPublication | undefined;
+  let isWaiting = false;
+
+  const choose = (): void => {
+    isWaiting = false;
+    if (!room.isConnected) return;
+    const published = [...(room.remoteParticipants.get(identity)?.trackPublications.values() ?? [])];
+    const newest = published.findLast(({ kind }) => kind === TrackKind.KIND_AUDIO);
+    if (newest === current) return;
+    // The library has closed what is not published any more.
+    if (current && published.includes(current)) current.setSubscribed(false);
+    current = newest;
+    current?.setSubscribed(true);
   };
-  room.on(RoomEvent.TrackSubscribed, (track, _publication, from) => void listen(track, from).catch(() => {}));
+
+  const listen = async (track: RemoteTrack, publication: RemoteTrackPublication): Promise<void> => {
+    if (publication !== current) return;
+    const stream = new AudioStream(track, { sampleRate: SAMPLE_RATE, numChannels: 1, frameSizeMs: FRAME_MS });
+    // The library ends the stream with the track. What has come until then is heard only while the track is the newest.
+    for await (const { data } of stream) if (publication === current) onSound(data);
+  };
+  room.on(RoomEvent.TrackSubscribed, (track, publication) => void listen(track, publication).catch(() => {}));
+  // Else its threads and files would be there until the next garbage collection.
+  room.on(RoomEvent.TrackUnsubscribed, (track) => void track.close());
+  const chooseSoon = (): void => {
+    if (!isWaiting) setTimeout(choose, GATHER_MS);
+    isWaiting = true;
+  };
+  room.on(RoomEvent.TrackPublished, chooseSoon);
+  room.on(RoomEvent.TrackUnpublished, chooseSoon);
   // The participant can be there already, with an earlier worker.
-  for (const from of room.remoteParticipants.values()) {
-    for (const { track } of from.trackPublications.values()) void listen(track, from).catch(() => {});
-  }
+  choose();
 };

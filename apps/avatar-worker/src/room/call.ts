@@ -37,20 +37,21 @@ export type Call = {
   report(): ReportedCall;
   /** Tells the person why, and leaves the room. */
   end(reason: EndReason): Promise<void>;
-  /** Leaves the room without a word. */
+  /** Leaves the room without a word: of a call that is joining, once it has joined. */
   leave(): Promise<void>;
 };
 
-/** Joins the room of a call and publishes the avatar. */
+/** Publishes the avatar of a call in its room. `joining`: of the room. */
 const enter = async (
   room: Room,
   assigned: AssignedCall,
   { service, renderer }: CallParts,
+  joining: Promise<void>,
 ): Promise<{ rendering: Rendering; published: Published }> => {
   const opening = renderer.open(assigned, (file) => service.file(assigned.session_id, file));
   // It is awaited below. If joining fails first, its failure must not be unhandled.
   opening.catch(() => {});
-  await joinRoom(room, assigned.url, assigned.token);
+  await joining;
   const rendering = await opening;
   return { rendering, published: await publishAvatar(room, assigned.mode === "avatar" ? rendering : null) };
 };
@@ -113,6 +114,8 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   let usedAtEnd: number | null = null;
   let leaving: Promise<void> | null = null;
 
+  const joining = joinRoom(room, assigned.url, assigned.token);
+
   const usedSeconds = (): number => usedAtEnd ?? presence?.usedSeconds(performance.now()) ?? used_seconds;
   const change = (next: ReportedCall["state"]): void => {
     if (state === next || state === "ended") return;
@@ -126,7 +129,11 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   const leave = (): Promise<void> => {
     usedAtEnd ??= usedSeconds();
     clearInterval(timer);
-    leaving ??= leaveRoom(room).then(() => published?.close());
+    // While it is still joining, there is nothing to leave.
+    leaving ??= joining
+      .catch(() => {})
+      .then(() => leaveRoom(room))
+      .then(() => published?.close());
     return leaving;
   };
   const end = async (why: EndReason): Promise<void> => {
@@ -141,7 +148,7 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   const run = async (): Promise<void> => {
     // Its room was deleted, or LiveKit is gone.
     room.on(RoomEvent.Disconnected, () => void end("disconnected"));
-    const entered = await enter(room, assigned, parts);
+    const entered = await enter(room, assigned, parts, joining);
     published = entered.published;
     if (leaving) return published.close();
     const times = createPresence(assigned, performance.now());

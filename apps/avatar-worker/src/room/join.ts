@@ -28,9 +28,9 @@ export const leaveRoom = async (room: Room): Promise<void> => {
   await Promise.all(tracks.map(({ track }) => track?.close()));
 };
 
-/** Joins a room. Rejects when that fails; its message says no token. */
+/** Joins a room, and subscribes to nothing in it. Rejects when that fails; its message says no token. */
 export const joinRoom = async (room: Room, url: string, token: string): Promise<void> => {
-  const connecting = room.connect(url, token, { autoSubscribe: true, dynacast: false });
+  const connecting = room.connect(url, token, { autoSubscribe: false, dynacast: false });
   try {
     await within(JOIN_MS, connecting);
   } catch {

@@ -146,6 +146,8 @@ export const startControlPlane = async (livekit: LivekitServer) => {
     files,
     syncs: state.syncs,
     start: (options: Partial<AssignedCall> = {}) => start(livekit, rooms, state, options),
+    /** What a worker is sent of a call. */
+    assignedOf: (session: string): AssignedCall => state.assigned.get(session) as AssignedCall,
     /** Tells the worker to end a call; null: another worker has it. */
     end: (session: string, reason: EndReason | null) => {
       state.assigned.delete(session);

@@ -65,9 +65,9 @@ export const joinAsPerson = async (url: string, token: string) => {
 
   let isSpeaking = false;
   let isGone = false;
-  const speakLoop = async (source: AudioSource): Promise<void> => {
+  const speakLoop = async (source: AudioSource, isSilent: boolean): Promise<void> => {
     for (let start = 0; !isGone; start += FRAME_SAMPLES) {
-      const pcm = isSpeaking ? tone(start) : new Int16Array(FRAME_SAMPLES);
+      const pcm = isSpeaking && !isSilent ? tone(start) : new Int16Array(FRAME_SAMPLES);
       await source.captureFrame(new AudioFrame(pcm, SAMPLE_RATE, 1, FRAME_SAMPLES));
     }
   };
@@ -79,11 +79,14 @@ export const joinAsPerson = async (url: string, token: string) => {
     messages,
     attributes,
     disconnectReason: () => disconnected,
-    publishMicrophone: async (): Promise<void> => {
+    /** Returns the id of the track. `isSilent`: also while the person speaks. */
+    publishMicrophone: async (isSilent = false): Promise<string> => {
       const source = new AudioSource(SAMPLE_RATE, 1, 100);
       const options = new TrackPublishOptions({ source: TrackSource.SOURCE_MICROPHONE });
-      await room.localParticipant?.publishTrack(LocalAudioTrack.createAudioTrack("microphone", source), options);
-      void speakLoop(source).catch(() => {});
+      const track = LocalAudioTrack.createAudioTrack("microphone", source);
+      const published = await room.localParticipant?.publishTrack(track, options);
+      void speakLoop(source, isSilent).catch(() => {});
+      return published?.sid ?? "";
     },
     speak: (speaks: boolean) => {
       isSpeaking = speaks;

@@ -1,9 +1,11 @@
 /** What an avatar worker gets from the service, with the secret. */
+
+import { heapStats } from "bun:jsc";
 import { describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { manifestId, preparedFile, preparedKey } from "@realtime-avatar/domain/avatars/preparation";
 import { type ReportedCall, SyncResponse } from "@realtime-avatar/domain/calls/worker-sync";
-import type { AvatarId } from "@realtime-avatar/domain/id";
+import type { AvatarId, SessionId } from "@realtime-avatar/domain/id";
 import { validate } from "@realtime-avatar/domain/schema";
 import { Secret } from "@realtime-avatar/storage/secret";
 import { TokenVerifier } from "livekit-server-sdk";
@@ -57,6 +59,27 @@ const workerWithCall = async (workerId: string, body: object = {}) => {
 const stop = (workerId: string) => syncOf(workerId, { slots: 0 });
 
 describe("a sync", () => {
+  test("of many workers with many calls: each leaves little behind", async () => {
+    const calls = Array.from({ length: 2000 }, (_, number): ReportedCall => {
+      const session_id = `ses_${number}`.padEnd(64, "x") as SessionId;
+      return { session_id, generation: 1, state: "joined", used_seconds: 0 };
+    });
+    const usedBytes = (): number => {
+      Bun.gc(true);
+      const { heapSize, extraMemorySize } = heapStats();
+      return heapSize + extraMemorySize;
+    };
+    const syncAll = async (from: number, to: number): Promise<void> => {
+      for (let number = from; number < to; number++) await syncOf(`wrk_many_${number}`, { slots: 1, calls });
+    };
+    await syncAll(0, 10);
+    const before = usedBytes();
+    await syncAll(10, 60);
+    // The states of 50 such syncs are 8 MB.
+    expect(usedBytes() - before).toBeLessThan(4_000_000);
+    for (let number = 0; number < 60; number++) await stop(`wrk_many_${number}`);
+  });
+
   test("brings a call with all that its renderer needs, once its room exists; and again until it is reported", async () => {
     const { grant, call } = await workerWithCall("wrk_a", { instructions: "Be kind.", mode: "voice" });
     expect(call).toMatchObject({

@@ -48,11 +48,13 @@ const checkSecret = ({ headers }: Request, secret: Secret): void => {
 };
 
 /**
- * What the states of the calls are. A sync that changes them does not wait: a worker aborts its wait at each change, and would
+ * A digest of the states of the calls, which can be 400 kB. A sync that changes them does not wait: a worker aborts its wait at each change, and would
  * lose its lease while its calls change more often than a wait lasts.
  */
-const statesOf = ({ slots, calls }: SyncRequest): string =>
-  JSON.stringify([slots, calls.map(({ session_id, generation, state }) => [session_id, generation, state])]);
+const statesOf = ({ slots, calls }: SyncRequest): string => {
+  const states = [slots, calls.map(({ session_id, generation, state }) => [session_id, generation, state])];
+  return digest(JSON.stringify(states)).toString("base64");
+};
 
 /** The manifest of the avatar of a call, for its renderer; null for an avatar without one. Throws when the store fails. */
 const readManifest = async (
@@ -128,7 +130,9 @@ const createSync = (dependencies: Dependencies) => {
     const states = statesOf(request);
     const isSame = lastStates.get(workerId) === states;
     if (lastStates.size >= MAX_WORKERS) lastStates.clear();
-    lastStates.set(workerId, states);
+    // A worker without slots stops.
+    if (request.slots === 0) lastStates.delete(workerId);
+    else lastStates.set(workerId, states);
     return !isSame;
   };
 

@@ -12,18 +12,16 @@ const DETAIL: RouteDetail = { isHidden: true };
 
 const EVENT_BODY: BodyKind = { mediaType: "application/webhook+json", maxBytes: 64 * 1024 };
 
-const unsigned = (): Problem => new Problem("invalid_credentials", "The event has no valid signature of LiveKit.");
-
 export const livekitEventRoutes = (dependencies: Dependencies) =>
   new Elysia({ name: "livekit-events", prefix: "/internal/livekit-events" }).use(withRequestContext).post(
     "",
     async ({ request, requestContext }) => {
       const { config, roomChecks } = realtimeOf(dependencies);
-      const authorization = request.headers.get("authorization");
-      if (authorization === null) throw unsigned();
+      const event = await readEvent(config, request.headers.get("authorization"), () =>
+        readText(request, requestContext, EVENT_BODY),
+      );
+      if (event === null) throw new Problem("invalid_credentials", "The event has no valid signature of LiveKit.");
       requestContext.isRoutine = true;
-      const event = await readEvent(config, await readText(request, requestContext, EVENT_BODY), authorization);
-      if (event === null) throw unsigned();
       if (event.roomName !== null) roomChecks.add(event.roomName);
       return "";
     },

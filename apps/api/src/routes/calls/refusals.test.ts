@@ -1,7 +1,10 @@
 /** Calls that are refused before anything is written, and the routes of programs of the operator without their credentials. */
 import { describe, expect, test } from "bun:test";
+import { personToken } from "@realtime-avatar/domain/calls/room";
+import { mintToken } from "@realtime-avatar/livekit/tokens";
+import { Secret } from "@realtime-avatar/storage/secret";
 import { callAnew, rowCounts } from "../../../test/support/api.ts";
-import { callOptions, EVENTS, START, startCallApi, WORKER_SECRET } from "../../../test/support/calls/calls.ts";
+import { callOptions, EVENTS, START, signEvent, startCallApi, WORKER_SECRET } from "../../../test/support/calls/calls.ts";
 import { expectProblem } from "../../../test/support/routes.ts";
 
 const { api, livekit, key, spans, start, release, sync, sendEvent } = await startCallApi();
@@ -124,12 +127,23 @@ describe("an event of LiveKit", () => {
     expect([spans, livekit.requests]).toEqual([[], []]);
   });
 
+  const tooLong = "x".repeat(64 * 1024 + 1);
+
   test("of another media type: 415; of more than 64 KiB: 413", async () => {
-    const authorization = "x";
+    const authorization = await signEvent("", livekit);
     const other = { headers: { authorization }, body: event };
     expectProblem(await api.call("POST", EVENTS, other), "unsupported_media_type");
-    const long = { headers: { ...headers, authorization }, body: "x".repeat(64 * 1024 + 1) };
+    const long = { headers: { ...headers, authorization }, body: tooLong };
     expectProblem(await api.call("POST", EVENTS, long), "body_too_large");
+  });
+
+  test("without a token of our secret for an event: 401, whatever its body is", async () => {
+    const other = { apiKey: livekit.apiKey, apiSecret: "x".repeat(32) };
+    const ofPerson = await mintToken({ ...livekit, apiSecret: new Secret(livekit.apiSecret) }, personToken("rta-x"));
+    for (const authorization of ["x", await signEvent(tooLong, other), ofPerson]) {
+      const long = { headers: { ...headers, authorization }, body: tooLong };
+      expectProblem(await api.call("POST", EVENTS, long), "invalid_credentials");
+    }
   });
 
   test("of a room of others, or of none: 200, and LiveKit is not asked", async () => {

@@ -4,7 +4,14 @@ import { personToken } from "@realtime-avatar/domain/calls/room";
 import { mintToken } from "@realtime-avatar/livekit/tokens";
 import { Secret } from "@realtime-avatar/storage/secret";
 import { callAnew, rowCounts } from "../../../test/support/api.ts";
-import { callOptions, EVENTS, START, signEvent, startCallApi, WORKER_SECRET } from "../../../test/support/calls/calls.ts";
+import {
+  callOptions,
+  EVENTS,
+  START,
+  signEvent,
+  startCallApi,
+  WORKER_SECRET,
+} from "../../../test/support/calls/calls.ts";
 import { expectProblem } from "../../../test/support/routes.ts";
 
 const { api, livekit, key, spans, start, release, sync, sendEvent } = await startCallApi();

@@ -1,5 +1,5 @@
 /**
- * Benchmark of calls with media: `bun bench/calls/bench.ts`. It starts a PostgreSQL with default durability, the LiveKit server
+ * Benchmark of calls with media: `bun bench/calls/media.ts`. It starts a PostgreSQL with default durability, the LiveKit server
  * of the tests, the built service and the built avatar worker, all on loopback. It prints how long it takes from a start to the
  * first frame that the person gets, from the response to a revocation to the last one, and from the end of a call to the moment
  * at which its slot is free. The person is the library for Node in this process, which also decodes.

@@ -1,7 +1,7 @@
 /** Faults of the network to the database, and of the names of its hosts. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { client } from "@realtime-avatar/testing/database";
-import { type Network, startNetwork } from "@realtime-avatar/testing/network";
+import { type Network, startNetwork } from "@realtime-avatar/testing/network/network";
 import { bun, runToEnd } from "@realtime-avatar/testing/processes";
 import { cluster, DEADLINE_MS, SLACK_MS, under } from "./support/scene.ts";
 

@@ -1,6 +1,6 @@
 /** More callers than the service can serve. */
 import { describe, expect, test } from "bun:test";
-import { startNetwork } from "@realtime-avatar/testing/network";
+import { startNetwork } from "@realtime-avatar/testing/network/network";
 import { cluster, under } from "./support/scene.ts";
 
 describe("too much load", () => {

@@ -4,7 +4,7 @@ import { readInstance } from "@realtime-avatar/db/calls/reconcile";
 import { findCreditDrift } from "@realtime-avatar/db/credits/invariants";
 import { AVATAR_IDENTITY, roomPrefix } from "@realtime-avatar/domain/calls/room";
 import type { SyncRequest, SyncResponse } from "@realtime-avatar/domain/calls/worker-sync";
-import { type Network, startNetwork } from "@realtime-avatar/testing/network";
+import { type Network, startNetwork } from "@realtime-avatar/testing/network/network";
 import type { RunningProcess } from "@realtime-avatar/testing/processes";
 import { RoomServiceClient } from "livekit-server-sdk";
 import { type Service, type StartedCall, startService } from "./service.ts";

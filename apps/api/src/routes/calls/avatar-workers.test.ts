@@ -7,15 +7,14 @@ import { manifestId, preparedFile, preparedKey } from "@realtime-avatar/domain/a
 import { type ReportedCall, SyncResponse } from "@realtime-avatar/domain/calls/worker-sync";
 import type { AvatarId, SessionId } from "@realtime-avatar/domain/id";
 import { validate } from "@realtime-avatar/domain/schema";
-import { Secret } from "@realtime-avatar/storage/secret";
 import { TokenVerifier } from "livekit-server-sdk";
-import { TEST_CONFIG } from "../../../test/support/api.ts";
 import { startCallApi, until, WORKER_SECRET } from "../../../test/support/calls/calls.ts";
 import { expectProblem } from "../../../test/support/routes.ts";
 
-const { api, livekit, spans, avatar, start, release, session, sync, syncOf } = await startCallApi({
-  config: { ...TEST_CONFIG, avatarWorkerSecret: new Secret(WORKER_SECRET), sessionLeaseSeconds: 1 },
-});
+const { api, livekit, spans, avatar, start, release, session, sync, syncOf } = await startCallApi(
+  {},
+  { sessionLeaseSeconds: 1 },
+);
 const headers = { authorization: `Bearer ${WORKER_SECRET}` };
 
 const hashOf = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");

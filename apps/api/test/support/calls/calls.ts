@@ -43,7 +43,7 @@ export const signEvent = (
 };
 
 /** Starts the API for a test file, as `startApi` does, with a stand-in of LiveKit. */
-export const startCallApi = async (given: Partial<AppOptions> = {}) => {
+export const startCallApi = async (given: Partial<AppOptions> = {}, changed: Partial<AppOptions["config"]> = {}) => {
   const livekit = await startLivekitStandIn();
   afterAll(() => livekit.stop());
   /** The names of the spans so far: of statements, and of requests to LiveKit. */
@@ -51,7 +51,7 @@ export const startCallApi = async (given: Partial<AppOptions> = {}) => {
   const span = { traceId: "0".repeat(32), spanId: "0".repeat(16), traceparent: "", end: () => {} };
   const begin = (): RequestSpan => ({ ...span, recordSpan: (name) => void spans.push(name) });
   const api: TestApi = await startApi(testStorage, {
-    ...callOptions(livekit),
+    config: { ...callOptions(livekit).config, ...changed },
     tracing: { begin, stop: async () => {} },
     ...given,
   });

@@ -14,6 +14,8 @@ import { measurePortrait } from "./portrait.ts";
 setDefaultTimeout(120_000);
 
 restrict(sharp);
+// Other files of this process read other formats.
+afterAll(() => sharp.unblock({ operation: ["VipsForeignLoad"] }));
 const [fetchBefore, consoleBefore] = [globalThis.fetch, { ...globalThis.console }];
 let findFaces: FindFaces;
 let portrait: Buffer;

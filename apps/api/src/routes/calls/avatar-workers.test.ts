@@ -54,7 +54,7 @@ const workerWithCall = async (workerId: string, body: object = {}) => {
   });
   return { grant, call, report };
 };
-/** A worker that stops: its slot is nobody's. */
+/** A worker that stops: its slot is free. */
 const stop = (workerId: string) => syncOf(workerId, { slots: 0 });
 
 describe("a sync", () => {

@@ -18,10 +18,11 @@ setDefaultTimeout(LONG ? 300_000 : 60_000);
 const binary = await livekitBinary();
 const title = `a call${binary.kind === "missing" ? ` (skipped: ${binary.reason})` : ""}`;
 
-describe.skipIf(binary.kind === "missing")(title, () => {
+const SETTINGS = LONG ? [false, true] : [false];
+describe.skipIf(binary.kind === "missing").each(SETTINGS)(`${title}, room.auto_create: %p`, (autoCreate) => {
   let world: World;
   beforeAll(async () => {
-    world = await startWorld(binary.kind === "found" ? binary.path : "");
+    world = await startWorld(binary.kind === "found" ? binary.path : "", autoCreate);
   });
   afterAll(() => world?.stop());
   afterEach(async () => {

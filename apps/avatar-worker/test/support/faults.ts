@@ -127,7 +127,7 @@ const createFleetView = ({ db, url, workerSecret }: Service) => ({
   },
 });
 
-export const startWorld = async (livekitProgram: string) => {
+export const startWorld = async (livekitProgram: string, autoCreate: boolean) => {
   const webhooks = startWebhooks();
   const networks: Network[] = [];
   const networkTo = async (url: string): Promise<Network> => {
@@ -136,6 +136,7 @@ export const startWorld = async (livekitProgram: string) => {
     return network;
   };
   const service = await startService(livekitProgram, {
+    autoCreate,
     webhookUrl: webhooks.url,
     livekitAt: async (url) => `ws://127.0.0.1:${(await networkTo(url)).port}`,
   });

@@ -1,6 +1,6 @@
 /**
  * What ends a call for real, on a real LiveKit server without webhooks: a revoked key ends the media, whatever the avatar worker
- * does; and a token that somebody has kept is worth nothing afterwards.
+ * does; and a kept token is worth nothing afterwards.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { endLostCall, readInstance } from "@realtime-avatar/db/calls/reconcile";
@@ -162,7 +162,7 @@ const ENDS: Record<
   "a deleted room": ({ rooms }, { room }) => rooms.delete(room),
   "the operator": ({ db, tenantId }, { id }) => endLostCall(db, tenantId, id, "user_ended", operatorOrigin()),
   "a lost worker": ({ killWorkers }) => killWorkers(),
-  "nobody who joined": async () => {},
+  "the join time-out": async () => {},
   // LiveKit drops a stranger, who sends no media, before that.
   "an idle person": async ({ stateOf }, { id, url, token }) => {
     await joinAsPerson(url, token);
@@ -172,7 +172,7 @@ const ENDS: Record<
 /** Each try waits for a list of rooms, where participants create them. */
 const FEW = ["a revoked key"];
 /** These wait for the end of a lease, or for two minutes. */
-const SLOW = ["a lost worker", "nobody who joined", "an idle person"];
+const SLOW = ["a lost worker", "the join time-out", "an idle person"];
 const LONG_MINUTES = 12;
 type Key = Awaited<ReturnType<Service["newKey"]>>;
 
@@ -210,7 +210,7 @@ for (const autoCreate of [false, true]) {
         const key = await service.newKey();
         const isShort = kind === "its last second";
         const call = await service.start(key.apiKey, { mode: "voice", ...(isShort && { max_session_seconds: 2 }) });
-        const isJoined = kind !== "nobody who joined";
+        const isJoined = kind !== "the join time-out";
         const stranger = isJoined ? await joinAsStranger(call.url, call.token) : null;
         if (isJoined) await untilStatus(service, call, "started");
         if (stranger) await until(() => stranger.token() !== call.token && stranger.hasMet(AVATAR_IDENTITY));

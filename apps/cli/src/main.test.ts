@@ -17,7 +17,7 @@ describe("a process compared with a run inside the tests", () => {
     ["no command", "", 2],
     ["--help", "keys create --help", 0],
     ["an option that commander refuses", "migrate --force", 2],
-    ["a value that a parser of ours refuses", "keys revoke x --tenant TENANT", 2],
+    ["a value that the parser of an option refuses", "keys revoke x --tenant TENANT", 2],
     ["a value that a schema refuses", "keys create --name= --tenant TENANT", 2],
     ["a refusal", `keys show ${UNKNOWN} --tenant TENANT`, 1],
     ["a refusal by its exit code alone", "health --url http://127.0.0.1:1", 1],

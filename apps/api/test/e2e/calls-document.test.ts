@@ -57,7 +57,7 @@ const LEVEL = `(() => {
   return Math.max(...samples.map(Math.abs));
 })()`;
 
-/** A portrait that is drawn, and looks enough like a photo: the picture of the documents shows nobody. */
+/** A drawn portrait that passes the checks of photos, so that the picture in the documents shows no real person. */
 const drawPhoto = async (context: BrowserContext): Promise<Buffer> => {
   const page = await context.newPage();
   await page.setViewportSize({ width: 800, height: 800 });

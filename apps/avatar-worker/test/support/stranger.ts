@@ -1,4 +1,4 @@
-/** Somebody with a token who joins without the libraries of LiveKit: the signal connection alone, which is enough to be in a room. */
+/** A client that joins with a token and without the libraries of LiveKit: the signal connection alone, which is enough to be in a room. */
 
 const TOKEN = /eyJ[\w-]+\.eyJ[\w-]+\.[\w-]+/;
 

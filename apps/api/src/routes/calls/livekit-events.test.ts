@@ -11,7 +11,7 @@ await api.database.db.client`update fleet.avatar_workers set lease_until = now()
 
 const event = (name: string, kind = "room_started") => sendEvent({ event: kind, room: { name } });
 
-test("a stray room of ours: deleted; that of an open call and those of others stay", async () => {
+test("a room without an open call: deleted; rooms of open calls and of other services stay", async () => {
   const { body: grant } = await start({ avatar_id: ready });
   const stray = `rta-${instance}-ses_01h455vb4pex5vsknk084sn02q`;
   const foreign = "rta-other-ses_01h455vb4pex5vsknk084sn02q";

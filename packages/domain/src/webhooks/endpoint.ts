@@ -1,11 +1,13 @@
 /** A webhook endpoint as stored: its creation, and its API representation. */
 import type { Environment } from "../environment.ts";
 import type { TenantId, WebhookEndpointId } from "../id.ts";
-import type {
-  CreateWebhookEndpoint,
-  WebhookEndpoint,
-  WebhookEndpointWithSecret,
-  WebhookEventSelection,
+import { Problem } from "../problem.ts";
+import {
+  type CreateWebhookEndpoint,
+  ROTATION_OVERLAP_SECONDS,
+  type WebhookEndpoint,
+  type WebhookEndpointWithSecret,
+  type WebhookEventSelection,
 } from "./schemas.ts";
 
 /** An endpoint as stored, with its secrets sealed (`secret.ts`). */
@@ -51,6 +53,32 @@ export const newWebhookEndpoint = (
   createdAt: context.now,
   updatedAt: context.now,
 });
+
+/**
+ * The endpoint with a new secret, beside which the present one signs for 24 hours. Throws the problem `rotation_in_progress` while
+ * an older one still signs: it would end before its time, and a receiver that has it could verify nothing.
+ */
+export const rotatedEndpoint = (
+  endpoint: WebhookEndpointRecord,
+  sealed: Uint8Array,
+  { now, checkedAt }: { now: Date; checkedAt: Date },
+): WebhookEndpointRecord => {
+  const { previousSecretExpiresAt: end, secret, version } = endpoint;
+  if (end !== null && end > checkedAt) {
+    const retryAfterSeconds = Math.ceil((end.getTime() - checkedAt.getTime()) / 1000);
+    const detail = "The secret was rotated, and the older one signs too until its time ends.";
+    throw new Problem("rotation_in_progress", detail, { retryAfterSeconds });
+  }
+  const previousSecretExpiresAt = new Date(now.getTime() + ROTATION_OVERLAP_SECONDS * 1000);
+  return {
+    ...endpoint,
+    secret: sealed,
+    previousSecret: secret,
+    previousSecretExpiresAt,
+    version: version + 1,
+    updatedAt: now,
+  };
+};
 
 /** The API representation of an endpoint, without its secrets. */
 export const presentWebhookEndpoint = (record: WebhookEndpointRecord): WebhookEndpoint => ({

@@ -54,6 +54,9 @@ const fields = {
 /** What an endpoint selects. */
 export type WebhookEventSelection = Static<typeof fields.events>;
 
+/** The body of a request that has no fields. */
+export const NoFields = ClosedObject({});
+
 export const CreateWebhookEndpoint = ClosedObject({
   /** Null: nothing is sent; a program reads the deliveries and forwards them (`webhooks listen`). */
   url: Nullable(fields.url),

@@ -511,6 +511,34 @@ export const acceptInvitation = databaseFunction<AcceptInvitationInput, AcceptIn
   'accept_invitation as "result"',
 );
 
+export type AnnounceExpiringKeysInput = {
+  limit: number | null;
+};
+export type AnnounceExpiringKeysRow = {
+  result: number | null;
+};
+export const announceExpiringKeys = databaseFunction<AnnounceExpiringKeysInput, AnnounceExpiringKeysRow>(
+  "announce_expiring_keys",
+  { limit: null },
+  'announce_expiring_keys as "result"',
+);
+
+export type ChangeLowThresholdInput = {
+  caller: Caller | null;
+  tenantId: string | null;
+  environment: string | null;
+  lowThreshold: number | null;
+  auditEvent: AuditEvent | null;
+};
+export type ChangeLowThresholdRow = {
+  result: string | null;
+};
+export const changeLowThreshold = databaseFunction<ChangeLowThresholdInput, ChangeLowThresholdRow>(
+  "change_low_threshold",
+  { caller: caller, tenantId: null, environment: null, lowThreshold: null, auditEvent: auditEvent },
+  'change_low_threshold as "result"',
+);
+
 export type ChangeSessionLimitInput = {
   tenantId: string | null;
   environment: string | null;

@@ -198,7 +198,10 @@ export const webhookDeliveries = pgTable(
     check("webhook_deliveries_status_check", oneOf(table.status, DELIVERY_STATUSES)),
     check("webhook_deliveries_due_check", sql`(${table.nextAttemptAt} is not null) = (${table.status} = 'pending')`),
     check("webhook_deliveries_lease_check", sql`(${table.lease} is null) = (${table.leasedUntil} is null)`),
-    check("webhook_deliveries_waits_check", sql`not ${table.waits} or (${table.status} = 'pending' and ${table.lease} is null)`),
+    check(
+      "webhook_deliveries_waits_check",
+      sql`not ${table.waits} or (${table.status} = 'pending' and ${table.lease} is null)`,
+    ),
     check("webhook_deliveries_attempt_count_check", sql`${table.attemptCount} >= 0`),
   ],
 );

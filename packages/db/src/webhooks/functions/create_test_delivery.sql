@@ -1,5 +1,5 @@
 -- Writes a test event for one endpoint, due now. Returns the outcome: 'not_found' when the caller's tenant has no such endpoint in
--- the environment.
+-- the environment. The id of the delivery is a response field.
 -- Lock order: the caller (lock_caller), the claim, the endpoint, the event.
 create function rta.create_test_delivery(
   p_caller rta.caller,
@@ -10,7 +10,16 @@ create function rta.create_test_delivery(
   p_created_at timestamptz,
   p_attempt_id text, -- of this write, for its claim
   p_claim rta.claim  -- null without an Idempotency-Key
-) returns setof rta.write_outcome
+) returns table (
+  outcome text,
+  body_hash bytea,
+  response_status integer,
+  location text,
+  etag text,
+  response_body bytea,
+  sealed_for text,
+  response_fields json
+)
 language plpgsql as $$
 declare
   v_event rta.audit_event;
@@ -45,7 +54,9 @@ begin
         p_caller.tenant_id, p_delivery_id, p_environment, p_endpoint_id, p_event_id, 'webhook_endpoint.test', p_endpoint_id,
         v_sequence, date_trunc('milliseconds', clock_timestamp()), p_created_at
       );
+      perform rta.store_response_fields(p_caller, p_claim, json_build_object('deliveryId', p_delivery_id));
     end if;
   end if;
-  return next v_outcome;
+  return query select v_outcome.kind, v_outcome.body_hash, v_outcome.status, v_outcome.location, v_outcome.etag,
+    v_outcome.response_body, v_outcome.sealed_for, rta.stored_response_fields(p_caller, p_claim);
 end $$;

@@ -1,5 +1,5 @@
--- Sends again all deliveries of an endpoint whose events happened since a time, and that have failed or were canceled: they are due now, in
--- the order in which they happened, and their schedules begin anew. Returns the outcome and their number:
+-- Sends again the deliveries of an endpoint that have failed or were canceled, and whose events happened since a time: they are
+-- due now, in the order in which they happened, and their schedules begin anew. Returns the outcome and their number:
 --   'written'
 --   'not_found'  there is no such endpoint
 --   'stale'      nothing is written: the caller has changed since its look-up
@@ -12,7 +12,6 @@ create function rta.recover_deliveries(
   p_tenant_id text,
   p_environment text,
   p_endpoint_id text,
-  p_since timestamptz,
   p_first_id text,   -- the least id of a delivery of that time
   p_attempt_id text, -- of this write, for its claim
   p_claim rta.claim  -- null without an Idempotency-Key
@@ -24,7 +23,8 @@ create function rta.recover_deliveries(
   location text,
   etag text,
   response_body bytea,
-  sealed_for text
+  sealed_for text,
+  response_fields json
 )
 language plpgsql as $$
 declare
@@ -41,7 +41,7 @@ begin
     v_ids := array(
       select id from public.webhook_deliveries
       where tenant_id = p_tenant_id and endpoint_id = p_endpoint_id and id >= p_first_id collate "C"
-        and environment = p_environment and status in ('failed', 'canceled') and created_at >= p_since
+        and environment = p_environment and status in ('failed', 'canceled')
       order by id for no key update
     );
     v_refusal := case
@@ -53,10 +53,11 @@ begin
     end;
     if v_refusal is null then
       perform rta.requeue_deliveries(p_tenant_id, v_ids);
+      perform rta.store_response_fields(p_caller, p_claim, json_build_object('recovered', cardinality(v_ids)));
     else
       v_outcome := rta.refuse_write(v_refusal, p_caller, p_claim, v_event);
     end if;
   end if;
   return query select v_outcome.kind, cardinality(v_ids), v_outcome.body_hash, v_outcome.status, v_outcome.location,
-    v_outcome.etag, v_outcome.response_body, v_outcome.sealed_for;
+    v_outcome.etag, v_outcome.response_body, v_outcome.sealed_for, rta.stored_response_fields(p_caller, p_claim);
 end $$;

@@ -1,6 +1,6 @@
 -- Gives an endpoint a new secret, beside which the older one signs until its time, and writes the audit event and the claim.
 -- `p_endpoint` is the endpoint as it is to be. Returns the outcome: 'stale' when the caller or the endpoint has changed since its
--- look-up (the version before `p_endpoint.version`), so that of two rotations at once one begins again and finds the other.
+-- look-up (the version before `p_endpoint.version`), so that of two rotations at once one begins again and finds the other; 'not_found' when it is gone.
 -- Lock order: the caller (lock_caller), the claim, the endpoint.
 create function rta.rotate_webhook_secret(
   p_caller rta.caller,
@@ -24,7 +24,9 @@ begin
       v_new.previous_secret_expires_at := p_endpoint.previous_secret_expires_at;
       perform rta.change_webhook_endpoint(v_old, v_new, p_audit_event);
     else
-      v_outcome := rta.refuse_write('stale', p_caller, p_claim, p_audit_event);
+      v_outcome := rta.refuse_write(
+        case when v_old.id is null then 'not_found' else 'stale' end, p_caller, p_claim, p_audit_event
+      );
     end if;
   end if;
   return next v_outcome;

@@ -56,7 +56,7 @@ begin
         order by due.tenant_id, due.endpoint_id, coalesce(due.leased_until, due.next_attempt_at), due.created_at, due.sequence
         limit case when served.ordered then 256 else 64 end
       ) first
-      where rta.selects_event(served.events, first.event_type) and not (
+      where rta.is_sent(served.events, first.event_type) and not (
         served.ordered and exists (
           select from public.webhook_deliveries earlier
           where earlier.tenant_id = first.tenant_id and earlier.endpoint_id = first.endpoint_id

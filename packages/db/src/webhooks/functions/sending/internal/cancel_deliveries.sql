@@ -26,7 +26,7 @@ begin
       order by due.tenant_id, due.endpoint_id, coalesce(due.leased_until, due.next_attempt_at)
       limit case when served.is_enabled then case when served.events is null then 0 else 256 end else 1000 end
     ) delivery
-    where not (served.is_enabled and rta.selects_event(served.events, delivery.event_type))
+    where not (served.is_enabled and rta.is_sent(served.events, delivery.event_type))
     union all
     -- What waits was due already.
     select delivery.tenant_id, delivery.id from served

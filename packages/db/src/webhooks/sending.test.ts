@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { originOf, seedAvatar, seedCaller } from "@realtime-avatar/testing/seeds";
-import { claimSome, finishedOf, seedEndpoint } from "@realtime-avatar/testing/webhooks";
+import { claimSome, finishedOf, seedEndpoint } from "@realtime-avatar/testing/webhooks/seeds";
 import { findDelivery } from "./deliveries.ts";
 import { finishDeliveries, freezeBodies, webhookStats } from "./sending.ts";
 

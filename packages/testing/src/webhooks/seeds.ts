@@ -12,8 +12,8 @@ import {
 import { newId } from "@realtime-avatar/domain/id";
 import { newWebhookEndpoint, type WebhookEndpointRecord } from "@realtime-avatar/domain/webhooks/endpoint";
 import type { CreateWebhookEndpoint, DeliveryAttempt } from "@realtime-avatar/domain/webhooks/schemas";
-import { random } from "./random-bytes.ts";
-import { originOf } from "./seeds.ts";
+import { random } from "../random-bytes.ts";
+import { originOf } from "../seeds.ts";
 
 /** An endpoint of the caller's tenant and environment, not written yet. Its secret is not sealed. */
 export const endpointOf = (caller: AnyCaller, fields: Partial<CreateWebhookEndpoint> = {}): WebhookEndpointRecord => {

@@ -17,9 +17,10 @@ export type WebhookEventType = {
 export type WebhookEventGroup = `${WebhookObject}.*`;
 
 export const WEBHOOK_OBJECTS = Object.keys(EVENTS_OF) as WebhookObject[];
-export const WEBHOOK_EVENT_TYPES = WEBHOOK_OBJECTS.flatMap((kind) =>
-  EVENTS_OF[kind].map((event) => `${kind}.${event}`),
-) as WebhookEventType[];
+/** The types of the events of one kind of resource. */
+export const typesOf = (kind: WebhookObject): WebhookEventType[] =>
+  EVENTS_OF[kind].map((event) => `${kind}.${event}` as WebhookEventType);
+export const WEBHOOK_EVENT_TYPES = WEBHOOK_OBJECTS.flatMap(typesOf);
 export const WEBHOOK_EVENT_GROUPS = WEBHOOK_OBJECTS.map((kind): WebhookEventGroup => `${kind}.*`);
 
 /** The kind of the resource that an event of `type` is about. */

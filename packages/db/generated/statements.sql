@@ -99,7 +99,9 @@ cross join lateral (
 select
 (select count(*) from (select from webhook_deliveries where webhook_deliveries.status = 'pending' and not webhook_deliveries.waits and coalesce(webhook_deliveries.leased_until, webhook_deliveries.next_attempt_at) <= now() order by coalesce(webhook_deliveries.leased_until, webhook_deliveries.next_attempt_at) limit 10000) due) as due,
 (
-  select count(*) from (select from webhook_deliveries where webhook_deliveries.status = 'pending' limit 10000) pending
+  select count(*) from (select from webhook_deliveries where webhook_deliveries.status = 'pending'
+    order by webhook_deliveries.tenant_id, webhook_deliveries.endpoint_id, webhook_deliveries.target_id, webhook_deliveries.sequence
+    limit 10000) pending
 ) as pending,
 coalesce((
   select floor(extract(epoch from now() - min(waiting.due_at)))

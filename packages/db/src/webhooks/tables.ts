@@ -103,11 +103,13 @@ export const webhookTurns = pgTable(
   (table) => [index("webhook_turns_claimed_at_index").on(table.claimedAt)],
 );
 
-/** What has happened, once for all endpoints. Written with the change, by `emit_events`. */
+/**
+ * What has happened, once for all endpoints. Written with the change, by `emit_events`. Neither events nor deliveries have a foreign
+ * key, whose check every change would pay: they are written for endpoints that exist.
+ */
 export const webhookEvents = pgTable(
   "webhook_events",
   {
-    /** Without a foreign key, which each write would check: who writes has locked a row that has one. */
     tenantId: bytewise("tenant_id").notNull(),
     id: bytewise("id").notNull(),
     environment: text("environment").notNull(),
@@ -133,7 +135,6 @@ export const webhookEvents = pgTable(
 export const webhookDeliveries = pgTable(
   "webhook_deliveries",
   {
-    /** Without a foreign key, as in `webhook_events`. */
     tenantId: bytewise("tenant_id").notNull(),
     id: bytewise("id").notNull(),
     environment: text("environment").notNull(),

@@ -41,6 +41,8 @@ const OF_ALL_TENANTS = [
   "assets_pending_upload_index",
   "jobs_available_index",
   "job_slots_started_at_index",
+  "webhook_deliveries_due_index",
+  "webhook_turns_claimed_at_index",
 ];
 
 /** Fails unless the plans read by indexes, each by the tenant and that of claims by its whole key. Returns all in one text. */

@@ -77,7 +77,11 @@ begin
     return 0;
   end if;
 
-  perform rta.unpark_deliveries(v_tenant_ids, v_endpoint_ids, v_target_ids);
+  perform rta.unpark_deliveries(
+    array_agg(tenant_id), array_agg(endpoint_id), array_agg(target_id)
+  )
+  from unnest(v_tenant_ids, v_endpoint_ids, v_target_ids, v_outcomes) ended (tenant_id, endpoint_id, target_id, outcome)
+  where outcome <> 'retry';
 
   update public.webhook_endpoints endpoint set
     failing_since = case when shown.is_well then null else coalesce(endpoint.failing_since, v_now) end,

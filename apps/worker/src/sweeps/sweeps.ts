@@ -1,6 +1,8 @@
-/** The sweeps of assets: what they remove, and how often. */
+/** The sweeps of assets and of webhook deliveries: what they remove, and how often. */
+import type { Runner } from "@realtime-avatar/db/connection/batch";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { failAbandonedUploads } from "@realtime-avatar/db/jobs/jobs";
+import { sweepDeliveries } from "@realtime-avatar/db/webhooks/sending";
 import { newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import type { Metrics } from "@realtime-avatar/runtime/metrics";
@@ -15,6 +17,22 @@ const HOUR_MS = 60 * MINUTE_MS;
 const UPLOADS = 250;
 /** A write to the store that has not moved for so long was interrupted. */
 const TEMPORARY_AGE_MS = 24 * HOUR_MS;
+
+/** Webhook deliveries that one statement deletes at most: some 20 ms of the database. */
+const DELIVERIES = 500;
+
+/** Deliveries of webhooks that are older than 30 days, and the events that no delivery needs. */
+export const deliverySweep = (db: Runner): Sweep => ({
+  name: "webhook deliveries",
+  intervalMs: HOUR_MS,
+  run: async (signal) => {
+    for (let all = 0; ; ) {
+      const swept = await sweepDeliveries(db, DELIVERIES, new Date());
+      all += swept;
+      if (swept < DELIVERIES || signal.aborted) return all;
+    }
+  },
+});
 
 export type SweepOptions = {
   db: Db;

@@ -246,6 +246,10 @@ test("10,000 due deliveries of one tenant, and one of another, beside dead endpo
 
 test("a claim of 100, of 200 tenants with 100 due deliveries each: 100", async () => {
   await owner`
+    insert into webhook_events (tenant_id, id, environment, type, target_id, sequence, body, created_at)
+    select tenant_id, event_id, environment, event_type, target_id, sequence, 'x', created_at from webhook_deliveries
+    where status = 'pending' on conflict do nothing`;
+  await owner`
     update webhook_deliveries set next_attempt_at = now() - interval '1 second'
     where status = 'pending' and tenant_id in (select tenant_id from webhook_turns)`;
   await owner.unsafe("vacuum analyze webhook_deliveries");

@@ -178,7 +178,9 @@ export const WEBHOOK_DELIVERY_LIST = listOf("whd", {
 export const WebhookDeliveryPage = Page(WebhookDelivery);
 
 export const RecoverDeliveries = ClosedObject({
-  since: DateTime({ description: `Failed deliveries from then on are sent again. At most ${DELIVERY_DAYS} days ago.` }),
+  since: DateTime({
+    description: `Deliveries from then on that have failed or were canceled are sent again. They are kept for ${DELIVERY_DAYS} days.`,
+  }),
 });
 export type RecoverDeliveries = Static<typeof RecoverDeliveries>;
 export const RecoveredDeliveries = ClosedObject({

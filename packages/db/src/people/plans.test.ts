@@ -64,7 +64,7 @@ await database.db.client.unsafe(`
   insert into pending_changes select ${tenantOf}, ${rowId("usr")}, now() - interval '1 hour' ${all};
   insert into idempotency_claims (tenant_id, caller_id, request, idempotency_key, attempt_id, body_hash, status, etag, response_body, created_at)
     select ${tenantOf}, ${rowId("usr")}, 'POST /api/v1/invitations live', i::text, ${rowId("aud")}, sha256('x'), 201, '1', 'x', now() ${all};
-  ${insertEndpointRows(3000)}
+  ${insertEndpointRows(TENANTS)}
   analyze`);
 await explain();
 ({ passkey, token } = await seedPerson(db, tenantId, "owner"));

@@ -31,7 +31,7 @@ import { createPrepareAvatar } from "./preparation/prepare.ts";
 import { fetchRemote } from "./remote/fetch.ts";
 import { confinementOfMachine } from "./sandbox/limited.ts";
 import { startSweeps } from "./sweeps/schedule.ts";
-import { assetSweeps, deliverySweep } from "./sweeps/sweeps.ts";
+import { assetSweeps, webhookSweeps } from "./sweeps/sweeps.ts";
 
 /** The maximum time for the numbers of the queue. */
 const QUEUE_STATS_MS = 2000;
@@ -81,7 +81,7 @@ const startJobs = async (
   // What a worker has left that was killed. The sweep removes it too, but a disk that is full may need it now.
   await temporary.sweep(new Date());
   const parts = { ...shared, storage, temporary, random: secureRandom };
-  const sweeps = startSweeps([...assetSweeps(parts), deliverySweep(db)], shared.log);
+  const sweeps = startSweeps([...assetSweeps(parts), ...webhookSweeps(db)], shared.log);
   atExit(sweeps.stop);
   metrics?.showQueue(() => jobStats(db.within(QUEUE_STATS_MS)));
   const handlers: JobHandlers = {

@@ -12637,6 +12637,7 @@ export interface operations {
          *           "availableCreditMicros": 3258000000,
          *           "lifetimeGrantedCreditMicros": 3600000000,
          *           "lifetimeUsedCreditMicros": 42000000,
+         *           "lowThresholdCreditMicros": 600000000,
          *           "updatedAt": "2026-11-20T12:00:00.000Z"
          *         }
          *       }
@@ -12694,6 +12695,7 @@ export interface operations {
          *           "availableCreditMicros": 3258000000,
          *           "lifetimeGrantedCreditMicros": 3600000000,
          *           "lifetimeUsedCreditMicros": 42000000,
+         *           "lowThresholdCreditMicros": 600000000,
          *           "updatedAt": "2026-11-20T12:00:00.000Z"
          *         }
          *       }
@@ -12751,6 +12753,7 @@ export interface operations {
          *           "availableCreditMicros": 3258000000,
          *           "lifetimeGrantedCreditMicros": 3600000000,
          *           "lifetimeUsedCreditMicros": 42000000,
+         *           "lowThresholdCreditMicros": 600000000,
          *           "updatedAt": "2026-11-20T12:00:00.000Z"
          *         }
          *       }
@@ -12808,6 +12811,7 @@ export interface operations {
          *           "availableCreditMicros": 3258000000,
          *           "lifetimeGrantedCreditMicros": 3600000000,
          *           "lifetimeUsedCreditMicros": 42000000,
+         *           "lowThresholdCreditMicros": 600000000,
          *           "updatedAt": "2026-11-20T12:00:00.000Z"
          *         }
          *       }
@@ -12865,6 +12869,7 @@ export interface operations {
          *           "availableCreditMicros": 3258000000,
          *           "lifetimeGrantedCreditMicros": 3600000000,
          *           "lifetimeUsedCreditMicros": 42000000,
+         *           "lowThresholdCreditMicros": 600000000,
          *           "updatedAt": "2026-11-20T12:00:00.000Z"
          *         }
          *       }
@@ -12922,6 +12927,7 @@ export interface operations {
          *           "availableCreditMicros": 3258000000,
          *           "lifetimeGrantedCreditMicros": 3600000000,
          *           "lifetimeUsedCreditMicros": 42000000,
+         *           "lowThresholdCreditMicros": 600000000,
          *           "updatedAt": "2026-11-20T12:00:00.000Z"
          *         }
          *       }

@@ -111,8 +111,8 @@ const startBackgroundWork = (db: Db, log: Logger, atExit: AtExit) => {
   return { noteUse: uses.note, noteSeen: seen.note };
 };
 
-/** The worker that runs as a child of this process; null without one. */
-const prepareWorker = (log: Logger, logOutput: LogOutput): Child | null => {
+/** The worker that runs as a child of this process; null without one. `assetOrigin`: known when the child starts. */
+const prepareWorker = (log: Logger, logOutput: LogOutput, assetOrigin: () => string): Child | null => {
   const command = findProgram("worker");
   if (command === null) {
     log.warn(
@@ -123,8 +123,15 @@ const prepareWorker = (log: Logger, logOutput: LogOutput): Child | null => {
   return createChild({
     name: "worker",
     command,
-    // It opens no port. What it reports goes through this process.
-    variables: { ...process.env, WORKER_METRICS_PORT: "" },
+    variables: {
+      ...process.env,
+      // It opens no port. What it reports goes through this process.
+      WORKER_METRICS_PORT: "",
+      // The URLs in the bodies of webhooks are those of this process.
+      get PUBLIC_ASSET_ORIGIN() {
+        return assetOrigin();
+      },
+    },
     log,
     logOutput,
     isTerminal: process.stdout.isTTY,
@@ -204,7 +211,7 @@ const start = async (atExit: AtExit): Promise<void> => {
     atExit(sweeper.stop);
   }
   const calls = await openCalls({ db, isEmbedded, config, livekitProgram, metrics, log, logOutput }, atExit);
-  const worker = (config.worker ?? isEmbedded) ? prepareWorker(log, logOutput) : null;
+  const worker = (config.worker ?? isEmbedded) ? prepareWorker(log, logOutput, () => assetOrigin()) : null;
   // Stops after the last request and before the database.
   atExit(async () => worker?.stop());
   const redis = config.redisUrl === null ? null : createRedisStore(config.redisUrl, log);

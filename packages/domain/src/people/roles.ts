@@ -47,6 +47,18 @@ export const MINIMUM_ROLES: Readonly<Record<string, Role | null>> = {
   startCall: null,
   releaseCall: null,
 
+  listWebhookEndpoints: "viewer",
+  getWebhookEndpoint: "viewer",
+  createWebhookEndpoint: "developer",
+  updateWebhookEndpoint: "developer",
+  deleteWebhookEndpoint: "developer",
+  rotateWebhookSecret: "developer",
+  testWebhookEndpoint: "developer",
+  recoverWebhookDeliveries: "developer",
+  listWebhookDeliveries: "viewer",
+  getWebhookDelivery: "viewer",
+  resendWebhookDelivery: "developer",
+
   listAuditEvents: "viewer",
 
   getCurrentUserSession: "viewer",

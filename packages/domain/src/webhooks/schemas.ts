@@ -1,9 +1,13 @@
 /** The request and response schemas of webhook endpoints and deliveries. */
-import { type Static, Type } from "@sinclair/typebox";
+import { type Static, type TObject, Type } from "@sinclair/typebox";
+import { ApiKey } from "../api-keys/schemas.ts";
+import { Asset, REMOTE_URL_PATTERN } from "../assets/schemas.ts";
+import { Avatar } from "../avatars/schemas.ts";
+import { CreditBalance, UsageSession } from "../credits/schemas.ts";
 import { ENVIRONMENTS } from "../environment.ts";
 import { listOf, Page } from "../page.ts";
 import { ClosedObject, Count, DateTime, Nullable, OneOf, Text } from "../schema.ts";
-import { WEBHOOK_EVENT_GROUPS, WEBHOOK_EVENT_TYPES } from "./events.ts";
+import { typesOf, WEBHOOK_EVENT_GROUPS, WEBHOOK_EVENT_TYPES, type WebhookObject } from "./events.ts";
 
 /** Endpoints of a tenant in one environment. */
 export const MAX_ENDPOINTS = 16;
@@ -24,13 +28,16 @@ export type EndpointStatus = (typeof ENDPOINT_STATUSES)[number];
 export const DISABLED_REASONS = ["requested", "gone", "failing", "operator"] as const;
 export type DisabledReason = (typeof DISABLED_REASONS)[number];
 
+const MAX_URL_LENGTH = 2048;
+const URL_TEXT =
+  "The https URL that receives events, on port 443 or 8443, without credentials, in ASCII. Its host is a public name, not an address.";
+
 const fields = {
-  url: Text({
-    minLength: 1,
-    maxLength: 2048,
-    description:
-      "The https URL that receives events, on port 443 or 8443, without credentials. Its host is a public name, not an address.",
-  }),
+  /** `webhookUrlErrors` tests the pattern, and what a pattern cannot say. In development, http on localhost is allowed as well. */
+  url: Type.Unsafe<string>({
+    ...Text({ minLength: 1, maxLength: MAX_URL_LENGTH, description: URL_TEXT }),
+    pattern: REMOTE_URL_PATTERN,
+  }) as ReturnType<typeof Text>,
   description: Text({ minLength: 1, maxLength: 200, description: "Your own words for the endpoint." }),
   events: Type.Array(OneOf([...WEBHOOK_EVENT_TYPES, ...WEBHOOK_EVENT_GROUPS]), {
     minItems: 1,
@@ -43,6 +50,12 @@ const fields = {
   }),
   status: OneOf(ENDPOINT_STATUSES),
 };
+
+/** What an endpoint selects. */
+export type WebhookEventSelection = Static<typeof fields.events>;
+
+/** The body of a request that has no fields. */
+export const NoFields = ClosedObject({});
 
 export const CreateWebhookEndpoint = ClosedObject({
   /** Null: nothing is sent; a program reads the deliveries and forwards them (`webhooks listen`). */
@@ -69,7 +82,9 @@ export const WebhookEndpoint = ClosedObject({
   id,
   tenantId: id,
   environment: OneOf(ENVIRONMENTS),
-  url: Nullable(fields.url, { description: "Null: deliveries are read, not sent." }),
+  url: Nullable(Text({ minLength: 1, maxLength: MAX_URL_LENGTH }), {
+    description: "Null: deliveries are read, not sent.",
+  }),
   description: Nullable(fields.description),
   events: Nullable(fields.events, { description: "Null: all." }),
   ordered: fields.ordered,
@@ -163,7 +178,9 @@ export const WEBHOOK_DELIVERY_LIST = listOf("whd", {
 export const WebhookDeliveryPage = Page(WebhookDelivery);
 
 export const RecoverDeliveries = ClosedObject({
-  since: DateTime({ description: `Failed deliveries from then on are sent again. At most ${DELIVERY_DAYS} days ago.` }),
+  since: DateTime({
+    description: `Deliveries from then on that have failed or were canceled are sent again. They are kept for ${DELIVERY_DAYS} days.`,
+  }),
 });
 export type RecoverDeliveries = Static<typeof RecoverDeliveries>;
 export const RecoveredDeliveries = ClosedObject({
@@ -171,15 +188,37 @@ export const RecoveredDeliveries = ClosedObject({
 });
 export type RecoveredDeliveries = Static<typeof RecoveredDeliveries>;
 
-/** The body of an event. `resource`: as the API presents it, without secrets, at the first attempt. */
-export const WebhookEvent = ClosedObject({
-  id,
-  type: OneOf(WEBHOOK_EVENT_TYPES),
-  timestamp: DateTime(),
-  data: ClosedObject({
-    id,
-    object: Text({ minLength: 1, maxLength: 64 }),
-    sequence: Count({ minimum: 1 }),
-    resource: Type.Unknown(),
-  }),
-});
+/** The body of an event about a resource of one kind. */
+const eventOf = <Resource extends TObject>(object: WebhookObject, resource: Resource) =>
+  ClosedObject({
+    id: {
+      ...id,
+      description: "Id of the event: the same for each endpoint and attempt, and the `webhook-id`.",
+    } as typeof id,
+    type: OneOf(typesOf(object)),
+    timestamp: DateTime({ description: "When it happened." }),
+    data: ClosedObject({
+      id: { ...id, description: "Id of the resource." } as typeof id,
+      object: OneOf([object]),
+      sequence: Count({ minimum: 1, description: "Grows with each event of this resource." }),
+      resource,
+    }),
+  });
+
+export const ApiKeyEvent = eventOf("api_key", ApiKey);
+export const AvatarEvent = eventOf("avatar", Avatar);
+export const AssetEvent = eventOf("asset", Asset);
+export const CreditsEvent = eventOf("credits", CreditBalance);
+export const UsageSessionEvent = eventOf("usage_session", UsageSession);
+export const WebhookEndpointEvent = eventOf("webhook_endpoint", WebhookEndpoint);
+
+/** The body of an event, by the kind of its resource: as the API presents it, without secrets, at the first attempt. */
+export const WEBHOOK_EVENTS = {
+  api_key: ApiKeyEvent,
+  avatar: AvatarEvent,
+  asset: AssetEvent,
+  credits: CreditsEvent,
+  usage_session: UsageSessionEvent,
+  webhook_endpoint: WebhookEndpointEvent,
+} as const satisfies Record<WebhookObject, TObject>;
+export type WebhookEvent = { [Kind in WebhookObject]: Static<(typeof WEBHOOK_EVENTS)[Kind]> }[WebhookObject];

@@ -19,12 +19,13 @@ import { SignInPage } from "./sign-in/sign-in.tsx";
 /** Pages that are files of their own, so that the first load stays small. */
 const loadAvatars = () => import("./avatars/page.tsx");
 const loadUsage = () => import("./usage/page.tsx");
+const loadWebhooks = () => import("./webhooks/page.tsx");
 const loadAudit = () => import("./audit/page.tsx");
 const loadPeople = () => import("./people/page.tsx");
 
 /** Loads all pages, so that each opens at once: also without a connection, and when a newer version is served. */
 export const loadPages = () =>
-  Promise.allSettled([loadAvatars, loadUsage, loadAudit, loadPeople].map((load) => load()));
+  Promise.allSettled([loadAvatars, loadUsage, loadWebhooks, loadAudit, loadPeople].map((load) => load()));
 
 /** An error that no page shows, such as the file of a page that cannot be loaded. */
 const PageFailure = ({ error }: { error: unknown }) => <Failure error={error} onRetry={() => location.reload()} />;
@@ -50,6 +51,7 @@ const routeTree = root.addChildren([
     createRoute({ ...inShell, path: "/keys", component: KeysPage }),
     createRoute({ ...inShell, path: "/avatars", component: lazyRouteComponent(loadAvatars, "AvatarsPage") }),
     createRoute({ ...inShell, path: "/usage", component: lazyRouteComponent(loadUsage, "UsagePage") }),
+    createRoute({ ...inShell, path: "/webhooks", component: lazyRouteComponent(loadWebhooks, "WebhooksPage") }),
     createRoute({ ...inShell, path: "/audit", component: lazyRouteComponent(loadAudit, "AuditPage") }),
     createRoute({ ...inShell, path: "/people", component: lazyRouteComponent(loadPeople, "PeoplePage") }),
   ]),

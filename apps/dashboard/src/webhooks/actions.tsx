@@ -61,22 +61,27 @@ const PERIODS = {
   718: "All that are kept: 30 days",
 };
 
+/** An hour before a time: what failed first had happened before its attempt. */
+const hourBefore = (time: string): string => new Date(Date.parse(time) - HOUR_MS).toISOString();
+
 /** The time from which deliveries are recovered; null while none is entered. */
-const sinceOf = (choice: string, date: string, failingSince: string | null): string | null => {
-  if (choice === "failing") return failingSince;
-  const time = choice === "date" ? Date.parse(date) : Date.now() - Number(choice) * HOUR_MS;
+const sinceOf = (choice: string, date: string): string | null => {
+  // A choice is a number of hours, or a time.
+  const hours = Number(choice);
+  const time = choice === "date" ? Date.parse(date) : hours ? Date.now() - hours * HOUR_MS : Date.parse(choice);
   return Number.isNaN(time) ? null : new Date(time).toISOString();
 };
 
-export const RecoverDialog = ({ endpoint, onClose }: Props) => {
+/** `failingSince`: when the endpoint began to fail, also if it was enabled again meanwhile. */
+export const RecoverDialog = ({ endpoint, failingSince, onClose }: Props & { failingSince: string | null }) => {
   const { client } = useAccount();
   const notify = useNotify();
-  const { failingSince } = endpoint;
-  const [choice, setChoice] = useState(failingSince ? "failing" : "24");
+  const first = failingSince && hourBefore(failingSince);
+  const [choice, setChoice] = useState(first ?? "24");
   const [date, setDate] = useState("");
   const recover = useAction(
     async () => {
-      const body = { since: sinceOf(choice, date, failingSince) ?? "" };
+      const body = { since: sinceOf(choice, date) ?? "" };
       const params = { path: { id: endpoint.id } };
       return (await client.POST("/api/v1/webhook-endpoints/{id}/recover", { params, body })).data;
     },
@@ -92,7 +97,7 @@ export const RecoverDialog = ({ endpoint, onClose }: Props) => {
       action={recover}
       submit="Send them again"
       onSubmit={() => recover.run()}
-      isIncomplete={choice === "date" && sinceOf(choice, date, null) === null}
+      isIncomplete={sinceOf(choice, date) === null}
       onClose={onClose}
     >
       <p className="mb-4">
@@ -104,7 +109,7 @@ export const RecoverDialog = ({ endpoint, onClose }: Props) => {
         onChange={({ target }) => setChoice(target.value)}
         error={choice === "date" ? undefined : fieldError(recover.error, "since")}
       >
-        {failingSince && <option value="failing">{`Since it began to fail: ${dateTime(failingSince)}`}</option>}
+        {first && <option value={first}>{`An hour before it began to fail: ${dateTime(first)}`}</option>}
         {Object.entries(PERIODS).map(([hours, text]) => (
           <option key={hours} value={hours}>
             {text}

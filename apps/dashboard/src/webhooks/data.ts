@@ -92,9 +92,14 @@ export const useEndpointVersion = (id: string) => {
   });
 };
 
+/** For how long an attempt that is due is expected at any moment. It can wait longer: for an earlier one, or for a worker. */
+const SOON_MS = 30_000;
+
 /** Whether an attempt is expected before the next read. */
-const isDue = ({ status, nextAttemptAt }: WebhookDelivery): boolean =>
-  status === "pending" && (nextAttemptAt === null || Date.parse(nextAttemptAt) < Date.now() + REFRESH_MS);
+const isDue = ({ nextAttemptAt }: WebhookDelivery): boolean => {
+  const waitMs = nextAttemptAt === null ? Number.NaN : Date.parse(nextAttemptAt) - Date.now();
+  return waitMs > -SOON_MS && waitMs < REFRESH_MS;
+};
 
 export const useDeliveries = (endpointId: string, { status, event, target }: Filters) => {
   const { client, environment } = useAccount();

@@ -14,7 +14,10 @@ import { Deliveries } from "./deliveries.tsx";
 import { Destination, EndpointStatus, Events } from "./list.tsx";
 
 /** A dialog above the page. */
-export type Above = "change" | "rotate" | "recover" | "delete";
+export type Above =
+  | { kind: "change" | "rotate" | "delete" }
+  /** `failingSince`: when the endpoint began to fail. */
+  | { kind: "recover"; failingSince: string | null };
 
 const Notice = ({ tone, children }: { tone: "bad" | "warn"; children: ReactNode }) => (
   <div
@@ -85,14 +88,20 @@ const Facts = ({ endpoint }: { endpoint: WebhookEndpoint }) => {
 };
 
 /** What can be done with an endpoint; nothing for a viewer. */
-const useEndpointActions = (endpoint: WebhookEndpoint) => {
+const useEndpointActions = (endpoint: WebhookEndpoint, onOpen: (above: Above) => void) => {
   const { client, environment } = useAccount();
   const { change } = useNavigation();
   const canWrite = useHasRole("developer");
   const params = { path: { id: endpoint.id } };
+  const { failingSince } = endpoint;
   const set = useAction(
-    (status: "enabled" | "disabled") => client.PATCH("/api/v1/webhook-endpoints/{id}", { params, body: { status } }),
+    async (status: "enabled" | "disabled") => {
+      await client.PATCH("/api/v1/webhook-endpoints/{id}", { params, body: { status } });
+      return status;
+    },
     REFRESHES,
+    // What has failed is what the person wants next. The endpoint itself begins anew.
+    (status) => status === "enabled" && failingSince !== null && onOpen({ kind: "recover", failingSince }),
   );
   const test = useAction(
     async () => (await patientClient(environment).POST("/api/v1/webhook-endpoints/{id}/test", { params })).data,
@@ -103,7 +112,7 @@ const useEndpointActions = (endpoint: WebhookEndpoint) => {
 };
 
 export const EndpointView = ({ endpoint, onOpen }: { endpoint: WebhookEndpoint; onOpen: (above: Above) => void }) => {
-  const { canWrite, set, test } = useEndpointActions(endpoint);
+  const { canWrite, set, test } = useEndpointActions(endpoint, onOpen);
   // The link that led here is gone.
   useEffect(() => document.getElementById("page")?.focus(), []);
   const error = set.error ?? test.error;
@@ -120,14 +129,14 @@ export const EndpointView = ({ endpoint, onOpen }: { endpoint: WebhookEndpoint; 
         actions={
           canWrite && (
             <>
-              <Button onClick={() => onOpen("change")}>Change</Button>
-              <Button onClick={() => onOpen("rotate")}>Rotate the secret</Button>
+              <Button onClick={() => onOpen({ kind: "change" })}>Change</Button>
+              <Button onClick={() => onOpen({ kind: "rotate" })}>Rotate the secret</Button>
               {isEnabled && (
                 <Button isBusy={set.isBusy} onClick={() => set.run("disabled")}>
                   Disable
                 </Button>
               )}
-              <Button onClick={() => onOpen("delete")}>Delete</Button>
+              <Button onClick={() => onOpen({ kind: "delete" })}>Delete</Button>
               {isEnabled && (
                 <Button kind="primary" isBusy={test.isBusy} onClick={() => test.run()}>
                   Send a test
@@ -153,7 +162,14 @@ export const EndpointView = ({ endpoint, onOpen }: { endpoint: WebhookEndpoint; 
       <Facts endpoint={endpoint} />
       <Deliveries
         endpointId={endpoint.id}
-        actions={canWrite && isEnabled && <Button onClick={() => onOpen("recover")}>Recover failed ones</Button>}
+        actions={
+          canWrite &&
+          isEnabled && (
+            <Button onClick={() => onOpen({ kind: "recover", failingSince: endpoint.failingSince })}>
+              Recover failed ones
+            </Button>
+          )
+        }
       />
     </>
   );

@@ -63,10 +63,10 @@ const OneEndpoint = ({
           onClose={() => change({ delivery: undefined })}
         />
       )}
-      {above === "change" && <ChangeEndpointDialog {...shared} />}
-      {above === "recover" && <RecoverDialog {...shared} />}
-      {above === "delete" && <DeleteEndpointDialog {...shared} onDeleted={() => go("/webhooks", {}, true)} />}
-      {above === "rotate" && (
+      {above?.kind === "change" && <ChangeEndpointDialog {...shared} />}
+      {above?.kind === "recover" && <RecoverDialog {...shared} failingSince={above.failingSince} />}
+      {above?.kind === "delete" && <DeleteEndpointDialog {...shared} onDeleted={() => go("/webhooks", {}, true)} />}
+      {above?.kind === "rotate" && (
         <RotateSecretDialog
           {...shared}
           onRotated={(issued) => {

@@ -18,6 +18,7 @@ import {
   pgTable,
   primaryKey,
   text,
+  timestamp,
   uniqueIndex,
 } from "drizzle-orm/pg-core";
 import { bytes, bytewise, isId, length, oneOf, time } from "../query/columns.ts";
@@ -53,7 +54,7 @@ export const webhookEndpoints = pgTable(
     failingSince: time("failing_since"),
     /** Nothing is sent before: the endpoint asked for less. */
     slowUntil: time("slow_until"),
-    /** When its deliveries were claimed last: the tenant that was served longest ago is served next. */
+    /** When its deliveries were claimed last: of a tenant's endpoints, the one that was served longest ago is served next. */
     claimedAt: time("claimed_at"),
     version: integer("version").notNull(),
     createdAt: time("created_at").notNull(),
@@ -66,6 +67,8 @@ export const webhookEndpoints = pgTable(
       .on(table.tenantId, table.environment)
       .where(sql`${table.status} = 'enabled'`),
     index("webhook_endpoints_list_index").on(table.environment, table.tenantId, table.id),
+    // For the metrics.
+    index("webhook_endpoints_disabled_index").on(table.tenantId, table.id).where(sql`${table.status} = 'disabled'`),
     check("webhook_endpoints_id_check", isId(table.id, "whe")),
     check("webhook_endpoints_environment_check", oneOf(table.environment, ENVIRONMENTS)),
     check("webhook_endpoints_url_check", length(table.url, bounds.url.anyOf[0])),
@@ -83,6 +86,21 @@ export const webhookEndpoints = pgTable(
     ),
     check("webhook_endpoints_version_check", sql`${table.version} >= 1`),
   ],
+);
+
+/**
+ * A tenant that has, or had, an endpoint. Who creates an endpoint locks it, so that the count of endpoints is exact; a worker
+ * that claims deliveries of the tenant locks it, so that the bound of what is open for the tenant is exact. Never deleted.
+ */
+export const webhookTurns = pgTable(
+  "webhook_turns",
+  {
+    tenantId: tenantId().primaryKey(),
+    /** When deliveries were claimed last. To the microsecond: tenants that one claim serves keep their order. */
+    claimedAt: timestamp("claimed_at", { withTimezone: true }),
+  },
+  // Which tenant was served last.
+  (table) => [index("webhook_turns_claimed_at_index").on(table.claimedAt)],
 );
 
 /** What has happened, once for all endpoints. Written with the change, by `emit_events`. */
@@ -128,6 +146,11 @@ export const webhookDeliveries = pgTable(
     attempts: json("attempts").notNull().default([]),
     /** How many attempts were made since it was queued: which pause comes next. */
     attemptCount: integer("attempt_count").notNull().default(0),
+    /**
+     * An earlier event of the same target is pending, and the endpoint asked for order: it is not looked at before that one ends,
+     * which sets this to false. Only a claim sets it to true.
+     */
+    waits: boolean("waits").notNull().default(false),
     /** From when it may be sent, while it is pending. */
     nextAttemptAt: time("next_attempt_at"),
     /** The claim of the worker that sends it, and until when it holds. */
@@ -137,23 +160,48 @@ export const webhookDeliveries = pgTable(
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
-    // The next delivery of all, and of each endpoint: by when it may be claimed.
+    // The next delivery of all, and of each endpoint: by when it may be claimed, and then in the order in which it happened.
     index("webhook_deliveries_due_index")
       .on(sql`coalesce(leased_until, next_attempt_at)`)
-      .where(sql`${table.status} = 'pending'`),
+      .where(sql`${table.status} = 'pending' and not ${table.waits}`),
     index("webhook_deliveries_endpoint_due_index")
-      .on(table.tenantId, table.endpointId, sql`coalesce(leased_until, next_attempt_at)`)
-      .where(sql`${table.status} = 'pending'`),
-    // Whether an earlier event of the same target is pending for an endpoint that asked for order.
+      .on(
+        table.tenantId,
+        table.endpointId,
+        sql`coalesce(leased_until, next_attempt_at)`,
+        table.createdAt,
+        table.sequence,
+      )
+      .where(sql`${table.status} = 'pending' and not ${table.waits}`),
+    // Whether an earlier event of the same target is pending, for an endpoint that asked for order.
     index("webhook_deliveries_order_index")
       .on(table.tenantId, table.endpointId, table.targetId, table.sequence)
       .where(sql`${table.status} = 'pending'`),
-    index("webhook_deliveries_list_index").on(table.environment, table.tenantId, table.id),
+    // The next of those that wait, when an event of the same target ends.
+    index("webhook_deliveries_waiting_index")
+      .on(table.tenantId, table.endpointId, table.targetId, table.sequence)
+      .where(sql`${table.waits}`),
+    // What is open for a tenant and an endpoint.
+    index("webhook_deliveries_lease_index")
+      .on(table.tenantId, table.endpointId, table.leasedUntil)
+      .where(sql`${table.leasedUntil} is not null`),
+    // What can be recovered.
+    index("webhook_deliveries_failed_index")
+      .on(table.tenantId, table.endpointId, table.id)
+      .where(sql`${table.status} in ('failed', 'canceled')`),
+    // Without the rows of live, which are read in the order of the primary key: a delivery has enough indexes to write.
+    index("webhook_deliveries_test_index")
+      .on(table.environment, table.tenantId, table.id)
+      .where(sql`${table.environment} <> 'live'`),
     check("webhook_deliveries_id_check", isId(table.id, "whd")),
     check("webhook_deliveries_environment_check", oneOf(table.environment, ENVIRONMENTS)),
     check("webhook_deliveries_status_check", oneOf(table.status, DELIVERY_STATUSES)),
     check("webhook_deliveries_due_check", sql`(${table.nextAttemptAt} is not null) = (${table.status} = 'pending')`),
     check("webhook_deliveries_lease_check", sql`(${table.lease} is null) = (${table.leasedUntil} is null)`),
+    check(
+      "webhook_deliveries_waits_check",
+      sql`not ${table.waits} or (${table.status} = 'pending' and ${table.lease} is null)`,
+    ),
     check("webhook_deliveries_attempt_count_check", sql`${table.attemptCount} >= 0`),
   ],
 );

@@ -6,7 +6,12 @@ import type { Environment } from "@realtime-avatar/domain/environment";
 import type { ApiKeyId, CreditEntryId, SessionId, TenantId } from "@realtime-avatar/domain/id";
 import type { PageRequest, WrittenPage } from "@realtime-avatar/domain/page";
 import { sql } from "drizzle-orm";
-import { changeSessionLimit as callChangeLimit, moveCredits as callMove } from "../../generated/functions.ts";
+import {
+  changeSessionLimit as callChangeLimit,
+  changeLowThreshold as callChangeThreshold,
+  moveCredits as callMove,
+} from "../../generated/functions.ts";
+import type { AnyCaller } from "../api-keys/callers.ts";
 import { apiKeys } from "../api-keys/tables.ts";
 import type { BatchKind } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
@@ -57,6 +62,22 @@ export const changeSessionLimit = async (
   change: { tenantId: TenantId; environment: Environment; sessionLimit: number },
   auditEvent: AuditEventRecord,
 ): Promise<boolean> => (await callChangeLimit(db, { ...change, auditEvent }))[0]?.result === true;
+
+/**
+ * Changes below how many available credits `credits.low` is sent, null for never, and writes the audit event. The operator acts when
+ * `caller` is null. `not_found`: the tenant has no account. One statement.
+ */
+export const changeLowThreshold = async (
+  db: Db,
+  change: { tenantId: TenantId; environment: Environment; lowThreshold: number | null },
+  caller: AnyCaller | null,
+  auditEvent: AuditEventRecord,
+): Promise<{ kind: "written" | "stale" | "not_found" }> => {
+  const [row] = await callChangeThreshold(db, { ...change, caller, auditEvent });
+  const kind = (["written", "stale", "not_found"] as const).find((known) => known === row?.result);
+  if (!kind) throw new TypeError(`unknown outcome of a change: ${row?.result}`);
+  return { kind };
+};
 
 type Account = { granted: string; forfeited: string; settled: string; reserved: string; updatedAt: Date };
 type Owner = { tenantId: TenantId; environment: Environment };

@@ -55,6 +55,7 @@ const FIELD_TEXTS: Record<string, string> = {
   sourceAssetId: "photo or video",
   modelId: "model",
   defaultVoiceId: "voice",
+  lowThresholdCreditMicros: "threshold of low credits",
 };
 
 export const fieldText = (field: string): string => FIELD_TEXTS[field] ?? field;

@@ -99,7 +99,9 @@ cross join lateral (
 select
 (select count(*) from (select from webhook_deliveries where webhook_deliveries.status = 'pending' and not webhook_deliveries.waits and coalesce(webhook_deliveries.leased_until, webhook_deliveries.next_attempt_at) <= now() order by coalesce(webhook_deliveries.leased_until, webhook_deliveries.next_attempt_at) limit 10000) due) as due,
 (
-  select count(*) from (select from webhook_deliveries where webhook_deliveries.status = 'pending' limit 10000) pending
+  select count(*) from (select from webhook_deliveries where webhook_deliveries.status = 'pending'
+    order by webhook_deliveries.tenant_id, webhook_deliveries.endpoint_id, webhook_deliveries.target_id, webhook_deliveries.sequence
+    limit 10000) pending
 ) as pending,
 coalesce((
   select floor(extract(epoch from now() - min(waiting.due_at)))
@@ -233,7 +235,8 @@ select
         and (usage_sessions.tenant_id, usage_sessions.expires_at) >= (api_keys.tenant_id, timestamptz '-infinity')
         and (usage_sessions.tenant_id, usage_sessions.expires_at) <= (api_keys.tenant_id, now())
       order by usage_sessions.tenant_id, usage_sessions.expires_at limit 1
-    ), false)
+    ), false),
+    'announcesExhaustion', coalesce(bool_or(account.announces_exhaustion), false)
   )
   from (
     select line.id, line.spend_limit_credit_micros - coalesce(meter.settled + meter.reserved, 0) as headroom,
@@ -250,7 +253,14 @@ select
   ) line
   left join lateral (
     select granted - forfeited - settled - reserved as available,
-      case when open_sessions >= max_concurrent_sessions then max_concurrent_sessions end as reached_limit
+      case when open_sessions >= max_concurrent_sessions then max_concurrent_sessions end as reached_limit,
+      (exhausted_at > now() - interval '1 hour') is not true and exists (
+        select from webhook_endpoints
+        where webhook_endpoints.tenant_id = api_keys.tenant_id and webhook_endpoints.environment = api_keys.environment
+          and webhook_endpoints.status = 'enabled'
+          and rta.selects(webhook_endpoints.events, 'credits.exhausted')
+        offset 0
+      ) as announces_exhaustion
     from credit_accounts
     where credit_accounts.tenant_id = api_keys.tenant_id and credit_accounts.environment = api_keys.environment
     offset 0
@@ -313,8 +323,8 @@ end as status,
     where api_key_meters.tenant_id = api_keys.tenant_id and api_key_meters.api_key_id = api_keys.id
   ) meter
 
--- find_credit_balance. Columns: position integer, granted bigint, forfeited bigint, settled bigint, reserved bigint, updatedAt timestamptz.
-select position::integer as position, credit_accounts.granted as granted, credit_accounts.forfeited as forfeited, credit_accounts.settled as settled, credit_accounts.reserved as reserved, credit_accounts.updated_at as "updatedAt"
+-- find_credit_balance. Columns: position integer, granted bigint, forfeited bigint, settled bigint, reserved bigint, lowThreshold bigint, updatedAt timestamptz.
+select position::integer as position, credit_accounts.granted as granted, credit_accounts.forfeited as forfeited, credit_accounts.settled as settled, credit_accounts.reserved as reserved, credit_accounts.low_threshold as "lowThreshold", credit_accounts.updated_at as "updatedAt"
 from unnest($1::text[], $2::text[]) with ordinality inputs ("tenantId", environment, position)
 cross join lateral (
   select * from credit_accounts

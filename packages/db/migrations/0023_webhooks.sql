@@ -82,11 +82,8 @@ CREATE TABLE "webhook_turns" (
 ALTER TABLE "api_key_meters" ADD COLUMN "spend_notice" integer DEFAULT 0 NOT NULL;--> statement-breakpoint
 ALTER TABLE "api_key_meters" ADD COLUMN "expiry_notice" integer;--> statement-breakpoint
 ALTER TABLE "credit_accounts" ADD COLUMN "low_threshold" bigint;--> statement-breakpoint
-ALTER TABLE "credit_accounts" ADD COLUMN "is_low" boolean DEFAULT false NOT NULL;--> statement-breakpoint
 ALTER TABLE "credit_accounts" ADD COLUMN "exhausted_at" timestamp (3) with time zone;--> statement-breakpoint
-ALTER TABLE "webhook_deliveries" ADD CONSTRAINT "webhook_deliveries_tenant_id_tenants_tenant_id_fk" FOREIGN KEY ("tenant_id") REFERENCES "public"."tenants"("tenant_id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "webhook_endpoints" ADD CONSTRAINT "webhook_endpoints_tenant_id_tenants_tenant_id_fk" FOREIGN KEY ("tenant_id") REFERENCES "public"."tenants"("tenant_id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "webhook_events" ADD CONSTRAINT "webhook_events_tenant_id_tenants_tenant_id_fk" FOREIGN KEY ("tenant_id") REFERENCES "public"."tenants"("tenant_id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "webhook_turns" ADD CONSTRAINT "webhook_turns_tenant_id_tenants_tenant_id_fk" FOREIGN KEY ("tenant_id") REFERENCES "public"."tenants"("tenant_id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "webhook_deliveries_due_index" ON "webhook_deliveries" USING btree (coalesce(leased_until, next_attempt_at)) WHERE "webhook_deliveries"."status" = 'pending' and not "webhook_deliveries"."waits";--> statement-breakpoint
 CREATE INDEX "webhook_deliveries_endpoint_due_index" ON "webhook_deliveries" USING btree ("tenant_id","endpoint_id",coalesce(leased_until, next_attempt_at),"created_at","sequence") WHERE "webhook_deliveries"."status" = 'pending' and not "webhook_deliveries"."waits";--> statement-breakpoint

@@ -147,6 +147,7 @@ const balance: CreditBalance = {
   availableCreditMicros: 3_258_000_000,
   lifetimeGrantedCreditMicros: 3_600_000_000,
   lifetimeUsedCreditMicros: 42_000_000,
+  lowThresholdCreditMicros: 600_000_000,
   updatedAt: time,
 };
 
@@ -284,6 +285,7 @@ export const EXAMPLES = {
     client_metadata: { user_id: "user-17" },
   } satisfies StartCall,
   UpdateApiKey: { name: "Shop", spendLimitCreditMicros: null } satisfies UpdateApiKey,
+  UpdateCreditBalance: { lowThresholdCreditMicros: 600_000_000 },
   UpdateAvatar: { displayName: "Ada Lovelace", metadata: { team: "sales" } } satisfies UpdateAvatar,
   UsageSession: session,
   UsageSessionPage: { ...window, ...page(session) },

@@ -47,6 +47,7 @@ export const ROUTES: Record<string, RouteFacts> = {
   "DELETE /api/v1/avatars/:id": { scope: "avatars:write" },
   "POST /api/v1/avatars/:id/prepare": { scope: "avatars:write", body: {}, isBodyOptional: true },
   "GET /api/v1/credits/balance": { scope: "credits:read" },
+  "PATCH /api/v1/credits/balance": { scope: "*", body: { lowThresholdCreditMicros: null } },
   "GET /api/v1/credits/entries": { scope: "credits:read" },
   "GET /api/v1/models": { scope: "avatars:read" },
   "GET /api/v1/usage/sessions": { scope: "usage:read" },

@@ -47,9 +47,8 @@ export const creditAccounts = pgTable(
     maxConcurrentSessions: bigint("max_concurrent_sessions", { mode: "number" })
       .notNull()
       .default(DEFAULT_MAX_CONCURRENT_SESSIONS),
-    /** `credits.low` is sent when less than this is available; null: never. And whether it was, since more was available. */
+    /** `credits.low` is sent when less than this becomes available; null: never. */
     lowThreshold: bigint("low_threshold", { mode: "number" }),
-    isLow: boolean("is_low").notNull().default(false),
     /** When `credits.exhausted` was sent last. */
     exhaustedAt: time("exhausted_at"),
     version: integer("version").notNull().default(1),

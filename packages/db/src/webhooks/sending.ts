@@ -152,7 +152,9 @@ const selectStats = statement<{ due: string; pending: string; oldestDueSeconds: 
     select
       (select count(*) from (select from ${webhookDeliveries} where ${IS_DUE} order by ${DUE_AT} limit 10000) due) as due,
       (
-        select count(*) from (select from ${webhookDeliveries} where ${webhookDeliveries.status} = 'pending' limit 10000) pending
+        select count(*) from (select from ${webhookDeliveries} where ${webhookDeliveries.status} = 'pending'
+          order by ${webhookDeliveries.tenantId}, ${webhookDeliveries.endpointId}, ${webhookDeliveries.targetId}, ${webhookDeliveries.sequence}
+          limit 10000) pending
       ) as pending,
       coalesce((
         select floor(extract(epoch from now() - min(waiting.due_at)))

@@ -64,3 +64,14 @@ create type rta.finished_delivery as (
   delay_ms bigint,           -- of 'retry': until the next attempt
   slow_ms bigint             -- for how long nothing is sent to the endpoint; null: it may be sent
 );
+
+-- An event that is to be written, with its id and its place among the events of its target.
+create type rta.numbered_event as (
+  tenant_id text collate "C",
+  id text collate "C",
+  environment text collate "C",
+  type text,
+  target_id text collate "C",
+  sequence bigint,
+  created_at timestamptz
+);

@@ -24,8 +24,10 @@ declare
   v_slow_ms bigint[];
   v_is_sent boolean[];
   v_endpoint record;
+  -- The endpoints that are locked. No other one is changed: a claim may hold it, and wait for a delivery that is locked here.
+  v_locked text[];
 begin
-  perform from (
+  select array_agg(changed.endpoint_id) into v_locked from (
     select distinct delivery.tenant_id, delivery.endpoint_id
     from unnest(p_finished) finished
     cross join lateral (
@@ -77,7 +79,11 @@ begin
     return 0;
   end if;
 
-  perform rta.unpark_deliveries(v_tenant_ids, v_endpoint_ids, v_target_ids);
+  perform rta.unpark_deliveries(
+    array_agg(tenant_id), array_agg(endpoint_id), array_agg(target_id)
+  )
+  from unnest(v_tenant_ids, v_endpoint_ids, v_target_ids, v_outcomes) ended (tenant_id, endpoint_id, target_id, outcome)
+  where outcome <> 'retry';
 
   update public.webhook_endpoints endpoint set
     failing_since = case when shown.is_well then null else coalesce(endpoint.failing_since, v_now) end,
@@ -90,12 +96,13 @@ begin
     group by tenant_id, endpoint_id
   ) shown
   where endpoint.tenant_id = shown.tenant_id collate "C" and endpoint.id = shown.endpoint_id collate "C"
+    and endpoint.id = any (v_locked)
     and (shown.slow_ms is not null or shown.is_well = (endpoint.failing_since is not null));
 
   for v_endpoint in
     select distinct on (tenant_id, endpoint_id) tenant_id, endpoint_id, outcome, p_audit_event_ids[place] as audit_event_id
     from unnest(v_tenant_ids, v_endpoint_ids, v_outcomes) with ordinality shown (tenant_id, endpoint_id, outcome, place)
-    where outcome <> 'delivered'
+    where outcome <> 'delivered' and endpoint_id = any (v_locked)
     order by tenant_id, endpoint_id, (outcome = 'gone') desc
   loop
     perform rta.disable_failing_endpoint(

@@ -10,19 +10,18 @@ declare
   v_target_ids text[];
 begin
   with old as (
-    select delivery.tenant_id, delivery.id from public.webhook_turns turn
+    select delivery.place from public.webhook_turns turn
     cross join lateral (
-      select stored.tenant_id, stored.id from public.webhook_deliveries stored
+      select stored.ctid as place from public.webhook_deliveries stored
       where stored.tenant_id = turn.tenant_id and stored.id < p_first_kept_id collate "C" and stored.status <> 'pending'
       order by stored.tenant_id, stored.id limit p_limit
       for update skip locked
     ) delivery
-    limit p_limit
+    order by turn.tenant_id limit p_limit
   ),
   swept as (
-    delete from public.webhook_deliveries delivery using old
-    where delivery.tenant_id = old.tenant_id and delivery.id = old.id
-    returning delivery.tenant_id, delivery.target_id
+    delete from public.webhook_deliveries where ctid = any (array(select place from old))
+    returning tenant_id, target_id
   )
   select array_agg(tenant_id), array_agg(target_id) into v_tenant_ids, v_target_ids from swept;
   if v_tenant_ids is null then

@@ -39,15 +39,18 @@ begin
     where not served.is_enabled
   ),
   locked as (
-    select delivery.tenant_id, delivery.id from public.webhook_deliveries delivery
-    join canceled on delivery.tenant_id = canceled.tenant_id and delivery.id = canceled.id
-    where delivery.status = 'pending' and coalesce(delivery.leased_until, delivery.next_attempt_at) <= p_now
-    for no key update of delivery skip locked
+    select delivery.place from canceled
+    cross join lateral (
+      select stored.ctid as place from public.webhook_deliveries stored
+      where stored.tenant_id = canceled.tenant_id and stored.id = canceled.id
+        and stored.status = 'pending' and coalesce(stored.leased_until, stored.next_attempt_at) <= p_now
+      for no key update skip locked
+    ) delivery
   ),
   ended as (
     update public.webhook_deliveries delivery
     set status = 'canceled', waits = false, next_attempt_at = null, lease = null, leased_until = null
-    from locked where delivery.tenant_id = locked.tenant_id and delivery.id = locked.id
+    where delivery.ctid = any (array(select place from locked))
     returning delivery.tenant_id, delivery.endpoint_id, delivery.target_id
   )
   select array_agg(tenant_id), array_agg(endpoint_id), array_agg(target_id)

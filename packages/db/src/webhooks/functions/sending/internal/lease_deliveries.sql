@@ -78,18 +78,19 @@ begin
     order by 3 limit p_limit
   ),
   locked as (
-    select delivery.tenant_id, delivery.id, chosen.place from public.webhook_deliveries delivery
-    join chosen on delivery.tenant_id = chosen.tenant_id and delivery.id = chosen.id
-    where delivery.status = 'pending' and not delivery.waits
-      and coalesce(delivery.leased_until, delivery.next_attempt_at) <= p_now
-    for no key update of delivery skip locked
+    select delivery.place from chosen
+    cross join lateral (
+      select stored.ctid as place from public.webhook_deliveries stored
+      where stored.tenant_id = chosen.tenant_id and stored.id = chosen.id and stored.status = 'pending' and not stored.waits
+        and coalesce(stored.leased_until, stored.next_attempt_at) <= p_now
+      for no key update skip locked
+    ) delivery
   ),
   leased as (
     update public.webhook_deliveries delivery
     set lease = p_lease, leased_until = p_now + make_interval(secs => p_lease_seconds)
-    from locked where delivery.tenant_id = locked.tenant_id and delivery.id = locked.id
-    returning delivery.tenant_id, delivery.environment, delivery.id, delivery.endpoint_id, delivery.event_id,
-      delivery.event_type, delivery.target_id, delivery.sequence, delivery.attempt_count, locked.place
+    where delivery.ctid = any (array(select place from locked))
+    returning delivery.*
   ),
   served_endpoint as (
     update public.webhook_endpoints endpoint set claimed_at = p_now
@@ -104,11 +105,12 @@ begin
     leased.event_type, leased.target_id::text, leased.sequence, event.created_at, event.body, leased.attempt_count,
     served.url, served.secret, served.previous_secret
   from leased
+  join chosen on chosen.tenant_id = leased.tenant_id and chosen.id = leased.id
   join served on served.tenant_id = leased.tenant_id and served.endpoint_id = leased.endpoint_id
   cross join lateral (
     select created_at, body from public.webhook_events stored
     where stored.tenant_id = leased.tenant_id and stored.id = leased.event_id
     offset 0
   ) event
-  order by leased.place;
+  order by chosen.place;
 end $$;

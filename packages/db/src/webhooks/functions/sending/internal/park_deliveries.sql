@@ -33,11 +33,14 @@ begin
     ) earlier
   ),
   locked as (
-    select delivery.tenant_id, delivery.id from public.webhook_deliveries delivery
-    join blocked on delivery.tenant_id = blocked.tenant_id and delivery.id = blocked.id
-    where delivery.status = 'pending' and coalesce(delivery.leased_until, delivery.next_attempt_at) <= p_now
-    for no key update of delivery skip locked
+    select delivery.place from blocked
+    cross join lateral (
+      select stored.ctid as place from public.webhook_deliveries stored
+      where stored.tenant_id = blocked.tenant_id and stored.id = blocked.id
+        and stored.status = 'pending' and coalesce(stored.leased_until, stored.next_attempt_at) <= p_now
+      for no key update skip locked
+    ) delivery
   )
-  update public.webhook_deliveries delivery set waits = true, lease = null, leased_until = null
-  from locked where delivery.tenant_id = locked.tenant_id and delivery.id = locked.id;
+  update public.webhook_deliveries set waits = true, lease = null, leased_until = null
+  where ctid = any (array(select place from locked));
 end $$;

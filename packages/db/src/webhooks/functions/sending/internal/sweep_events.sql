@@ -31,14 +31,16 @@ begin
     )
   ),
   locked as (
-    select event.tenant_id, event.id, unneeded.is_last from public.webhook_events event
-    join unneeded on event.tenant_id = unneeded.tenant_id and event.id = unneeded.id
-    order by event.tenant_id, event.id for update of event
+    select event.place, unneeded.is_last from (select * from unneeded order by tenant_id, id) unneeded
+    cross join lateral (
+      select stored.ctid as place from public.webhook_events stored
+      where stored.tenant_id = unneeded.tenant_id and stored.id = unneeded.id
+      for update
+    ) event
   ),
   emptied as (
-    update public.webhook_events event set body = null from locked
-    where locked.is_last and event.tenant_id = locked.tenant_id and event.id = locked.id and event.body is not null
+    update public.webhook_events set body = null
+    where ctid = any (array(select place from locked where is_last)) and body is not null
   )
-  delete from public.webhook_events event using locked
-  where not locked.is_last and event.tenant_id = locked.tenant_id and event.id = locked.id;
+  delete from public.webhook_events where ctid = any (array(select place from locked where not is_last));
 end $$;

@@ -4,23 +4,32 @@
 -- Lock order: deliveries by primary key.
 create function rta.unpark_deliveries(p_tenant_ids text[], p_endpoint_ids text[], p_target_ids text[]) returns void
 language plpgsql as $$
-begin
-  with next as (
-    select delivery.tenant_id, delivery.id
-    from (select distinct * from unnest(p_tenant_ids, p_endpoint_ids, p_target_ids) target (tenant_id, endpoint_id, target_id)) target
+declare
+  -- Rows cannot leave their place while they are locked.
+  v_places tid[] := array(
+    select locked.place
+    from (
+      select waiting.tenant_id, waiting.id
+      from (
+        select distinct tenant_id, endpoint_id, target_id
+        from unnest(p_tenant_ids, p_endpoint_ids, p_target_ids) target (tenant_id, endpoint_id, target_id)
+      ) target
+      cross join lateral (
+        select stored.tenant_id, stored.id from public.webhook_deliveries stored
+        where stored.tenant_id = target.tenant_id collate "C" and stored.endpoint_id = target.endpoint_id collate "C"
+          and stored.target_id = target.target_id collate "C" and stored.waits
+        order by stored.tenant_id, stored.endpoint_id, stored.target_id, stored.sequence limit 1
+      ) waiting
+      order by waiting.tenant_id, waiting.id
+    ) next
     cross join lateral (
-      select waiting.tenant_id, waiting.id from public.webhook_deliveries waiting
-      where waiting.tenant_id = target.tenant_id collate "C" and waiting.endpoint_id = target.endpoint_id collate "C"
-        and waiting.target_id = target.target_id collate "C" and waiting.waits
-      order by waiting.tenant_id, waiting.endpoint_id, waiting.target_id, waiting.sequence limit 1
-    ) delivery
-  ),
-  locked as (
-    select delivery.tenant_id, delivery.id from public.webhook_deliveries delivery
-    join next on delivery.tenant_id = next.tenant_id and delivery.id = next.id
-    where delivery.waits
-    order by delivery.tenant_id, delivery.id for no key update of delivery
-  )
-  update public.webhook_deliveries delivery set waits = false
-  from locked where delivery.tenant_id = locked.tenant_id and delivery.id = locked.id;
+      select stored.ctid as place from public.webhook_deliveries stored
+      where stored.tenant_id = next.tenant_id and stored.id = next.id and stored.waits
+      for no key update
+    ) locked
+  );
+begin
+  if cardinality(v_places) > 0 then
+    update public.webhook_deliveries set waits = false where ctid = any (v_places);
+  end if;
 end $$;

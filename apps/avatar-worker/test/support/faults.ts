@@ -7,6 +7,7 @@ import type { SyncRequest, SyncResponse } from "@realtime-avatar/domain/calls/wo
 import { type Network, startNetwork } from "@realtime-avatar/testing/network/network";
 import type { RunningProcess } from "@realtime-avatar/testing/processes";
 import { RoomServiceClient } from "livekit-server-sdk";
+import type { LossyNetwork } from "./lossy-network.ts";
 import { type Service, type StartedCall, startService } from "./service.ts";
 import { joinAsStranger, type Stranger } from "./stranger.ts";
 import { startWebhooks } from "./webhooks.ts";
@@ -127,7 +128,8 @@ const createFleetView = ({ db, url, workerSecret }: Service) => ({
   },
 });
 
-export const startWorld = async (livekitProgram: string, autoCreate: boolean) => {
+/** `lossy`: a network for persons and workers; LiveKit and the service are reached by its address. */
+export const startWorld = async (livekitProgram: string, autoCreate: boolean, lossy: LossyNetwork | null = null) => {
   const webhooks = startWebhooks();
   const networks: Network[] = [];
   const networkTo = async (url: string): Promise<Network> => {
@@ -138,7 +140,11 @@ export const startWorld = async (livekitProgram: string, autoCreate: boolean) =>
   const service = await startService(livekitProgram, {
     autoCreate,
     webhookUrl: webhooks.url,
-    livekitAt: async (url) => `ws://127.0.0.1:${(await networkTo(url)).port}`,
+    livekitAt: async (url) => {
+      const { port } = await networkTo(url);
+      return lossy ? url.replace("127.0.0.1", lossy.address) : `ws://127.0.0.1:${port}`;
+    },
+    network: lossy,
   });
   webhooks.target = `${service.url}/internal/livekit-events`;
   await networkTo(service.url);

@@ -1,5 +1,5 @@
 /** What a call takes from its room, on a real LiveKit server: in this process, to count what the renderer hears. */
-import { afterAll, beforeAll, describe, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { type LivekitServer, startLivekit } from "@realtime-avatar/testing/livekit/server";
@@ -10,9 +10,11 @@ import { portrait } from "../src/renderer/portrait.ts";
 import type { Renderer } from "../src/renderer/renderer.ts";
 import { startCall } from "../src/room/call.ts";
 import { type ControlPlane, startControlPlane } from "./support/control-plane.ts";
-import { joinAsPerson } from "./support/person.ts";
+import { joinAsPerson, type Person } from "./support/person.ts";
 
 setDefaultTimeout(20_000);
+
+const LONG = process.env["LONG"] === "1";
 
 const binary = await livekitBinary();
 const title = `the room of a call${binary.kind === "missing" ? ` (skipped: ${binary.reason})` : ""}`;
@@ -65,6 +67,36 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await call.leave();
     await person.leave();
   });
+
+  type Sender = NonNullable<Person["room"]["localParticipant"]>;
+  const floods: [string, number, (person: Sender) => Promise<unknown>][] = [
+    ["1,500 messages", 1500, (person) => person.publishData(new Uint8Array(10), { reliable: true })],
+    ["1,500 streams of text", 1500, (person) => person.sendText("x", { topic: "lk.chat" })],
+    [
+      "1,500 calls of methods",
+      1500,
+      (person) => person.performRpc({ destinationIdentity: "avatar", method: "x", payload: "" }).catch(() => {}),
+    ],
+    ["6 MiB", 450, (person) => person.publishData(new Uint8Array(14 * 1024), { reliable: true })],
+  ];
+  test.each(LONG ? floods : floods.slice(0, 1))(
+    "a person who sends %s at once: the call ends; half of it: goes on",
+    async (_, many, send) => {
+      const { call, personToken } = await start();
+      const person = await joinAsPerson(livekit.url, personToken);
+      await person.until(() => call.report().state === "started");
+      const sender = person.room.localParticipant as Sender;
+      const sendAll = (count: number) => Promise.all(Array.from({ length: count }, () => send(sender)));
+      await sendAll(many / 2);
+      // What was sent is counted every second.
+      await Bun.sleep(2500);
+      expect(call.report()).toMatchObject({ state: "started" });
+      sendAll(many).catch(() => {});
+      await person.until(() => call.report().state === "ended");
+      expect(call.report()).toMatchObject({ reason: "agent_ended" });
+      await person.leave();
+    },
+  );
 
   test("a call that is left while it is joining: is in the room no more once it was left", async () => {
     const { call, room, personToken } = await start();

@@ -10,6 +10,7 @@ import { createEcho } from "../renderer/echo.ts";
 import { isLoud } from "../renderer/loudness.ts";
 import type { Renderer, Rendering } from "../renderer/renderer.ts";
 import { listenTo } from "./audio-in.ts";
+import { watchFlood } from "./flood.ts";
 import { joinRoom, leaveRoom } from "./join.ts";
 import { sendMessage, tellSpeech, tellTimes } from "./messages.ts";
 import { createPresence, type Presence } from "./presence.ts";
@@ -113,7 +114,6 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   let timer: NodeJS.Timeout | undefined;
   let usedAtEnd: number | null = null;
   let leaving: Promise<void> | null = null;
-
   const joining = joinRoom(room, assigned.url, assigned.token);
 
   const usedSeconds = (): number => usedAtEnd ?? presence?.usedSeconds(performance.now()) ?? used_seconds;
@@ -156,6 +156,7 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
     change("joined");
     converse(room, assigned, entered, times);
     watchPerson(room, times, () => change("started"));
+    watchFlood(room, () => void end("agent_ended"));
     const tell = tellTimes(room, assigned, times);
     timer = setInterval(() => {
       const now = performance.now();

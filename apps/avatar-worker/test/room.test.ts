@@ -1,8 +1,11 @@
 /** What a call takes from its room, on a real LiveKit server: in this process, to count what the renderer hears. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
+import { newId } from "@realtime-avatar/domain/id";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { type LivekitServer, startLivekit } from "@realtime-avatar/testing/livekit/server";
+import { random } from "@realtime-avatar/testing/random-bytes";
 import { readConfig } from "../src/config.ts";
 import { createService } from "../src/fleet/service.ts";
 import { isLoud } from "../src/renderer/loudness.ts";
@@ -32,10 +35,14 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await control?.stop();
   });
 
-  /** A call in this process. `heard`: of each frame that the renderer has heard, whether it was loud. */
-  const start = async () => {
+  /**
+   * A call in this process. `heard`: of each frame that the renderer has heard, whether it was loud. `joined`: how long the start
+   * took until both were present, in milliseconds.
+   */
+  const start = async (change: Partial<AssignedCall> = {}) => {
     const { session, ...own } = await control.start();
     const heard: boolean[] = [];
+    const joined: number[] = [];
     const renderer: Renderer = {
       ...portrait,
       open: async (...parts) => {
@@ -48,8 +55,10 @@ describe.skipIf(binary.kind === "missing")(title, () => {
       },
     };
     const service = createService({ ...readConfig(control.variables), workerId: "wrk_x" });
-    const parts = { service, renderer, log: createLog("silent"), watcher: null, onChange: () => {} };
-    return { ...own, call: startCall(control.assignedOf(session), parts), heard };
+    const watcher = { joined: (milliseconds: number) => void joined.push(milliseconds), ended: () => {} };
+    const parts = { service, renderer, log: createLog("silent"), watcher, onChange: () => {} };
+    const assigned = { ...control.assignedOf(session), ...change };
+    return { ...own, call: startCall(assigned, parts), heard, joined };
   };
 
   test("a person with several microphones: only the newest is heard; when that is gone, the one before", async () => {
@@ -94,6 +103,22 @@ describe.skipIf(binary.kind === "missing")(title, () => {
       sendAll(many).catch(() => {});
       await person.until(() => call.report().state === "ended");
       expect(call.report()).toMatchObject({ reason: "agent_ended" });
+      await person.leave();
+    },
+  );
+
+  test.each([
+    [1, 1],
+    [2, 0],
+  ])(
+    "a call that was started a minute ago, at worker %i: measured %i times, with that minute",
+    async (generation, times) => {
+      const started = newId("ses", new Date(Date.now() - 60_000), random);
+      const { call, joined, personToken } = await start({ session_id: started, generation });
+      const person = await joinAsPerson(livekit.url, personToken);
+      await person.until(() => call.report().state === "started");
+      expect(joined.filter((milliseconds) => milliseconds >= 60_000)).toHaveLength(times);
+      await call.leave();
       await person.leave();
     },
   );

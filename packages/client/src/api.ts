@@ -1398,7 +1398,8 @@ export interface components {
         | "credits.granted"
         | "credits.voided"
         | "credits.adjusted"
-        | "credits.limit_changed";
+        | "credits.limit_changed"
+        | "session.ended";
       targetId: string;
       /** @description Names of the fields that an update changed; never their values. */
       changedFields: string[];
@@ -2428,7 +2429,7 @@ export interface components {
       activeSessions?: number;
       /** @description Those of them that were not started yet. */
       connectingSessions?: number;
-      /** @description Sessions that wait in a queue: none. */
+      /** @description Starts of calls that wait for a slot. */
       pendingSessions?: number;
     };
     /** @description The key or one of its ancestors has expired. */
@@ -7036,7 +7037,8 @@ export interface operations {
           | "credits.granted"
           | "credits.voided"
           | "credits.adjusted"
-          | "credits.limit_changed";
+          | "credits.limit_changed"
+          | "session.ended";
         /** @description Include only items with this targetId. */
         targetId?: string;
         /** @description Include only items with this actorKeyId. */

@@ -39,6 +39,7 @@ export const AUDIT_ACTIONS = [
   "credits.voided",
   "credits.adjusted",
   "credits.limit_changed",
+  "session.ended",
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

@@ -97,7 +97,7 @@ describe.skipIf(missing !== null)(`a call whose packets are lost${missing ? ` (s
   });
 
   test("an avatar worker all of whose packets are lost: another one has the call, also when they come again", async () => {
-    for (const worker of world.service.workers()) await die(worker);
+    await world.noWorker();
     const first = await startWorkerInside();
     const call = await world.startJoined();
     await until(async () => (await world.avatarOf(call)) !== null);
@@ -116,7 +116,7 @@ describe.skipIf(missing !== null)(`a call whose packets are lost${missing ? ` (s
   });
 
   test("an avatar worker whose packets to LiveKit alone are lost: leaves, and the call ends, charged once", async () => {
-    for (const worker of world.service.workers()) await die(worker);
+    await world.noWorker();
     const worker = await startWorkerInside();
     const call = await world.startJoined();
     await until(async () => (await world.avatarOf(call)) !== null);

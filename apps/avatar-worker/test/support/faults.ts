@@ -174,6 +174,13 @@ export const startWorld = async (livekitProgram: string, autoCreate: boolean, lo
     },
     /** The only worker: the next test gets the same one, if it is alive. */
     onlyWorker: async (): Promise<RunningProcess> => service.workers()[0] ?? service.startWorker(),
+    /** No worker: none that is gone gets a call until its lease ends. */
+    noWorker: async (): Promise<void> => {
+      for (const worker of service.workers()) {
+        await die(worker);
+        await fleet.endLease(worker);
+      }
+    },
     /** Leaves nothing for the next test but a worker. */
     clean: async (): Promise<void> => {
       webhooks.fault = null;

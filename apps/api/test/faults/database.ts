@@ -1,7 +1,7 @@
 /** Faults of the database: stopped, cut off, frozen, or locked. */
 import { describe, expect, test } from "bun:test";
 import { client } from "@realtime-avatar/testing/database";
-import { CONNECTIONS, cluster, holdLock, under } from "./support/scene.ts";
+import { CONNECTIONS, cluster, holdLock, terminateBackends, under } from "./support/scene.ts";
 
 describe("the database", () => {
   test("the database, stopped and started three times: nothing lost, doubled or half-written", async () => {
@@ -23,10 +23,7 @@ describe("the database", () => {
     await under("backends terminated, one by one", async ({ load, databaseUrl }) => {
       const sql = client(databaseUrl);
       for (let round = 0; round < 100; round++) {
-        await sql`
-          select pg_terminate_backend(pid) from pg_stat_activity
-          where datname = current_database() and application_name = 'realtime-avatar' and pid <> pg_backend_pid()
-          order by state = 'active' desc, random() limit 1`;
+        await terminateBackends(sql, 1);
         await Bun.sleep(10);
       }
       load.healed();

@@ -2,10 +2,10 @@
 import { describe, expect, test } from "bun:test";
 import { createClient } from "@realtime-avatar/client";
 import { client } from "@realtime-avatar/testing/database";
-import { freePort } from "@realtime-avatar/testing/postgres/embedded";
+import { freePort } from "@realtime-avatar/testing/ports";
 import { seedCredits } from "./support/credits.ts";
 import { startLoad } from "./support/history.ts";
-import { cluster, DEADLINE_MS, rows, seedRoot, services, startService } from "./support/scene.ts";
+import { cluster, DEADLINE_MS, rows, seedRoot, services, startService, terminateBackends } from "./support/scene.ts";
 
 describe("the service", () => {
   test("the service, killed and started eight times: nothing lost or doubled", async () => {
@@ -55,8 +55,7 @@ describe("the client", () => {
     for (let round = 1; round <= 6; round++) {
       await untilMade(round * 200);
       if (round % 2 === 0) {
-        await sql`select pg_terminate_backend(pid) from pg_stat_activity
-          where datname = current_database() and application_name = 'realtime-avatar' and pid <> pg_backend_pid()`;
+        await terminateBackends(sql);
         continue;
       }
       service.kill("SIGKILL");

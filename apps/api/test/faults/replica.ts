@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { client } from "@realtime-avatar/testing/database";
 import { startCluster } from "@realtime-avatar/testing/postgres/cluster";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
-import { readAnswer, requestInit } from "../support/api.ts";
-import { seedRoot, startService, under } from "./support/scene.ts";
+import type { CallOptions } from "../support/api.ts";
+import { ask, seedRoot, startService, under } from "./support/scene.ts";
 
 describe("a synchronous replica that goes away", () => {
   test("a synchronous replica, gone: what it lacks is not acknowledged", async () => {
@@ -14,9 +14,9 @@ describe("a synchronous replica that goes away", () => {
     const databaseUrl = await alone.newDatabase();
     const rootKey = await seedRoot(databaseUrl);
     const service = await startService(databaseUrl, { REQUEST_TIMEOUT_MS: "500" });
-    const ask = async (method: string, path: string, options: Parameters<typeof requestInit>[1]) =>
-      readAnswer(await fetch(service.url + path, requestInit(method, { key: rootKey, ...options })));
-    const made = await ask("POST", "/api/v1/api-keys", { body: { name: "x", scopes: ["*"] } });
+    const call = (method: string, path: string, options: CallOptions = {}) =>
+      ask(service, method, path, { key: rootKey, ...options });
+    const made = await call("POST", "/api/v1/api-keys", { body: { name: "x", scopes: ["*"] } });
     const admin = client(alone.url("postgres"));
     const expectReplica = async (name: string): Promise<void> => {
       await admin.unsafe(`alter system set synchronous_standby_names = '${name}'`);
@@ -27,16 +27,16 @@ describe("a synchronous replica that goes away", () => {
     await expectReplica("gone");
     const create = { body: { displayName: "x", sourceKind: "image" }, headers: { "idempotency-key": "the-same" } };
     for (let attempt = 0; attempt < 3; attempt++) {
-      const revoked = await ask("DELETE", `/api/v1/api-keys/${made.body.id}`, {});
+      const revoked = await call("DELETE", `/api/v1/api-keys/${made.body.id}`);
       expect([revoked.status, revoked.body.code]).toEqual([503, "outcome_unknown"]);
-      const created = await ask("POST", "/api/v1/avatars", create);
+      const created = await call("POST", "/api/v1/avatars", create);
       expect([created.status, created.body.code]).toEqual([503, "outcome_unknown"]);
-      const reported = await ask("POST", "/api/v1/leaked-keys", { body: { apiKey: made.body.apiKey } });
+      const reported = await call("POST", "/api/v1/leaked-keys", { body: { apiKey: made.body.apiKey } });
       expect([reported.status, reported.body.code]).toEqual([503, "outcome_unknown"]);
     }
     await expectReplica("");
-    expect((await ask("DELETE", `/api/v1/api-keys/${made.body.id}`, {})).status).toBe(200);
-    expect((await ask("POST", "/api/v1/avatars", create)).status).toBe(201);
+    expect((await call("DELETE", `/api/v1/api-keys/${made.body.id}`)).status).toBe(200);
+    expect((await call("POST", "/api/v1/avatars", create)).status).toBe(201);
     await admin.end();
     service.kill("SIGTERM");
     expect(await service.exited).toBe(0);

@@ -1,8 +1,7 @@
 /** Faults that an administrator causes by a setting of the server, while the service works. */
 import { describe, expect, test } from "bun:test";
 import { client } from "@realtime-avatar/testing/database";
-import { readAnswer, requestInit } from "../support/api.ts";
-import { cluster, DEADLINE_MS, type Scene, under } from "./support/scene.ts";
+import { ask, cluster, DEADLINE_MS, type Scene, under } from "./support/scene.ts";
 
 /** Changes a setting of the whole server. Sessions that are open follow before their next statement. */
 const setOnServer = async (name: string, value: string | null): Promise<void> => {
@@ -18,7 +17,7 @@ const readFor = async ({ service, rootKey }: Scene, milliseconds: number): Promi
   const seen = new Set<string>();
   for (const end = performance.now() + milliseconds; performance.now() < end; await Bun.sleep(20)) {
     for (const path of ["/api/v1/api-keys/self", "/api/v1/avatars?limit=1"]) {
-      const { status, body } = await readAnswer(await fetch(service.url + path, requestInit("GET", { key: rootKey })));
+      const { status, body } = await ask(service, "GET", path, { key: rootKey });
       seen.add(status === 200 ? "200" : `${status} ${body?.code}`);
     }
   }

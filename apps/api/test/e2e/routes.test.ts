@@ -156,29 +156,27 @@ describe("authentication first", () => {
   });
 });
 
-describe("the scope second", () => {
-  test("a key, without the route's scope: 403, naming the scope, whatever the body", async () => {
-    const before = await rowCounts(api.database);
-    for (const [at, { method, url, scope }] of keyRoutes()
-      .filter((route) => route.scope !== "any")
-      .entries()) {
-      const key = scope === "usage:read" ? readsAvatars : readsUsage;
-      const granted = scope === "usage:read" ? "avatars:read" : "usage:read";
-      for (const [, headers, body] of bodiesFor(method, at)) {
-        const answer = await api.call(method, url, { key, headers, body });
-        expectProblem(answer, "insufficient_scope");
-        const { requiredScope, grantedScopes } = answer.body;
-        expect([requiredScope, grantedScopes]).toEqual([scope, [granted]]);
-        expect(answer.headers.get("www-authenticate")).toBe(
-          `Bearer realm="realtime-avatar", error="insufficient_scope", scope="${requiredScope}"`,
-        );
-        // The scope that it names is the one that was missing.
-        const enough = await api.key({ environment: "live", scopes: [requiredScope] });
-        expect((await api.call(method, url, { key: enough, headers, body })).status).not.toBe(403);
-      }
+test("a key, without the route's scope: 403, naming the scope, whatever the body", async () => {
+  const before = await rowCounts(api.database);
+  for (const [at, { method, url, scope }] of keyRoutes()
+    .filter((route) => route.scope !== "any")
+    .entries()) {
+    const key = scope === "usage:read" ? readsAvatars : readsUsage;
+    const granted = scope === "usage:read" ? "avatars:read" : "usage:read";
+    for (const [, headers, body] of bodiesFor(method, at)) {
+      const answer = await api.call(method, url, { key, headers, body });
+      expectProblem(answer, "insufficient_scope");
+      const { requiredScope, grantedScopes } = answer.body;
+      expect([requiredScope, grantedScopes]).toEqual([scope, [granted]]);
+      expect(answer.headers.get("www-authenticate")).toBe(
+        `Bearer realm="realtime-avatar", error="insufficient_scope", scope="${requiredScope}"`,
+      );
+      // The scope that it names is the one that was missing.
+      const enough = await api.key({ environment: "live", scopes: [requiredScope] });
+      expect((await api.call(method, url, { key: enough, headers, body })).status).not.toBe(403);
     }
-    expect((await rowCounts(api.database))[0]).toMatchObject({ avatars: before[0]?.["avatars"] });
-  });
+  }
+  expect((await rowCounts(api.database))[0]).toMatchObject({ avatars: before[0]?.["avatars"] });
 });
 
 describe("the body third", () => {
@@ -283,19 +281,17 @@ describe("the body third", () => {
   });
 });
 
-describe("the query fourth", () => {
-  test("an unknown parameter, on every route: 422, whatever the path names", async () => {
-    for (const route of allRoutes().filter(({ isSigned, isRedirect }) => !isSigned && !isRedirect)) {
-      const { url, body, isForm } = route;
-      const sent = isForm ? FORM : { body };
-      const answer = await ask(route, `${url}?dry=1&dry=2&${"x".repeat(200)}=%00`, sent);
-      expectProblem(answer, "validation_failed");
-      expect(answer.body.errors).toEqual([
-        { parameter: "dry", code: "unknown_parameter", detail: "Is not a known query parameter." },
-        { parameter: "x".repeat(128), code: "unknown_parameter", detail: "Is not a known query parameter." },
-      ]);
-    }
-  });
+test("an unknown parameter, on every route: 422, whatever the path names", async () => {
+  for (const route of allRoutes().filter(({ isSigned, isRedirect }) => !isSigned && !isRedirect)) {
+    const { url, body, isForm } = route;
+    const sent = isForm ? FORM : { body };
+    const answer = await ask(route, `${url}?dry=1&dry=2&${"x".repeat(200)}=%00`, sent);
+    expectProblem(answer, "validation_failed");
+    expect(answer.body.errors).toEqual([
+      { parameter: "dry", code: "unknown_parameter", detail: "Is not a known query parameter." },
+      { parameter: "x".repeat(128), code: "unknown_parameter", detail: "Is not a known query parameter." },
+    ]);
+  }
 });
 
 describe("the path last", () => {

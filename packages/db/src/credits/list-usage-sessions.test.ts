@@ -137,37 +137,35 @@ describe("the list of sessions", () => {
   });
 });
 
-describe("the headroom", () => {
-  test("the headroom, of keys with caps: what can still be held, read only on demand", async () => {
-    const tenantId = await seedTenant(database.db, { live: 100_000_000 });
-    const newKey = async (cap: number | null, parent?: ApiKeyRecord, environment: "live" | "test" = "live") =>
-      seedKey(database.db, tenantId, { environment, scopes: ["*"], spendLimitCreditMicros: cap }, parent);
-    const root = await newKey(50_000_000);
-    const child = await newKey(null, root.record);
-    const grandchild = await newKey(12_000_000, child.record);
-    const inTest = await newKey(null, root.record, "test");
-    const headroom = async ({ secret }: typeof root) => (await callerOf(secret.keyId, true)).headroom;
-    expect((await callerOf(root.secret.keyId)).headroom).toBeNull();
-    const id = await open(await callerOf(grandchild.secret.keyId), {});
-    const account = 90_000_000;
-    const noneReached = { reachedLimits: { self: null, ancestor: null, tenant: null }, hasOverdue: false };
-    expect(await headroom(root)).toEqual({ own: 40_000_000, ancestors: null, account, ...noneReached });
-    expect(await headroom(child)).toEqual({ own: null, ancestors: 40_000_000, account, ...noneReached });
-    expect(await headroom(grandchild)).toMatchObject({ own: 2_000_000, ancestors: 40_000_000 });
-    // A live cap does not count in test, and test credits are others.
-    expect(await headroom(inTest)).toMatchObject({ own: null, ancestors: null, account: 3_600_000_000 });
-    // A missing meter has counted nothing.
-    await database.db.client`delete from api_key_meters where api_key_id = ${child.record.id}`;
-    expect(await headroom(grandchild)).toMatchObject({ own: 2_000_000, ancestors: 40_000_000 });
-    expect((await callerOf(child.secret.keyId)).reservedCreditMicros).toBe(0);
-    await database.db.client`update usage_sessions set expires_at = now() - interval '1 second' where id = ${id}`;
-    expect(await headroom(root)).toMatchObject({ hasOverdue: true });
-    // Concurrent look-ups of one key, with and without, do not share a result.
-    const [without, withIt] = await Promise.all([
-      callerOf(root.secret.keyId),
-      callerOf(root.secret.keyId, true),
-      callerOf(root.secret.keyId, true),
-    ]);
-    expect([without?.headroom, withIt?.headroom?.own]).toEqual([null, 40_000_000]);
-  });
+test("the headroom, of keys with caps: what can still be held, read only on demand", async () => {
+  const tenantId = await seedTenant(database.db, { live: 100_000_000 });
+  const newKey = async (cap: number | null, parent?: ApiKeyRecord, environment: "live" | "test" = "live") =>
+    seedKey(database.db, tenantId, { environment, scopes: ["*"], spendLimitCreditMicros: cap }, parent);
+  const root = await newKey(50_000_000);
+  const child = await newKey(null, root.record);
+  const grandchild = await newKey(12_000_000, child.record);
+  const inTest = await newKey(null, root.record, "test");
+  const headroom = async ({ secret }: typeof root) => (await callerOf(secret.keyId, true)).headroom;
+  expect((await callerOf(root.secret.keyId)).headroom).toBeNull();
+  const id = await open(await callerOf(grandchild.secret.keyId), {});
+  const account = 90_000_000;
+  const noneReached = { reachedLimits: { self: null, ancestor: null, tenant: null }, hasOverdue: false };
+  expect(await headroom(root)).toEqual({ own: 40_000_000, ancestors: null, account, ...noneReached });
+  expect(await headroom(child)).toEqual({ own: null, ancestors: 40_000_000, account, ...noneReached });
+  expect(await headroom(grandchild)).toMatchObject({ own: 2_000_000, ancestors: 40_000_000 });
+  // A live cap does not count in test, and test credits are others.
+  expect(await headroom(inTest)).toMatchObject({ own: null, ancestors: null, account: 3_600_000_000 });
+  // A missing meter has counted nothing.
+  await database.db.client`delete from api_key_meters where api_key_id = ${child.record.id}`;
+  expect(await headroom(grandchild)).toMatchObject({ own: 2_000_000, ancestors: 40_000_000 });
+  expect((await callerOf(child.secret.keyId)).reservedCreditMicros).toBe(0);
+  await database.db.client`update usage_sessions set expires_at = now() - interval '1 second' where id = ${id}`;
+  expect(await headroom(root)).toMatchObject({ hasOverdue: true });
+  // Concurrent look-ups of one key, with and without, do not share a result.
+  const [without, withIt] = await Promise.all([
+    callerOf(root.secret.keyId),
+    callerOf(root.secret.keyId, true),
+    callerOf(root.secret.keyId, true),
+  ]);
+  expect([without?.headroom, withIt?.headroom?.own]).toEqual([null, 40_000_000]);
 });

@@ -297,32 +297,30 @@ test("a quota, in a batch of several tenants: counts for each by itself", async 
   expect(kinds(rows)).toEqual(["over_quota", "written", "stale", "written"]);
 });
 
-describe("the versions and statuses that a change accepts", () => {
-  test.each([
-    ["null accepts every version", null, "written"],
-    ["an empty list accepts none", [], "unchanged"],
-    ["a list accepts its own", ["7", "1"], "written"],
-    ["text that is no version is none", ["one"], "unchanged"],
-  ] as const)("a change of an avatar, its accepted versions: %s", async (_, versions, kind) => {
-    const caller = await seedCaller();
-    const [{ id = "" } = {}] = await create(database.db, [{ caller }]);
-    const [row] = await updateAvatar(database.db, {
-      caller,
-      environment: "live",
-      id,
-      change: {
-        ...{ modelId: null, sourceAssetId: null, defaultVoiceId: null, settings: null, metadata: null, status: null },
-        fields: ["displayName"],
-        displayName: "x",
-      },
-      versions,
-      statuses: ["draft"],
-      rules: null,
-      jobId: null,
-      auditEvent: auditEvent("avatar.updated", { ...caller, id }, operatorOrigin()),
-    });
-    expect(row?.kind).toBe(kind);
+test.each([
+  ["null accepts every version", null, "written"],
+  ["an empty list accepts none", [], "unchanged"],
+  ["a list accepts its own", ["7", "1"], "written"],
+  ["text that is no version is none", ["one"], "unchanged"],
+] as const)("a change of an avatar, its accepted versions: %s", async (_, versions, kind) => {
+  const caller = await seedCaller();
+  const [{ id = "" } = {}] = await create(database.db, [{ caller }]);
+  const [row] = await updateAvatar(database.db, {
+    caller,
+    environment: "live",
+    id,
+    change: {
+      ...{ modelId: null, sourceAssetId: null, defaultVoiceId: null, settings: null, metadata: null, status: null },
+      fields: ["displayName"],
+      displayName: "x",
+    },
+    versions,
+    statuses: ["draft"],
+    rules: null,
+    jobId: null,
+    auditEvent: auditEvent("avatar.updated", { ...caller, id }, operatorOrigin()),
   });
+  expect(row?.kind).toBe(kind);
 });
 
 describe("the names in the functions", () => {

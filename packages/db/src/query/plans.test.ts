@@ -250,14 +250,12 @@ const cases: Case[] = [
 /** Lists that are read in the order of their index: a sort would read all that there is before the limit. */
 const inOrder = new Set([...keyLists, ...eventLists, ...sessionLists].map(([name]) => name));
 
-describe("the index of each statement", () => {
-  test.each(cases)("the statement for %s, explained: one statement, by its index", async (name, work, indexes) => {
-    const plan = await plansOf(work);
-    for (const index of indexes) expect(plan).toContain(index);
-    if (!inOrder.has(name)) return;
-    expect(plans[0]).not.toContain("Sort");
-    expect(plans[0]).toContain("Limit");
-  });
+test.each(cases)("the statement for %s, explained: one statement, by its index", async (name, work, indexes) => {
+  const plan = await plansOf(work);
+  for (const index of indexes) expect(plan).toContain(index);
+  if (!inOrder.has(name)) return;
+  expect(plans[0]).not.toContain("Sort");
+  expect(plans[0]).toContain("Limit");
 });
 
 describe("the index of a batch", () => {

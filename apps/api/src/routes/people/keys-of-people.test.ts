@@ -65,21 +65,19 @@ describe("keys that a person creates", () => {
   });
 });
 
-describe("the environment header", () => {
-  test("a person, in test: live objects are not found, and nothing live is created", async () => {
-    const body = { displayName: "x", sourceKind: "image" };
-    const [live, test] = [
-      await person.call("POST", "/api/v1/avatars", body),
-      await person.call("POST", "/api/v1/avatars", body, {}, "test"),
-    ];
-    expect([live.body.environment, test.body.environment]).toEqual(["live", "test"]);
-    expectProblem(await person.call("GET", `/api/v1/avatars/${live.body.id}`, undefined, {}, "test"), "not_found");
-    expectProblem(await person.call("GET", `/api/v1/avatars/${test.body.id}`), "not_found");
-    const key = (await create({ environment: "live" })).body;
-    expectProblem(await person.call("DELETE", `${KEYS}/${key.id}`, undefined, {}, "test"), "not_found");
-    expectProblem(await create({ environment: "live" }, {}, "test"), "grant_exceeds_caller");
-    expect((await create({ environment: "test" }, {}, "test")).status).toBe(201);
-  });
+test("a person, in test: live objects are not found, and nothing live is created", async () => {
+  const body = { displayName: "x", sourceKind: "image" };
+  const [live, test] = [
+    await person.call("POST", "/api/v1/avatars", body),
+    await person.call("POST", "/api/v1/avatars", body, {}, "test"),
+  ];
+  expect([live.body.environment, test.body.environment]).toEqual(["live", "test"]);
+  expectProblem(await person.call("GET", `/api/v1/avatars/${live.body.id}`, undefined, {}, "test"), "not_found");
+  expectProblem(await person.call("GET", `/api/v1/avatars/${test.body.id}`), "not_found");
+  const key = (await create({ environment: "live" })).body;
+  expectProblem(await person.call("DELETE", `${KEYS}/${key.id}`, undefined, {}, "test"), "not_found");
+  expectProblem(await create({ environment: "live" }, {}, "test"), "grant_exceeds_caller");
+  expect((await create({ environment: "test" }, {}, "test")).status).toBe(201);
 });
 
 describe("an Idempotency-Key of a person", () => {
@@ -163,14 +161,12 @@ describe("the audit trail", () => {
   });
 });
 
-describe("the rate limit of a person", () => {
-  test("two people, one beyond its rate: only that one is limited", async () => {
-    const config = { ...TEST_CONFIG, rateLimit: { perSecond: 1, burst: 0 } };
-    const call = callAnew(api.database.db, { config });
-    const others = [person, await seedPerson(api, "viewer")];
-    const ask = ({ cookie }: Person) => call("GET", "/api/v1/users", { headers: pageHeaders(cookie) });
-    for (const one of others) expect((await ask(one)).status).toBe(200);
-    const answers = await Promise.all(Array.from({ length: 20 }, () => ask(person)));
-    expect(answers.some(({ status }) => status === 429)).toBe(true);
-  });
+test("two people, one beyond its rate: only that one is limited", async () => {
+  const config = { ...TEST_CONFIG, rateLimit: { perSecond: 1, burst: 0 } };
+  const call = callAnew(api.database.db, { config });
+  const others = [person, await seedPerson(api, "viewer")];
+  const ask = ({ cookie }: Person) => call("GET", "/api/v1/users", { headers: pageHeaders(cookie) });
+  for (const one of others) expect((await ask(one)).status).toBe(200);
+  const answers = await Promise.all(Array.from({ length: 20 }, () => ask(person)));
+  expect(answers.some(({ status }) => status === 429)).toBe(true);
 });

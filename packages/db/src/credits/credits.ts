@@ -10,6 +10,7 @@ import { changeSessionLimit as callChangeLimit, moveCredits as callMove } from "
 import { apiKeys } from "../api-keys/tables.ts";
 import type { BatchKind } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
+import { kindOf } from "../idempotency/idempotency-keys.ts";
 import { batchedRead } from "../query/batched-read.ts";
 import { nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
 import { beforeOf, boundedPage, pageReader } from "../query/list.ts";
@@ -43,9 +44,7 @@ export const moveCredits = async (
   auditEvent: AuditEventRecord,
 ): Promise<MoveOutcome> => {
   const [row] = await callMove(db, { entry, auditEvent });
-  const kind = MOVE_OUTCOMES.find((known) => known === row?.result);
-  if (!kind) throw new TypeError(`unknown outcome of a movement: ${row?.result}`);
-  return { kind };
+  return { kind: kindOf(row?.result ?? null, MOVE_OUTCOMES) };
 };
 
 /**

@@ -6,7 +6,7 @@ import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { AMPLE_CREDITS, type Answer, readAnswer, requestInit, rowCounts, startApi } from "../support/api.ts";
 import { filePart, formOf, PNG, typeOf } from "../support/forms.ts";
 import { seedPerson } from "../support/people/people.ts";
-import { allRoutesOf, expectProblem, kindOf, ROUTES, unknownId, withId } from "../support/routes.ts";
+import { allRoutesOf, bare, expectProblem, kindOf, ROUTES, unknownId, withId } from "../support/routes.ts";
 
 const api = await startApi();
 const everything = await api.key();
@@ -296,11 +296,6 @@ test("an unknown parameter, on every route: 422, whatever the path names", async
 
 describe("the path last", () => {
   const withIds = () => keyRoutes().filter(({ path }) => path.includes(":id"));
-  const bare = ({ status, body, headers }: Answer) => {
-    const rest = Object.fromEntries([...headers].filter(([name]) => !["x-request-id", "date"].includes(name)));
-    return { status, rest, body: { ...body, requestId: null } };
-  };
-
   test("an id, malformed, unknown, of another tenant or environment: 404 in the same bytes", async () => {
     const { db } = api.database;
     const inTest = await api.key({ scopes: ["*", "usage:write"] });

@@ -1,13 +1,19 @@
 /** What the functions do under waits, hostile input and hostile neighbours, called as the service calls them. */
 import { describe, expect, test } from "bun:test";
-import { issueApiKey } from "@realtime-avatar/domain/api-keys/create";
 import { digestApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { seedCaller } from "@realtime-avatar/testing/credits";
 import { session } from "@realtime-avatar/testing/database";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
-import { random } from "@realtime-avatar/testing/random-bytes";
-import { avatarOf, callerOf, claimOf, operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import {
+  avatarOf,
+  callerOf,
+  claimOf,
+  issuedBy,
+  operatorOrigin,
+  seedKey,
+  seedTenant,
+} from "@realtime-avatar/testing/seeds";
 import {
   createApiKeys,
   createAvatars,
@@ -258,10 +264,7 @@ test("a quota, in a batch of several tenants: counts for each by itself", async 
   await database.db.client`update api_keys set revoked_at = now() where id = ${gone.id}`;
   const callers = [full, free, gone];
   const at = [1, 2, 3, 2];
-  const issued = at.map((position) => {
-    const caller = callers[position - 1] as Caller;
-    return issueApiKey({ name: "n", scopes: ["*"] }, caller, { ...caller, now: new Date(), random });
-  });
+  const issued = at.map((position) => issuedBy(callers[position - 1] as Caller, { scopes: ["*"] }));
   const rows = await createApiKeys(database.db, {
     callers,
     callerAt: at,

@@ -2211,7 +2211,8 @@ export interface components {
         | "webhook_endpoint.updated"
         | "webhook_endpoint.deleted"
         | "webhook_endpoint.secret_rotated"
-        | "webhook_endpoint.disabled";
+        | "webhook_endpoint.disabled"
+        | "session.ended";
       targetId: string;
       /** @description Names of the fields that an update changed; never their values. */
       changedFields: string[];
@@ -2317,7 +2318,7 @@ export interface components {
        * @description The page of the dashboard to which the browser returns.
        * @enum {string}
        */
-      returnTo: "/keys" | "/avatars" | "/usage" | "/audit" | "/people";
+      returnTo: "/keys" | "/avatars" | "/usage" | "/webhooks" | "/audit" | "/people";
     };
     CallGrant: {
       /** @enum {string} */
@@ -3636,7 +3637,7 @@ export interface components {
       activeSessions?: number;
       /** @description Those of them that were not started yet. */
       connectingSessions?: number;
-      /** @description Sessions that wait in a queue: none. */
+      /** @description Starts of calls that wait for a slot. */
       pendingSessions?: number;
     };
     /** @description The key or one of its ancestors has expired. */
@@ -9257,7 +9258,8 @@ export interface operations {
           | "webhook_endpoint.updated"
           | "webhook_endpoint.deleted"
           | "webhook_endpoint.secret_rotated"
-          | "webhook_endpoint.disabled";
+          | "webhook_endpoint.disabled"
+          | "session.ended";
         /** @description Include only items with this targetId. */
         targetId?: string;
         /** @description Include only items with this actorKeyId. */
@@ -12637,6 +12639,7 @@ export interface operations {
          *           "availableCreditMicros": 3258000000,
          *           "lifetimeGrantedCreditMicros": 3600000000,
          *           "lifetimeUsedCreditMicros": 42000000,
+         *           "lowThresholdCreditMicros": 600000000,
          *           "updatedAt": "2026-11-20T12:00:00.000Z"
          *         }
          *       }
@@ -12694,6 +12697,7 @@ export interface operations {
          *           "availableCreditMicros": 3258000000,
          *           "lifetimeGrantedCreditMicros": 3600000000,
          *           "lifetimeUsedCreditMicros": 42000000,
+         *           "lowThresholdCreditMicros": 600000000,
          *           "updatedAt": "2026-11-20T12:00:00.000Z"
          *         }
          *       }
@@ -12751,6 +12755,7 @@ export interface operations {
          *           "availableCreditMicros": 3258000000,
          *           "lifetimeGrantedCreditMicros": 3600000000,
          *           "lifetimeUsedCreditMicros": 42000000,
+         *           "lowThresholdCreditMicros": 600000000,
          *           "updatedAt": "2026-11-20T12:00:00.000Z"
          *         }
          *       }
@@ -12808,6 +12813,7 @@ export interface operations {
          *           "availableCreditMicros": 3258000000,
          *           "lifetimeGrantedCreditMicros": 3600000000,
          *           "lifetimeUsedCreditMicros": 42000000,
+         *           "lowThresholdCreditMicros": 600000000,
          *           "updatedAt": "2026-11-20T12:00:00.000Z"
          *         }
          *       }
@@ -12865,6 +12871,7 @@ export interface operations {
          *           "availableCreditMicros": 3258000000,
          *           "lifetimeGrantedCreditMicros": 3600000000,
          *           "lifetimeUsedCreditMicros": 42000000,
+         *           "lowThresholdCreditMicros": 600000000,
          *           "updatedAt": "2026-11-20T12:00:00.000Z"
          *         }
          *       }
@@ -12922,6 +12929,7 @@ export interface operations {
          *           "availableCreditMicros": 3258000000,
          *           "lifetimeGrantedCreditMicros": 3600000000,
          *           "lifetimeUsedCreditMicros": 42000000,
+         *           "lowThresholdCreditMicros": 600000000,
          *           "updatedAt": "2026-11-20T12:00:00.000Z"
          *         }
          *       }

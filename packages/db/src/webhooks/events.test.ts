@@ -81,6 +81,7 @@ describe("the list of events", () => {
     "user.created": false,
     "user.updated": false,
     "user.deleted": false,
+    "session.ended": false,
     "user_session.created": false,
     "user_session.verified": false,
     "user_session.ended": false,

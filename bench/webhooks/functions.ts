@@ -24,10 +24,10 @@ import { table } from "../report.ts";
 
 /** The places where a function looks whether there is anything to send, and sends it. */
 const EMISSIONS =
-  / *if (?:exists \(\s*select from public\.webhook_endpoints|rta\.has_endpoints|v_starts)[^]*?\n *end if;\n/g;
+  / *if (?:exists \(\s*select from public\.webhook_endpoints|rta\.has_endpoints|v_starts)[\s\S]*?\n *end if;\n/g;
 /** Creates, opening, reports, and the ends of sessions. */
 const EMITTING = ["insert_audit_events", "open_usage_sessions", "report_usage", "close_sessions"];
-const withoutEmission = (text: string): string =>
+export const withoutEmission = (text: string): string =>
   EMITTING.some((name) => text.includes(`create function rta.${name}(`)) ? text.replaceAll(EMISSIONS, "") : text;
 
 /** Creates the functions without emission, in a schema of their own on the same tables, and returns its name. */
@@ -125,6 +125,8 @@ export const measureFunctions = async ({ url }: Database, times: number): Promis
       return { variant, callers, db: variant === "without emission" ? old : db };
     }),
   );
+  // Not while the tables are empty: the server would read them whole, until it counts their rows again.
+  for (const one of worlds) for (let at = 0; at < 50; at++) await create(one.db, one.callers, TENANTS);
   await db.run("vacuum analyze", []);
   const rows: string[][] = [];
   const sessions = new Map<string, SessionId[]>(VARIANTS.map((variant) => [variant, []]));
@@ -147,7 +149,12 @@ export const measureFunctions = async ({ url }: Database, times: number): Promis
       }
     }
     const [base = 0, none = 0, one = 0] = VARIANTS.map((variant) => median(taken.get(variant) ?? []));
-    rows.push([name, ...[base, none, one].map((ms) => (ms * 1000).toFixed(0)), (none / base).toFixed(3), (one / base).toFixed(3)]);
+    rows.push([
+      name,
+      ...[base, none, one].map((ms) => (ms * 1000).toFixed(0)),
+      (none / base).toFixed(3),
+      (one / base).toFixed(3),
+    ]);
     print(rows.at(-1)?.join("  ") ?? "");
   }
   await db.close();

@@ -34,7 +34,7 @@ import { fetchRemote } from "./remote/fetch.ts";
 import { createPoster } from "./remote/post.ts";
 import { confinementOfMachine } from "./sandbox/limited.ts";
 import { startSweeps } from "./sweeps/schedule.ts";
-import { assetSweeps } from "./sweeps/sweeps.ts";
+import { assetSweeps, webhookSweeps } from "./sweeps/sweeps.ts";
 import { SENDER_TIMING, startSender } from "./webhooks/sender.ts";
 
 /** The maximum time for the numbers of the queue. */
@@ -85,7 +85,7 @@ const startJobs = async (
   // What a worker has left that was killed. The sweep removes it too, but a disk that is full may need it now.
   await temporary.sweep(new Date());
   const parts = { ...shared, storage, temporary, random: secureRandom };
-  const sweeps = startSweeps(assetSweeps(parts), shared.log);
+  const sweeps = startSweeps([...assetSweeps(parts), ...webhookSweeps(db)], shared.log);
   atExit(sweeps.stop);
   metrics?.showQueue(() => jobStats(db.within(QUEUE_STATS_MS)));
   const handlers: JobHandlers = {

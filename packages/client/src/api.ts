@@ -357,7 +357,13 @@ export interface paths {
     delete?: never;
     options?: never;
     head?: never;
-    patch?: never;
+    /**
+     * Change the threshold of low credits
+     * @description Changes below how many available credits the event `credits.low` is sent to the webhook endpoints of the tenant, in the environment of the calling key. Null: never. Nothing is granted or spent.
+     *
+     *     Requires the scope `*`, or the session of a person with the role `developer` or a greater one.
+     */
+    patch: operations["updateCreditBalance"];
     trace?: never;
   };
   "/api/v1/credits/entries": {
@@ -2311,7 +2317,7 @@ export interface components {
        * @description The page of the dashboard to which the browser returns.
        * @enum {string}
        */
-      returnTo: "/keys" | "/avatars" | "/usage" | "/audit" | "/people";
+      returnTo: "/keys" | "/avatars" | "/usage" | "/webhooks" | "/audit" | "/people";
     };
     CallGrant: {
       /** @enum {string} */
@@ -2558,6 +2564,8 @@ export interface components {
       lifetimeGrantedCreditMicros: number;
       /** @description What sessions were charged, less refunds. */
       lifetimeUsedCreditMicros: number;
+      /** @description The event `credits.low` is sent when less than this becomes available; null: never. */
+      lowThresholdCreditMicros: number | null;
       /** Format: date-time */
       updatedAt: string;
     };
@@ -3065,6 +3073,10 @@ export interface components {
       };
       /** @enum {string} */
       status?: "ready" | "disabled";
+    };
+    UpdateCreditBalance: {
+      /** @description The event `credits.low` is sent when less than this becomes available; null: never. */
+      lowThresholdCreditMicros: number | null;
     };
     UpdatePasskey: {
       /** @description Human-readable name. */
@@ -7587,6 +7599,7 @@ export interface operations {
            *       "availableCreditMicros": 3258000000,
            *       "lifetimeGrantedCreditMicros": 3600000000,
            *       "lifetimeUsedCreditMicros": 42000000,
+           *       "lowThresholdCreditMicros": 600000000,
            *       "updatedAt": "2026-11-20T12:00:00.000Z"
            *     }
            */
@@ -7600,6 +7613,74 @@ export interface operations {
       429: components["responses"]["RateLimited"];
       500: components["responses"]["InternalError"];
       503: components["responses"]["Unavailable"];
+    };
+  };
+  updateCreditBalance: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
+        "If-Match"?: components["parameters"]["IfMatch"];
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "lowThresholdCreditMicros": 600000000
+         *     }
+         */
+        "application/json": components["schemas"]["UpdateCreditBalance"];
+      };
+    };
+    responses: {
+      /** @description The balance, with the threshold. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *       "environment": "live",
+           *       "balanceCreditMicros": 3558000000,
+           *       "reservedCreditMicros": 300000000,
+           *       "availableCreditMicros": 3258000000,
+           *       "lifetimeGrantedCreditMicros": 3600000000,
+           *       "lifetimeUsedCreditMicros": 42000000,
+           *       "lowThresholdCreditMicros": 600000000,
+           *       "updatedAt": "2026-11-20T12:00:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["CreditBalance"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      404: components["responses"]["NotFound"];
+      412: components["responses"]["PreconditionFailed"];
+      413: components["responses"]["BodyTooLarge"];
+      415: components["responses"]["UnsupportedMediaType"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
     };
   };
   listCreditEntries: {
@@ -12556,6 +12637,7 @@ export interface operations {
          *           "availableCreditMicros": 3258000000,
          *           "lifetimeGrantedCreditMicros": 3600000000,
          *           "lifetimeUsedCreditMicros": 42000000,
+         *           "lowThresholdCreditMicros": 600000000,
          *           "updatedAt": "2026-11-20T12:00:00.000Z"
          *         }
          *       }
@@ -12613,6 +12695,7 @@ export interface operations {
          *           "availableCreditMicros": 3258000000,
          *           "lifetimeGrantedCreditMicros": 3600000000,
          *           "lifetimeUsedCreditMicros": 42000000,
+         *           "lowThresholdCreditMicros": 600000000,
          *           "updatedAt": "2026-11-20T12:00:00.000Z"
          *         }
          *       }
@@ -12670,6 +12753,7 @@ export interface operations {
          *           "availableCreditMicros": 3258000000,
          *           "lifetimeGrantedCreditMicros": 3600000000,
          *           "lifetimeUsedCreditMicros": 42000000,
+         *           "lowThresholdCreditMicros": 600000000,
          *           "updatedAt": "2026-11-20T12:00:00.000Z"
          *         }
          *       }
@@ -12727,6 +12811,7 @@ export interface operations {
          *           "availableCreditMicros": 3258000000,
          *           "lifetimeGrantedCreditMicros": 3600000000,
          *           "lifetimeUsedCreditMicros": 42000000,
+         *           "lowThresholdCreditMicros": 600000000,
          *           "updatedAt": "2026-11-20T12:00:00.000Z"
          *         }
          *       }
@@ -12784,6 +12869,7 @@ export interface operations {
          *           "availableCreditMicros": 3258000000,
          *           "lifetimeGrantedCreditMicros": 3600000000,
          *           "lifetimeUsedCreditMicros": 42000000,
+         *           "lowThresholdCreditMicros": 600000000,
          *           "updatedAt": "2026-11-20T12:00:00.000Z"
          *         }
          *       }
@@ -12841,6 +12927,7 @@ export interface operations {
          *           "availableCreditMicros": 3258000000,
          *           "lifetimeGrantedCreditMicros": 3600000000,
          *           "lifetimeUsedCreditMicros": 42000000,
+         *           "lowThresholdCreditMicros": 600000000,
          *           "updatedAt": "2026-11-20T12:00:00.000Z"
          *         }
          *       }

@@ -125,6 +125,7 @@ export type Described = {
     forfeited: string | null;
     settled: string | null;
     reserved: string | null;
+    lowThreshold: string | null;
     updatedAt: Date | null;
   };
   find_credit_drift: {

@@ -323,8 +323,8 @@ end as status,
     where api_key_meters.tenant_id = api_keys.tenant_id and api_key_meters.api_key_id = api_keys.id
   ) meter
 
--- find_credit_balance. Columns: position integer, granted bigint, forfeited bigint, settled bigint, reserved bigint, updatedAt timestamptz.
-select position::integer as position, credit_accounts.granted as granted, credit_accounts.forfeited as forfeited, credit_accounts.settled as settled, credit_accounts.reserved as reserved, credit_accounts.updated_at as "updatedAt"
+-- find_credit_balance. Columns: position integer, granted bigint, forfeited bigint, settled bigint, reserved bigint, lowThreshold bigint, updatedAt timestamptz.
+select position::integer as position, credit_accounts.granted as granted, credit_accounts.forfeited as forfeited, credit_accounts.settled as settled, credit_accounts.reserved as reserved, credit_accounts.low_threshold as "lowThreshold", credit_accounts.updated_at as "updatedAt"
 from unnest($1::text[], $2::text[]) with ordinality inputs ("tenantId", environment, position)
 cross join lateral (
   select * from credit_accounts

@@ -79,9 +79,16 @@ export const changeLowThreshold = async (
   return { kind };
 };
 
-type Account = { granted: string; forfeited: string; settled: string; reserved: string; updatedAt: Date };
+type Account = {
+  granted: string;
+  forfeited: string;
+  settled: string;
+  reserved: string;
+  lowThreshold: string | null;
+  updatedAt: Date;
+};
 type Owner = { tenantId: TenantId; environment: Environment };
-const { granted, forfeited, settled, reserved, updatedAt } = creditAccounts;
+const { granted, forfeited, settled, reserved, lowThreshold, updatedAt } = creditAccounts;
 const presentBalance = (account: Account, { tenantId, environment }: Owner): CreditBalance => {
   const lifetimeGrantedCreditMicros = Number(account.granted) - Number(account.forfeited);
   const lifetimeUsedCreditMicros = Number(account.settled);
@@ -95,6 +102,7 @@ const presentBalance = (account: Account, { tenantId, environment }: Owner): Cre
     availableCreditMicros: balanceCreditMicros - reservedCreditMicros,
     lifetimeGrantedCreditMicros,
     lifetimeUsedCreditMicros,
+    lowThresholdCreditMicros: account.lowThreshold === null ? null : Number(account.lowThreshold),
     updatedAt: account.updatedAt.toISOString(),
   };
 };
@@ -103,7 +111,7 @@ const BALANCES = batchedRead<Account, Owner, CreditBalance>(
   "find_credit_balance",
   ["tenantId", "environment"],
   (inputs) => sql`
-    select position::integer as "position", ${columnsOf({ granted, forfeited, settled, reserved, updatedAt })}
+    select position::integer as "position", ${columnsOf({ granted, forfeited, settled, reserved, lowThreshold, updatedAt })}
     from ${inputs}
     cross join lateral (
       select * from ${creditAccounts}

@@ -195,7 +195,7 @@ export const recoverDeliveries = async (
 ): Promise<CompletedOutcome<{ recovered: number }>> => {
   const { tenantId, environment } = caller;
   const [row] = await callRecover(db, {
-    caller: "id" in caller ? caller : null,
+    caller: "credentialKeyId" in caller ? caller : null,
     tenantId,
     environment,
     endpointId,

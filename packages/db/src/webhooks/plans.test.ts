@@ -1,10 +1,11 @@
 /** How the server executes the statements and functions of webhooks: by indexes, in tables of many rows, with plans for any values. */
 import { expect, test } from "bun:test";
 import { newId } from "@realtime-avatar/domain/id";
+import { seedSession } from "@realtime-avatar/testing/credits";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { expectIndexed, explainedSession, insertKeyRows, rowId } from "@realtime-avatar/testing/postgres/plans";
 import { random } from "@realtime-avatar/testing/random-bytes";
-import { claimOf, originOf, seedCaller } from "@realtime-avatar/testing/seeds";
+import { claimOf, originOf, seedAvatar, seedCaller } from "@realtime-avatar/testing/seeds";
 import {
   claimSome,
   endpointOf,
@@ -24,6 +25,7 @@ import {
   rotateEndpointSecret,
   updateEndpoint,
 } from "./endpoints.ts";
+import { announceExpiringKeys } from "./expiring-keys.ts";
 import { finishDeliveries, freezeBodies, sweepDeliveries, webhookStats } from "./sending.ts";
 
 const ROWS = 3000;
@@ -57,6 +59,9 @@ await owner.unsafe(`
   )
   select 'ten_01h455vb4p' || lpad((1 + i % ${DEAD})::text, 16, '0'), ${rowId("whd")}, 'live', '${endpoint.id}', ${rowId("evt")},
     'avatar.updated', ${rowId("ava")}, 1, 'pending', now() + interval '1 hour', now() from generate_series(1, ${DEAD * WAITING}) i;
+  insert into api_key_meters select '${tenantId}', ${rowId("key")}, 0, 0 from generate_series(1, ${ROWS}) i;
+  insert into credit_accounts (tenant_id, environment, granted, updated_at) select ${rowId("ten")}, 'live', 0, now()
+    from generate_series(1, ${ROWS}) i;
   insert into idempotency_claims (tenant_id, caller_id, request, idempotency_key, attempt_id, body_hash, status, etag, response_body, created_at)
     select '${tenantId}', '${caller.id}', 'POST /api/v1/avatars', i::text, ${rowId("aud")}, sha256('x'), 201, '1', 'x', now()
     from generate_series(1, ${ROWS}) i;`);
@@ -83,7 +88,30 @@ const ANY = { versions: null };
 const page = { before: null, limit: 50 };
 const oldDelivery = `whd_01h455vb4p${"1".padStart(16, "0")}` as const;
 
+/** Does `work` as the service's connections do. The tables of avatars and of keys are small here. */
+const asService = async (work: () => Promise<unknown>): Promise<void> => {
+  await db.client`set enable_seqscan = off`;
+  await work();
+  await db.client`reset enable_seqscan`;
+};
+
 const cases: [string, () => Promise<unknown>, string[]][] = [
+  [
+    "writing what has happened to an avatar",
+    () => seedAvatar(db, caller),
+    ["webhook_endpoints_enabled_index", "webhook_events_sequence_index"],
+  ],
+  [
+    "opening a session, refused for lack of credits",
+    () => asService(() => expect(seedSession(db, caller)).rejects.toThrow("insufficient_credits")),
+    ["webhook_endpoints_enabled_index", "webhook_events_sequence_index", "credit_accounts"],
+  ],
+  [
+    "announcing keys that expire",
+    // All enabled endpoints are read, every ten minutes.
+    () => asService(() => announceExpiringKeys(db, 100)),
+    ["webhook_endpoints_enabled_index", "api_keys_expires_at_index", "api_key_meters_tenant_id_api_key_id_pk"],
+  ],
   [
     "creating an endpoint",
     () => insertEndpoint(db, { ...endpointOf(caller), environment: "test" }, caller, originOf(caller), claimOf("new")),

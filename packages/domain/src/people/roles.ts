@@ -36,6 +36,7 @@ export const MINIMUM_ROLES: Readonly<Record<string, Role | null>> = {
   listModels: "viewer",
 
   getCreditBalance: "viewer",
+  updateCreditBalance: "developer",
   listCreditEntries: "viewer",
   listUsageSessions: "viewer",
   getUsageSession: "viewer",

@@ -32,9 +32,9 @@ begin
     limit p_limit
   ), locked as materialized (
     select due.* from due
-    join public.api_keys key on key.tenant_id = due.tenant_id and key.id = due.id and key.expires_at = due.expires_at
+    join public.api_keys key on key.tenant_id = due.tenant_id and key.id = due.id
     join public.api_key_meters meter on meter.tenant_id = due.tenant_id and meter.api_key_id = due.id
-    where (meter.expiry_notice <= due.days) is not true
+    where (key.expires_at = due.expires_at) is true and (meter.expiry_notice <= due.days) is not true
     for share of key skip locked for no key update of meter skip locked
   ), announced as (
     update public.api_key_meters meter set expiry_notice = locked.days from locked

@@ -1,7 +1,8 @@
 -- Writes what has happened, with a delivery for each endpoint that selects it. An event that no endpoint selects is not written.
 --
 -- An event has the next sequence of its target. Who finds it taken waits for the transaction that has written it, and takes the
--- next one then: a later event is never visible before an earlier one, and there are no gaps.
+-- next one then (renumber_events): a later event is never visible before an earlier one, and there are no gaps. So does the second of
+-- two events of one target.
 --
 -- Lock order: events come after everything else, by tenant and target. The events of a session, an avatar or an asset wait for
 -- nobody: their target is locked. So a function that writes events of keys or of a tenant does so once, at its end.
@@ -14,14 +15,19 @@ declare
   v_events rta.numbered_event[] := array(
     select row(
       tenant_id, 'evt_' || v_id_time || rta.id_random(), environment, type, target_id,
-      rta.last_sequence(tenant_id, target_id) + row_number() over (partition by tenant_id, target_id order by at), created_at
+      1 + coalesce((
+        -- Sorted by all columns: by one entry of the index, however small the table was when the plan was made.
+        select last.sequence from public.webhook_events last
+        where last.tenant_id = event.tenant_id and last.target_id = event.target_id
+        order by last.tenant_id desc, last.target_id desc, last.sequence desc limit 1
+      ), 0), created_at
     )::rta.numbered_event
     from unnest(p_events) with ordinality event (tenant_id, environment, type, target_id, created_at, at)
     where exists (
       select from public.webhook_endpoints endpoint
       where endpoint.tenant_id = event.tenant_id and endpoint.environment = event.environment and endpoint.status = 'enabled'
         and rta.selects(endpoint.events, event.type)
-      offset 0 -- by the index, however small the table was when the plan was made
+      offset 0 -- by the index as well
     )
     order by tenant_id, target_id, at
   );

@@ -1871,7 +1871,7 @@ export interface webhooks {
     put?: never;
     /**
      * webhook_endpoint.disabled
-     * @description Another endpoint was disabled by the service: it responded with 410, or failed for five days.
+     * @description Another endpoint was disabled: it responded with 410, failed for five days, or was stopped by the operator.
      */
     post: operations["onWebhookEndpointDisabled"];
     delete?: never;
@@ -3458,7 +3458,8 @@ export interface components {
         object: "webhook_endpoint";
         /** @description Grows with each event of this resource. */
         sequence: number;
-        resource: components["schemas"]["WebhookEndpoint"];
+        /** @description Null when the endpoint was deleted before the event was sent. */
+        resource: components["schemas"]["WebhookEndpoint"] | null;
       };
     };
     WebhookEndpointPage: {

@@ -2317,7 +2317,7 @@ export interface components {
        * @description The page of the dashboard to which the browser returns.
        * @enum {string}
        */
-      returnTo: "/keys" | "/avatars" | "/usage" | "/audit" | "/people";
+      returnTo: "/keys" | "/avatars" | "/usage" | "/webhooks" | "/audit" | "/people";
     };
     CallGrant: {
       /** @enum {string} */

@@ -7621,8 +7621,6 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
-        "If-Match"?: components["parameters"]["IfMatch"];
         /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
@@ -7676,7 +7674,6 @@ export interface operations {
       401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
       403: components["responses"]["InsufficientScopeOrInsufficientRole"];
       404: components["responses"]["NotFound"];
-      412: components["responses"]["PreconditionFailed"];
       413: components["responses"]["BodyTooLarge"];
       415: components["responses"]["UnsupportedMediaType"];
       422: components["responses"]["ValidationFailed"];

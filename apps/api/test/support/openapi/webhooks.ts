@@ -52,6 +52,9 @@ export const expectWebhookResponses = async (
   expect((await send(one("recoverWebhookDeliveries"), { key, id, body: since })).code).toBe("invalid_transition");
 
   const full = await newTenant();
+  // A tenant without credits has no threshold.
+  const threshold = { lowThresholdCreditMicros: 1 };
+  expect((await send(one("updateCreditBalance"), { key: full, body: threshold })).code).toBe("not_found");
   for (let made = 0; made < MAX_ENDPOINTS; made++)
     await send(one("createWebhookEndpoint"), { key: full, body: { url } });
   expect((await send(one("createWebhookEndpoint"), { key: full, body: { url } })).code).toBe("quota_exceeded");

@@ -26,6 +26,12 @@ import {
 import { SESSION_STATUSES } from "@realtime-avatar/domain/credits/status";
 import { MINIMUM_ROLES } from "@realtime-avatar/domain/people/roles";
 import { FIELD_ERROR_CODES, PROBLEMS } from "@realtime-avatar/domain/problem";
+import {
+  CreateWebhookEndpoint,
+  RecoverDeliveries,
+  UpdateWebhookEndpoint,
+  WEBHOOK_DELIVERY_LIST,
+} from "@realtime-avatar/domain/webhooks/schemas";
 import { REPOSITORY } from "@realtime-avatar/testing/processes";
 import { createApp } from "../../src/app.ts";
 import { readConfig } from "../../src/config.ts";
@@ -94,6 +100,10 @@ describe("the tables of docs/api.md", () => {
     ["Start a call", StartCall],
     ["End a call", ReleaseCall],
     ["Sum up usage", USAGE_SUMMARY.filters],
+    ["Add a webhook endpoint", CreateWebhookEndpoint],
+    ["Change a webhook endpoint", UpdateWebhookEndpoint],
+    ["Recover webhook deliveries", RecoverDeliveries],
+    ["List webhook deliveries", WEBHOOK_DELIVERY_LIST.filters],
   ] as const)("the table %s, compared with its schema: a row for each field with its bounds", (section, schema) => {
     const required: readonly string[] = schema.required ?? [];
     for (const [field, property] of Object.entries(schema.properties)) {

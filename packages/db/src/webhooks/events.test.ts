@@ -81,7 +81,6 @@ describe("the list of events", () => {
     "user.created": false,
     "user.updated": false,
     "user.deleted": false,
-    "session.ended": false,
     "user_session.created": false,
     "user_session.verified": false,
     "user_session.ended": false,

@@ -1871,7 +1871,7 @@ export interface webhooks {
     put?: never;
     /**
      * webhook_endpoint.disabled
-     * @description Another endpoint was disabled by the service: it responded with 410, or failed for five days.
+     * @description Another endpoint was disabled: it responded with 410, failed for five days, or was stopped by the operator.
      */
     post: operations["onWebhookEndpointDisabled"];
     delete?: never;
@@ -3458,7 +3458,8 @@ export interface components {
         object: "webhook_endpoint";
         /** @description Grows with each event of this resource. */
         sequence: number;
-        resource: components["schemas"]["WebhookEndpoint"];
+        /** @description Null when the endpoint was deleted before the event was sent. */
+        resource: components["schemas"]["WebhookEndpoint"] | null;
       };
     };
     WebhookEndpointPage: {
@@ -12637,6 +12638,7 @@ export interface operations {
          *           "availableCreditMicros": 3258000000,
          *           "lifetimeGrantedCreditMicros": 3600000000,
          *           "lifetimeUsedCreditMicros": 42000000,
+         *           "lowThresholdCreditMicros": 600000000,
          *           "updatedAt": "2026-11-20T12:00:00.000Z"
          *         }
          *       }
@@ -12694,6 +12696,7 @@ export interface operations {
          *           "availableCreditMicros": 3258000000,
          *           "lifetimeGrantedCreditMicros": 3600000000,
          *           "lifetimeUsedCreditMicros": 42000000,
+         *           "lowThresholdCreditMicros": 600000000,
          *           "updatedAt": "2026-11-20T12:00:00.000Z"
          *         }
          *       }
@@ -12751,6 +12754,7 @@ export interface operations {
          *           "availableCreditMicros": 3258000000,
          *           "lifetimeGrantedCreditMicros": 3600000000,
          *           "lifetimeUsedCreditMicros": 42000000,
+         *           "lowThresholdCreditMicros": 600000000,
          *           "updatedAt": "2026-11-20T12:00:00.000Z"
          *         }
          *       }
@@ -12808,6 +12812,7 @@ export interface operations {
          *           "availableCreditMicros": 3258000000,
          *           "lifetimeGrantedCreditMicros": 3600000000,
          *           "lifetimeUsedCreditMicros": 42000000,
+         *           "lowThresholdCreditMicros": 600000000,
          *           "updatedAt": "2026-11-20T12:00:00.000Z"
          *         }
          *       }
@@ -12865,6 +12870,7 @@ export interface operations {
          *           "availableCreditMicros": 3258000000,
          *           "lifetimeGrantedCreditMicros": 3600000000,
          *           "lifetimeUsedCreditMicros": 42000000,
+         *           "lowThresholdCreditMicros": 600000000,
          *           "updatedAt": "2026-11-20T12:00:00.000Z"
          *         }
          *       }
@@ -12922,6 +12928,7 @@ export interface operations {
          *           "availableCreditMicros": 3258000000,
          *           "lifetimeGrantedCreditMicros": 3600000000,
          *           "lifetimeUsedCreditMicros": 42000000,
+         *           "lowThresholdCreditMicros": 600000000,
          *           "updatedAt": "2026-11-20T12:00:00.000Z"
          *         }
          *       }

@@ -44,10 +44,17 @@ const LOADS = [
 ];
 const VARIANTS = ["without emission", "no endpoint", "one endpoint"] as const;
 
+/** How much more each takes, of ratios of rates. */
+const more = (ratios: readonly number[]): string =>
+  rangeOf(
+    ratios.map((ratio) => 100 * (ratio - 1)),
+    (value) => `${value.toFixed(1)} %`,
+  );
+
 /** Loads each variant in turns, with `connections`, and prints rates, processor time, and ratios. */
 export const measureRequests = async (
   database: Database,
-  { rounds, seconds, connections }: Pick<Options, "rounds" | "seconds" | "connections">,
+  { rounds, seconds, connections, only }: Pick<Options, "rounds" | "seconds" | "connections" | "only">,
 ): Promise<void> => {
   const url = await createWithout(database.url);
   buildService();
@@ -70,7 +77,7 @@ export const measureRequests = async (
     "one endpoint": { ...(await seed(database.url, true)), server: services.own },
   };
   const rows: string[][] = [];
-  for (const { name, path, body, isClaimed = false } of LOADS) {
+  for (const { name, path, body, isClaimed = false } of LOADS.filter((load) => load.name.includes(only))) {
     for (const count of connections) {
       const rates = new Map<string, number[]>(VARIANTS.map((variant) => [variant, []]));
       const cpus = new Map<string, number[]>(VARIANTS.map((variant) => [variant, []]));
@@ -96,19 +103,14 @@ export const measureRequests = async (
         }
       }
       const [base = [], none = [], one = []] = VARIANTS.map((variant) => rates.get(variant) ?? []);
-      const slower = (variant: number[]) =>
-        rangeOf(
-          ratiosOf(base, variant).map((ratio) => ratio - 1),
-          (value) => `${(100 * value).toFixed(1)} %`,
-        );
-      const cpu = VARIANTS.map((variant) => (1e6 * median(cpus.get(variant) ?? [])).toFixed(0)).join(" / ");
+      const [cpuBase = [], cpuNone = [], cpuOne = []] = VARIANTS.map((variant) => cpus.get(variant) ?? []);
       rows.push([
         name,
         `${count}`,
         ...[base, none, one].map((values) => number(median(values))),
-        slower(none),
-        slower(one),
-        cpu,
+        ...[more(ratiosOf(base, none)), more(ratiosOf(base, one))],
+        [cpuBase, cpuNone, cpuOne].map((values) => (1e6 * median(values)).toFixed(0)).join(" / "),
+        ...[more(ratiosOf(cpuNone, cpuBase)), more(ratiosOf(cpuOne, cpuBase))],
       ]);
       print(rows.at(-1)?.join("  ") ?? "");
     }
@@ -124,6 +126,8 @@ export const measureRequests = async (
         "time of one more: no endpoint",
         "one endpoint",
         "processor time of service and database, us",
+        "no endpoint",
+        "one endpoint",
       ],
       rows,
     ),

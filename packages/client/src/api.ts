@@ -2211,7 +2211,8 @@ export interface components {
         | "webhook_endpoint.updated"
         | "webhook_endpoint.deleted"
         | "webhook_endpoint.secret_rotated"
-        | "webhook_endpoint.disabled";
+        | "webhook_endpoint.disabled"
+        | "usage_session.ended";
       targetId: string;
       /** @description Names of the fields that an update changed; never their values. */
       changedFields: string[];
@@ -3637,7 +3638,7 @@ export interface components {
       activeSessions?: number;
       /** @description Those of them that were not started yet. */
       connectingSessions?: number;
-      /** @description Sessions that wait in a queue: none. */
+      /** @description Starts of calls that wait for a slot. */
       pendingSessions?: number;
     };
     /** @description The key or one of its ancestors has expired. */
@@ -9258,7 +9259,8 @@ export interface operations {
           | "webhook_endpoint.updated"
           | "webhook_endpoint.deleted"
           | "webhook_endpoint.secret_rotated"
-          | "webhook_endpoint.disabled";
+          | "webhook_endpoint.disabled"
+          | "usage_session.ended";
         /** @description Include only items with this targetId. */
         targetId?: string;
         /** @description Include only items with this actorKeyId. */

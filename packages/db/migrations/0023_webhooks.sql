@@ -18,13 +18,10 @@ CREATE TABLE "webhook_deliveries" (
 	"leased_until" timestamp (3) with time zone,
 	"created_at" timestamp (3) with time zone NOT NULL,
 	CONSTRAINT "webhook_deliveries_tenant_id_id_pk" PRIMARY KEY("tenant_id","id"),
-	CONSTRAINT "webhook_deliveries_id_check" CHECK (octet_length("webhook_deliveries"."id") = 30 and "webhook_deliveries"."id" ~ '^whd_[0-7][0-9a-hjkmnp-tv-z]*$'),
-	CONSTRAINT "webhook_deliveries_environment_check" CHECK ("webhook_deliveries"."environment" in ('live', 'test')),
 	CONSTRAINT "webhook_deliveries_status_check" CHECK ("webhook_deliveries"."status" in ('pending', 'delivered', 'failed', 'canceled')),
 	CONSTRAINT "webhook_deliveries_due_check" CHECK (("webhook_deliveries"."next_attempt_at" is not null) = ("webhook_deliveries"."status" = 'pending')),
 	CONSTRAINT "webhook_deliveries_lease_check" CHECK (("webhook_deliveries"."lease" is null) = ("webhook_deliveries"."leased_until" is null)),
-	CONSTRAINT "webhook_deliveries_waits_check" CHECK (not "webhook_deliveries"."waits" or ("webhook_deliveries"."status" = 'pending' and "webhook_deliveries"."lease" is null)),
-	CONSTRAINT "webhook_deliveries_attempt_count_check" CHECK ("webhook_deliveries"."attempt_count" >= 0)
+	CONSTRAINT "webhook_deliveries_waits_check" CHECK (not "webhook_deliveries"."waits" or ("webhook_deliveries"."status" = 'pending' and "webhook_deliveries"."lease" is null))
 );
 --> statement-breakpoint
 CREATE TABLE "webhook_endpoints" (
@@ -68,10 +65,7 @@ CREATE TABLE "webhook_events" (
 	"sequence" bigint NOT NULL,
 	"body" text,
 	"created_at" timestamp (3) with time zone NOT NULL,
-	CONSTRAINT "webhook_events_tenant_id_id_pk" PRIMARY KEY("tenant_id","id"),
-	CONSTRAINT "webhook_events_id_check" CHECK (octet_length("webhook_events"."id") = 30 and "webhook_events"."id" ~ '^evt_[0-7][0-9a-hjkmnp-tv-z]*$'),
-	CONSTRAINT "webhook_events_environment_check" CHECK ("webhook_events"."environment" in ('live', 'test')),
-	CONSTRAINT "webhook_events_sequence_check" CHECK ("webhook_events"."sequence" >= 1)
+	CONSTRAINT "webhook_events_tenant_id_id_pk" PRIMARY KEY("tenant_id","id")
 ) WITH (fillfactor = 50);
 --> statement-breakpoint
 CREATE TABLE "webhook_turns" (

@@ -1,5 +1,6 @@
 /** What the tests of the sender share: a receiver with TLS, endpoints with secrets, and a sender whose names resolve to loopback. */
-import { createServer, type IncomingMessage, type ServerResponse } from "node:https";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer } from "node:https";
 import type { Caller } from "@realtime-avatar/db/api-keys/callers";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { insertEndpoint } from "@realtime-avatar/db/webhooks/endpoints";

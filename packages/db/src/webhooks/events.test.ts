@@ -97,6 +97,8 @@ describe("the list of events", () => {
     "webhook_endpoint.deleted": false,
     "webhook_endpoint.secret_rotated": false,
     "webhook_endpoint.disabled": false,
+    // By the operator. The end itself sends the event of this name (TRANSITIONS).
+    "usage_session.ended": false,
   };
   /** What the transition to each status of a session sends. */
   const TRANSITIONS: Record<SessionStatus, WebhookEventType> = {

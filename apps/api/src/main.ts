@@ -23,6 +23,7 @@ import { protectMemory } from "@realtime-avatar/runtime/protect-memory";
 import { secureRandom } from "@realtime-avatar/runtime/random";
 import { serve, serveAll } from "@realtime-avatar/runtime/serve";
 import { readTracingConfig } from "@realtime-avatar/runtime/tracing-config";
+import { openWebhookSealingKey } from "@realtime-avatar/runtime/webhook-config";
 import { openStorage } from "@realtime-avatar/storage/open";
 import { version } from "../package.json";
 import { createApp, failureHandler } from "./app.ts";
@@ -49,6 +50,9 @@ const TRACES_FLUSH_MS = 1000;
 const SPOOL_AGE_MS = 3_600_000;
 /** Interval at which obsolete rows are deleted. */
 const SWEEP_INTERVAL_MS = 60_000;
+
+/** How long a test of a webhook endpoint waits for its first attempt, which takes 15 seconds at most. */
+const WEBHOOK_TEST_WAIT_MS = 20_000;
 
 /** The maximum time for the numbers of the queue of jobs, in milliseconds. */
 const QUEUE_STATS_MS = 2000;
@@ -230,6 +234,11 @@ const start = async (atExit: AtExit): Promise<void> => {
     ...notes,
     publicUrl,
     sessionSecret: await openSessionSecret(config, log),
+    webhooks: {
+      sealingKey: await openWebhookSealingKey(config.webhooks, config.database.dataDirectory, log),
+      allowHttpLocalhost: config.webhooks.allowHttpLocalhost,
+      testWaitMs: WEBHOOK_TEST_WAIT_MS,
+    },
     peerAddress: (request) => peerAddress(servers, request),
     redis,
     responseBytes: createResponseBytes(),

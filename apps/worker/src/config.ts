@@ -50,7 +50,7 @@ export const readConfig = (variables: Variables): WorkerConfig => {
     // Without the variable, where an API on this machine listens.
     assetOrigin: readPublicAssetOrigin(variables) ?? `http://${common.host}:${readPort(variables, "PORT", 3000)}`,
     webhooks: readWebhookConfig(variables),
-    webhookSends: readInteger(variables, "WEBHOOK_SENDS", 128, [1, 1000]),
+    webhookSends: readInteger(variables, "WEBHOOK_SENDS", 1000, [1, 10_000]),
     livekit: readLivekitConfig(variables),
   };
 };

@@ -23,6 +23,7 @@ import type {
 } from "@realtime-avatar/domain/credits/schemas";
 import { PROBLEMS, type ProblemCode, type ProblemExtras } from "@realtime-avatar/domain/problem";
 import { PEOPLE_EXAMPLES } from "./people-examples.ts";
+import { WEBHOOK_EXAMPLES } from "./webhook-examples.ts";
 
 const suffix = "01h455vb4pex5vsknk084sn02q";
 /** Well-formed, but not the secret of any key. */
@@ -181,6 +182,7 @@ const page = <Item>(item: Item) => ({ data: [item], nextCursor: null });
 /** By the name of the schema in the document. */
 export const EXAMPLES = {
   ...PEOPLE_EXAMPLES,
+  ...WEBHOOK_EXAMPLES,
   ApiKey: apiKey,
   ApiKeyPage: page(apiKey),
   ApiKeyWithSecret: { ...apiKey, apiKey: secret } satisfies ApiKeyWithSecret,

@@ -103,6 +103,12 @@ CREATE INDEX CONCURRENTLY IF NOT EXISTS "later_events_index" ON "audit_events" (
 const migrateLater = ({ url }: TestDatabase): Promise<void> =>
   withLock(url, {}, (client) => applyMigrations(client, LATER));
 
+/** Removes a column that the statements of both releases do without, and changes the type of one, for which they are planned anew. */
+const contract = async ({ db: { client } }: TestDatabase): Promise<void> => {
+  await client.unsafe("alter table avatars drop column later");
+  await client.unsafe("alter table avatars alter column model_id type varchar(160)");
+};
+
 /** What callers do: each request goes to the next of the ready processes. Records the answers that are not a success. */
 const createLoad = (key: string) => {
   const refused: string[] = [];
@@ -164,6 +170,9 @@ describe.skipIf(!hasPreviousRelease)("the previous release", () => {
       await migrateLater(database);
       await fleet.untilAnswered(ANSWERS);
       await fleet.replace(1);
+      await fleet.untilAnswered(ANSWERS);
+      // In the long run the tables are large, and upgrade.test.ts does this.
+      if (!isLong) await contract(database);
       await fleet.untilAnswered(ANSWERS);
       await fleet.replace(0, undefined, old);
       await fleet.untilAnswered(ANSWERS);

@@ -8,6 +8,7 @@ import { OPERATOR } from "@realtime-avatar/domain/api-keys/grant";
 import { digestApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { newId, newRequestId } from "@realtime-avatar/domain/id";
 import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { hasPreviousRelease } from "@realtime-avatar/testing/previous-release";
 import { bun, REPOSITORY, runToEnd } from "@realtime-avatar/testing/processes";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
@@ -190,7 +191,8 @@ describe("a schema newer than the program", () => {
   });
 });
 
-describe("an upgrade under load", () => {
+// Otherwise previous-release.test.ts does the same, with the release before this one.
+describe.skipIf(!isLong && hasPreviousRelease)("an upgrade under load", () => {
   test("an upgrade, in the steps expand, deploy, contract: no request fails", async () => {
     const database = await testDatabase();
     const tenantId = await seedTenant(database.db);

@@ -36,7 +36,6 @@ begin
 
   select array_agg(tenant_id order by place), array_agg(endpoint_id order by place) into v_tenant_ids, v_endpoint_ids
   from rta.endpoints_to_serve(v_now, p_limit, p_per_endpoint, p_per_tenant);
-  -- The turns, then the endpoints. An endpoint that is gone has no row to lock.
   select array_agg(served.tenant_id order by place), array_agg(served.endpoint_id order by place)
   into v_tenant_ids, v_endpoint_ids
   from (
@@ -45,15 +44,22 @@ begin
   ) turn
   join unnest(v_tenant_ids, v_endpoint_ids) with ordinality served (tenant_id, endpoint_id, place)
     on served.tenant_id = turn.tenant_id;
+  -- An endpoint that another transaction holds is not served. One that is gone has no row to lock.
+  select array_agg(tenant_id order by place), array_agg(endpoint_id order by place) into v_tenant_ids, v_endpoint_ids
+  from unnest(v_tenant_ids, v_endpoint_ids) with ordinality served (tenant_id, endpoint_id, place)
+  left join lateral (
+    select true as is_locked from public.webhook_endpoints stored
+    where stored.tenant_id = served.tenant_id collate "C" and stored.id = served.endpoint_id collate "C"
+    for no key update skip locked
+  ) locked on true
+  where locked.is_locked or not exists (
+    select from public.webhook_endpoints stored
+    where stored.tenant_id = served.tenant_id collate "C" and stored.id = served.endpoint_id collate "C"
+    offset 0
+  );
   if v_tenant_ids is null then
     return;
   end if;
-  perform from unnest(v_tenant_ids, v_endpoint_ids) served (tenant_id, endpoint_id)
-  cross join lateral (
-    select from public.webhook_endpoints stored
-    where stored.tenant_id = served.tenant_id collate "C" and stored.id = served.endpoint_id collate "C"
-    for no key update skip locked
-  ) locked;
 
   -- Each statement below has a newer snapshot: it sees what was committed before the turns were locked.
   perform rta.cancel_deliveries(v_now, v_tenant_ids, v_endpoint_ids);

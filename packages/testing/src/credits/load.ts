@@ -24,6 +24,7 @@ import { newId, type SessionId, type TenantId } from "@realtime-avatar/domain/id
 import type { TestDb } from "../database.ts";
 import { random } from "../random-bytes.ts";
 import { operatorOrigin, seedKey, seedTenant } from "../seeds.ts";
+import { seedEndpoint } from "../webhook-events.ts";
 import { lastNumber, type Refusal } from "./trace.ts";
 
 /** A tenant, and the public handles of its keys. */
@@ -48,7 +49,7 @@ const TREE: readonly [number | null, Environment, number | null][] = [
 /** Creates tenants with a tree of keys and some credits. Their grants are small enough to run out. */
 export const seedLoad = async (db: TestDb, count: number): Promise<LoadedTenant[]> =>
   Promise.all(
-    Array.from({ length: count }, async () => {
+    Array.from({ length: count }, async (_, at) => {
       const tenantId = await seedTenant(db);
       const records: Awaited<ReturnType<typeof seedKey>>["record"][] = [];
       for (const [parent, environment, cap] of TREE) {
@@ -58,6 +59,9 @@ export const seedLoad = async (db: TestDb, count: number): Promise<LoadedTenant[
       }
       for (const environment of ["live", "test"] as const)
         await move(db, tenantId, "grant", environment, 3000 * MICROS, null);
+      // Every second tenant has an endpoint: events take part in the order of locks.
+      if (at % 2 === 0)
+        for (const environment of ["live", "test"] as const) await seedEndpoint(db, tenantId, { environment });
       return { tenantId, keyIds: records.map(({ keyId }) => keyId) };
     }),
   );

@@ -6,6 +6,7 @@ import { CREATE_FUNCTIONS, FUNCTIONS_SCHEMA } from "@realtime-avatar/db/function
 import { CALL_MUTATIONS } from "../calls/mutations.ts";
 import type { TestDb } from "../database.ts";
 import { PEOPLE_MUTATIONS } from "../people/mutations.ts";
+import { EVENT_MUTATIONS } from "../webhooks/mutations.ts";
 
 type Replacement = readonly [original: string, faulty: string];
 
@@ -164,7 +165,11 @@ export const CREDIT_MUTATIONS: Readonly<Record<string, readonly Replacement[]>> 
 /** The text that creates the functions with this fault. Throws when the fault does not fit their present text. */
 export const faultyFunctions = (name: string): string => {
   let text = CREATE_FUNCTIONS;
-  for (const replacement of CREDIT_MUTATIONS[name] ?? CALL_MUTATIONS[name] ?? PEOPLE_MUTATIONS[name] ?? []) {
+  for (const replacement of CREDIT_MUTATIONS[name] ??
+    CALL_MUTATIONS[name] ??
+    PEOPLE_MUTATIONS[name] ??
+    EVENT_MUTATIONS[name] ??
+    []) {
     const [from, to] = replacement.map((one) => one.replaceAll("rta.", `${FUNCTIONS_SCHEMA}.`)) as [string, string];
     if (!text.includes(from)) throw new Error(`${name}: the functions do not contain ${from}`);
     text = text.replaceAll(from, to);

@@ -22,6 +22,7 @@ import { seedMovement, sessionRequest } from "../credits.ts";
 import type { TestDb } from "../database.ts";
 import { random } from "../random-bytes.ts";
 import { callerOf, operatorOrigin, seedKey, seedTenant } from "../seeds.ts";
+import { seedEndpoint } from "../webhook-events.ts";
 import { lastNumber, type Refusal } from "./trace.ts";
 
 /** A tenant, and the public handles of its keys. */
@@ -46,7 +47,7 @@ const TREE: readonly [number | null, Environment, number | null][] = [
 /** Creates tenants with a tree of keys and some credits. Their grants are small enough to run out. */
 export const seedLoad = async (db: TestDb, count: number): Promise<LoadedTenant[]> =>
   Promise.all(
-    Array.from({ length: count }, async () => {
+    Array.from({ length: count }, async (_, at) => {
       const tenantId = await seedTenant(db);
       const records: Awaited<ReturnType<typeof seedKey>>["record"][] = [];
       for (const [parent, environment, cap] of TREE) {
@@ -56,6 +57,9 @@ export const seedLoad = async (db: TestDb, count: number): Promise<LoadedTenant[
       }
       for (const environment of ["live", "test"] as const)
         await seedMovement(db, tenantId, { environment, amount: 3000 * MICROS });
+      // Every second tenant has an endpoint: events take part in the order of locks.
+      if (at % 2 === 0)
+        for (const environment of ["live", "test"] as const) await seedEndpoint(db, tenantId, { environment });
       return { tenantId, keyIds: records.map(({ keyId }) => keyId) };
     }),
   );

@@ -45,6 +45,9 @@ import { referenceRoutes } from "./routes/reference/reference.ts";
 import { signedUploadRoutes } from "./routes/signed-uploads.ts";
 import { usageSessionRoutes } from "./routes/usage-sessions.ts";
 import { usageSummaryRoutes } from "./routes/usage-summary.ts";
+import { webhookDeliveryRoutes, webhookTestRoutes } from "./routes/webhooks/deliveries.ts";
+import { webhookEndpointRoutes } from "./routes/webhooks/endpoints.ts";
+import { createTestSlots } from "./webhooks/test-slots.ts";
 
 /** About 2 MB of memory. With more keys in use, the look-ups of those used least recently wait behind other requests. */
 const MAX_RECENT_SECRETS = 20_000;
@@ -196,6 +199,7 @@ export const createApp = (options: AppOptions) => {
     fileSender: createFileSender(),
     sweepOverdue: createOverdueSweep(options.metrics),
     realtime: createRealtime(options),
+    testSlots: createTestSlots(),
   };
   /** The operation id of each route; complete once all routes are added. */
   let operationsByRoute: Map<string, string> | null = null;
@@ -246,6 +250,9 @@ export const createApp = (options: AppOptions) => {
     .use(callRoutes(dependencies))
     .use(avatarWorkerRoutes(dependencies))
     .use(livekitEventRoutes(dependencies))
+    .use(webhookEndpointRoutes(dependencies))
+    .use(webhookTestRoutes(dependencies))
+    .use(webhookDeliveryRoutes(dependencies))
     .use(auditEventRoutes(dependencies))
     .use(leakedKeyRoutes(dependencies))
     .use(peopleRoutes(dependencies))

@@ -16,8 +16,9 @@ import {
   readVariable,
   type Variables,
 } from "@realtime-avatar/runtime/config";
-import { readPublicUrl } from "@realtime-avatar/runtime/public-url";
+import { readPublicAssetOrigin, readPublicUrl } from "@realtime-avatar/runtime/public-url";
 import { readStorageConfig } from "@realtime-avatar/runtime/storage-config";
+import { readWebhookConfig, type WebhookConfig } from "@realtime-avatar/runtime/webhook-config";
 import type { StorageConfig } from "@realtime-avatar/storage/open";
 import type { Secret } from "@realtime-avatar/storage/secret";
 import type { RateLimit } from "./http/rate-limit.ts";
@@ -52,6 +53,7 @@ export type ApiConfig = CommonConfig & {
   /** Scheme, host and port of the public URLs of assets and previews, and of signed URLs on disk; null: where the service listens. */
   publicAssetOrigin: string | null;
   storage: StorageConfig;
+  webhooks: WebhookConfig;
   /** Price of a second of a usage session, in credit micros. */
   creditPriceMicrosPerSecond: number;
   /** How long a session may wait for its start, and how long it lasts after each report, in seconds. */
@@ -70,12 +72,6 @@ const readNumber = (variables: Variables, name: string, minimum: number, maximum
 
 /** Far more than a tenant can fill, and within the integers of a double. */
 const MAX_ASSET_BYTES = 10 ** 15 - 1;
-
-/** An origin without a path: `https://assets.example.com`. */
-const readOrigin = (variables: Variables, name: string): string | null =>
-  readVariable<string | null>(variables, name, null, "an origin such as https://assets.example.com", (text) =>
-    /^https?:\/\/[^/?#@\s]+$/.test(text) && URL.canParse(text) ? new URL(text).origin : undefined,
-  );
 
 /** At this price the longest session still costs less than 2^53 credit micros. */
 const MAX_PRICE = 1_000_000_000_000;
@@ -116,8 +112,9 @@ export const readConfig = (variables: Variables): ApiConfig => {
     publicUrl: readPublicUrl(variables),
     oidc: readOidcConfig(variables),
     sessionSecret: readSecret(variables, "SESSION_SECRET"),
-    publicAssetOrigin: readOrigin(variables, "PUBLIC_ASSET_ORIGIN"),
+    publicAssetOrigin: readPublicAssetOrigin(variables),
     storage: readStorageConfig(variables, common.database.dataDirectory),
+    webhooks: readWebhookConfig(variables),
     metricsPort: readMetricsPort(variables, "METRICS_PORT"),
     sweepInApi: readBoolean(variables, "SWEEP_IN_API", null),
     worker: readBoolean(variables, "WORKER", null),

@@ -20,6 +20,7 @@ import type { RedisStore } from "./http/redis.ts";
 import type { ResponseBytes } from "./http/response-bytes.ts";
 import type { SweepOverdue } from "./overdue-sessions.ts";
 import type { RecentSecrets } from "./recent-secrets.ts";
+import type { TestSlots } from "./webhooks/test-slots.ts";
 
 /** The dependencies that the process creates. */
 export type AppOptions = {
@@ -53,6 +54,14 @@ export type AppOptions = {
   sessionSecret: Secret;
   /** The address of the peer of a request's connection; null when it is unknown. */
   peerAddress: (request: Request) => string | null;
+  webhooks: {
+    /** Seals the secrets of endpoints; the same in every replica and worker. */
+    sealingKey: Uint8Array;
+    /** Whether http URLs of this machine are allowed, for development. */
+    allowHttpLocalhost: boolean;
+    /** How long a test of an endpoint waits for its first attempt, in milliseconds. */
+    testWaitMs: number;
+  };
   /** The store in which all replicas count rate limits; null when each process counts for itself. */
   redis: RedisStore | null;
   /** The responses that clients have not yet read. */
@@ -88,6 +97,8 @@ export type Dependencies = AppOptions & {
   fileSender: FileSender;
   /** What realtime calls need; null: they are not configured. */
   realtime: Realtime | null;
+  /** The tests of webhook endpoints in progress. */
+  testSlots: TestSlots;
   /** Closes overdue sessions of a tenant before a request of it is refused for lack of credits. */
   sweepOverdue: SweepOverdue;
 };

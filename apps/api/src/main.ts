@@ -23,6 +23,7 @@ import { protectMemory } from "@realtime-avatar/runtime/protect-memory";
 import { secureRandom } from "@realtime-avatar/runtime/random";
 import { serve, serveAll } from "@realtime-avatar/runtime/serve";
 import { readTracingConfig } from "@realtime-avatar/runtime/tracing-config";
+import { openWebhookSealingKey } from "@realtime-avatar/runtime/webhook-config";
 import { openStorage } from "@realtime-avatar/storage/open";
 import { version } from "../package.json";
 import { createApp, failureHandler } from "./app.ts";
@@ -49,6 +50,9 @@ const TRACES_FLUSH_MS = 1000;
 const SPOOL_AGE_MS = 3_600_000;
 /** Interval at which obsolete rows are deleted. */
 const SWEEP_INTERVAL_MS = 60_000;
+
+/** How long a test of a webhook endpoint waits for its first attempt, which takes 15 seconds at most. */
+const WEBHOOK_TEST_WAIT_MS = 20_000;
 
 /** The maximum time for the numbers of the queue of jobs, in milliseconds. */
 const QUEUE_STATS_MS = 2000;
@@ -111,8 +115,8 @@ const startBackgroundWork = (db: Db, log: Logger, atExit: AtExit) => {
   return { noteUse: uses.note, noteSeen: seen.note };
 };
 
-/** The worker that runs as a child of this process; null without one. */
-const prepareWorker = (log: Logger, logOutput: LogOutput): Child | null => {
+/** The worker that runs as a child of this process; null without one. `assetOrigin`: known when the child starts. */
+const prepareWorker = (log: Logger, logOutput: LogOutput, assetOrigin: () => string): Child | null => {
   const command = findProgram("worker");
   if (command === null) {
     log.warn(
@@ -123,8 +127,15 @@ const prepareWorker = (log: Logger, logOutput: LogOutput): Child | null => {
   return createChild({
     name: "worker",
     command,
-    // It opens no port. What it reports goes through this process.
-    variables: { ...process.env, WORKER_METRICS_PORT: "" },
+    variables: {
+      ...process.env,
+      // It opens no port. What it reports goes through this process.
+      WORKER_METRICS_PORT: "",
+      // The URLs in the bodies of webhooks are those of this process.
+      get PUBLIC_ASSET_ORIGIN() {
+        return assetOrigin();
+      },
+    },
     log,
     logOutput,
     isTerminal: process.stdout.isTTY,
@@ -204,7 +215,7 @@ const start = async (atExit: AtExit): Promise<void> => {
     atExit(sweeper.stop);
   }
   const calls = await openCalls({ db, isEmbedded, config, livekitProgram, metrics, log, logOutput }, atExit);
-  const worker = (config.worker ?? isEmbedded) ? prepareWorker(log, logOutput) : null;
+  const worker = (config.worker ?? isEmbedded) ? prepareWorker(log, logOutput, () => assetOrigin()) : null;
   // Stops after the last request and before the database.
   atExit(async () => worker?.stop());
   const redis = config.redisUrl === null ? null : createRedisStore(config.redisUrl, log);
@@ -223,6 +234,11 @@ const start = async (atExit: AtExit): Promise<void> => {
     ...notes,
     publicUrl,
     sessionSecret: await openSessionSecret(config, log),
+    webhooks: {
+      sealingKey: await openWebhookSealingKey(config.webhooks, config.database.dataDirectory, log),
+      allowHttpLocalhost: config.webhooks.allowHttpLocalhost,
+      testWaitMs: WEBHOOK_TEST_WAIT_MS,
+    },
     peerAddress: (request) => peerAddress(servers, request),
     redis,
     responseBytes: createResponseBytes(),

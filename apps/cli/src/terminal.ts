@@ -23,6 +23,7 @@ const OPTION_NAMES: Record<string, string> = {
   targetId: "--target",
   actorKeyId: "--actor",
   amountCreditMicros: "--amount",
+  lowThresholdCreditMicros: "--amount",
   reference: "--reference",
   kind: "--kind",
   from: "--from",

@@ -87,10 +87,11 @@ export const buildPack = async (): Promise<Built> => {
     // The packages of this repository export their sources by this condition.
     conditions: ["bun"],
     minify: true,
+    splitting: true,
     metafile: true,
     define: { "process.env.NODE_ENV": '"production"' },
     jsx: { runtime: "automatic", development: false },
-    naming: { entry: "[name]-[hash].[ext]", asset: "[name]-[hash].[ext]" },
+    naming: { entry: "[name]-[hash].[ext]", chunk: "part-[hash].[ext]", asset: "[name]-[hash].[ext]" },
     plugins: [tailwind],
   });
   const outputs = result.outputs.filter(({ kind }) => kind !== "sourcemap");

@@ -4,6 +4,7 @@ const MICROS = 1_000_000;
 const CREDITS = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
 const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 const DATE_TIME = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
+const EXACT = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
 const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
 const RELATIVE = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 
@@ -25,6 +26,9 @@ export const parseCredits = (text: string): number | null => {
 /** Credit micros as an amount to be edited, exactly: `12.5`. */
 export const creditsText = (micros: number): string =>
   `${Math.floor(micros / MICROS)}.${String(micros % MICROS).padStart(6, "0")}`.replace(/\.?0+$/, "");
+
+/** With seconds: attempts can be that near to each other. */
+export const exactTime = (time: string): string => EXACT.format(new Date(time));
 
 export const dateTime = (time: string): string => DATE_TIME.format(new Date(time));
 

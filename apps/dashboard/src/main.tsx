@@ -4,7 +4,7 @@ import { type Query, QueryCache, QueryClient, QueryClientProvider } from "@tanst
 import { RouterProvider } from "@tanstack/react-router";
 import { createRoot } from "react-dom/client";
 import { isSignedOut } from "./api/client.ts";
-import { router } from "./router.tsx";
+import { loadPages, router } from "./router.tsx";
 
 const queries = new QueryClient({
   defaultOptions: {
@@ -37,3 +37,6 @@ createRoot(root).render(
     <RouterProvider router={router} />
   </QueryClientProvider>,
 );
+
+// After the first page.
+addEventListener("load", () => void loadPages());

@@ -1,15 +1,34 @@
 /** The pages and their addresses. */
-import { createRootRoute, createRoute, createRouter, Navigate, Outlet, redirect } from "@tanstack/react-router";
-import { AuditPage } from "./audit/page.tsx";
-import { AvatarsPage } from "./avatars/page.tsx";
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Navigate,
+  Outlet,
+  redirect,
+} from "@tanstack/react-router";
+import { Failure } from "./components/state.tsx";
 import { KeysPage } from "./keys/page.tsx";
 import { Shell } from "./layout/shell.tsx";
 import { BASE } from "./paths.ts";
-import { PeoplePage } from "./people/page.tsx";
 import { type Search, validateSearch } from "./search.ts";
 import { RegisterPage } from "./sign-in/register.tsx";
 import { SignInPage } from "./sign-in/sign-in.tsx";
-import { UsagePage } from "./usage/page.tsx";
+
+/** Pages that are files of their own, so that the first load stays small. */
+const loadAvatars = () => import("./avatars/page.tsx");
+const loadUsage = () => import("./usage/page.tsx");
+const loadWebhooks = () => import("./webhooks/page.tsx");
+const loadAudit = () => import("./audit/page.tsx");
+const loadPeople = () => import("./people/page.tsx");
+
+/** Loads all pages, so that each opens at once: also without a connection, and when a newer version is served. */
+export const loadPages = () =>
+  Promise.allSettled([loadAvatars, loadUsage, loadWebhooks, loadAudit, loadPeople].map((load) => load()));
+
+/** An error that no page shows, such as the file of a page that cannot be loaded. */
+const PageFailure = ({ error }: { error: unknown }) => <Failure error={error} onRetry={() => location.reload()} />;
 
 const root = createRootRoute({
   component: Outlet,
@@ -30,16 +49,18 @@ const routeTree = root.addChildren([
   createRoute({ getParentRoute: () => root, path: "/register", component: RegisterPage }),
   shell.addChildren([
     createRoute({ ...inShell, path: "/keys", component: KeysPage }),
-    createRoute({ ...inShell, path: "/avatars", component: AvatarsPage }),
-    createRoute({ ...inShell, path: "/usage", component: UsagePage }),
-    createRoute({ ...inShell, path: "/audit", component: AuditPage }),
-    createRoute({ ...inShell, path: "/people", component: PeoplePage }),
+    createRoute({ ...inShell, path: "/avatars", component: lazyRouteComponent(loadAvatars, "AvatarsPage") }),
+    createRoute({ ...inShell, path: "/usage", component: lazyRouteComponent(loadUsage, "UsagePage") }),
+    createRoute({ ...inShell, path: "/webhooks", component: lazyRouteComponent(loadWebhooks, "WebhooksPage") }),
+    createRoute({ ...inShell, path: "/audit", component: lazyRouteComponent(loadAudit, "AuditPage") }),
+    createRoute({ ...inShell, path: "/people", component: lazyRouteComponent(loadPeople, "PeoplePage") }),
   ]),
 ]);
 
 export const router = createRouter({
   routeTree,
   basepath: BASE,
+  defaultErrorComponent: PageFailure,
   defaultNotFoundComponent: () => <Navigate to="/keys" search={{}} replace />,
 });
 

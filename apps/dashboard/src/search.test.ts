@@ -10,6 +10,10 @@ test.each([
   [{ to: "//example.com/keys" }, {}],
   [{ to: "/keys/../sign-in" }, {}],
   [{ to: ["/usage"] }, {}],
+  [
+    { status: "failed", event: "avatar.prepared", endpoint: "whe_1" },
+    { status: "failed", event: "avatar.prepared" },
+  ],
   [{ ended: "true", key: "key_1", days: "7", all: 1 }, {}],
   [
     { ended: true, key: ID, days: 7, environment: "test" },

@@ -6,10 +6,12 @@ import { failureIn } from "./sign-in/failure.ts";
 
 export type Search = {
   environment?: "test";
-  /** The object whose details are open: a key, an avatar or a usage session. */
+  /** The object whose details are open: a key, an avatar, a usage session, a webhook endpoint or a delivery. */
   key?: string;
   avatar?: string;
   session?: string;
+  endpoint?: string;
+  delivery?: string;
   /** The days of the charts. */
   days?: 7 | 90;
   /** Whether revoked and expired keys are shown. */
@@ -23,6 +25,9 @@ export type Search = {
   /** The filters of the audit trail. */
   action?: string;
   target?: string;
+  /** The filters of deliveries, with `target`. */
+  status?: string;
+  event?: string;
   /** On the sign-in page: the tenant, and why a sign-in at the provider has failed. */
   tenant?: string;
   problem?: OidcFailure;
@@ -30,15 +35,21 @@ export type Search = {
 
 const ID = /^[a-z]{3}_[0-9a-z]{26}$/;
 
+/** A name of the API, such as an action or a status. */
+const name = (value: unknown): string | undefined =>
+  typeof value === "string" && /^[a-z_.]{1,64}$/.test(value) ? value : undefined;
+
 const id = (value: unknown): string | undefined => (typeof value === "string" && ID.test(value) ? value : undefined);
 
 export const validateSearch = (search: Record<string, unknown>): Search => {
-  const { environment, days, all, action, filter, ended, to } = search;
+  const { environment, days, all, filter, ended, to } = search;
   const valid = {
     environment: environment === "test" ? ("test" as const) : undefined,
     key: id(search["key"]),
     avatar: id(search["avatar"]),
     session: id(search["session"]),
+    endpoint: id(search["endpoint"]),
+    delivery: id(search["delivery"]),
     days: days === 7 || days === 90 ? days : undefined,
     all: all === true ? (true as const) : undefined,
     to: RETURN_PATHS.find((path) => path === to),
@@ -47,8 +58,10 @@ export const validateSearch = (search: Record<string, unknown>): Search => {
     filter: ["string", "number"].includes(typeof filter)
       ? String(filter).slice(0, MAX_DISPLAY_NAME_LENGTH) || undefined
       : undefined,
-    action: typeof action === "string" && /^[a-z_.]{1,64}$/.test(action) ? action : undefined,
+    action: name(search["action"]),
     target: id(search["target"]),
+    status: name(search["status"]),
+    event: name(search["event"]),
     tenant: id(search["tenant"]),
     problem: failureIn(search["problem"]),
   };

@@ -22,6 +22,7 @@ const PAGES = [
   ["keys", "API keys"],
   ["avatars", "Avatars"],
   ["usage", "Usage and credits"],
+  ["webhooks", "Webhooks"],
   ["audit", "Audit"],
   ["people", "People"],
 ] as const;
@@ -111,6 +112,7 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
         ["Create a live key", "Change Website", "Revoke Website", "Rotate Website", "Website"],
       ],
       ["avatars", "Avatars", "Avatars", ["Create an avatar"]],
+      ["webhooks", "Webhooks", "Webhooks", ["Add an endpoint"]],
       ["people", "People", "People", ["Invite a colleague"]],
     ] as const) {
       await page.getByRole("link", { name: link, exact: true }).click();
@@ -260,13 +262,14 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
 
   test("an empty account, on each page: says what to do next", async () => {
     await page.setViewportSize(DESKTOP);
-    await page.route(/\/api\/v1\/(api-keys|avatars|audit-events)/, (route) =>
+    await page.route(/\/api\/v1\/(api-keys|avatars|audit-events|webhook-endpoints)/, (route) =>
       route.fulfill({ json: { data: [], nextCursor: null } }),
     );
     await owner.open("/keys");
     for (const [path, link, words] of [
       ["keys", "Keys", "Create your first key"],
       ["avatars", "Avatars", "Create your first avatar"],
+      ["webhooks", "Webhooks", "Add your first endpoint"],
       ["audit", "Audit", "Create a key or an avatar"],
     ] as const) {
       await page.getByRole("link", { name: link, exact: true }).click();

@@ -73,6 +73,7 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
       ["Avatars", "Avatars", [/Create/]],
       ["People", "People", [/Invite/, /Remove/]],
       ["Usage", "Usage and credits", []],
+      ["Webhooks", "Webhooks", [/Add/]],
       ["Audit", "Audit", []],
       ["Keys", "API keys", [/Create/, /Rotate/, /Revoke/]],
     ] as const) {

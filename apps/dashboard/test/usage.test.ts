@@ -72,6 +72,27 @@ describe.skipIf(!BROWSER)("the usage page in Chromium", () => {
     expectQuiet(owner);
   });
 
+  test("a threshold of low credits, set and removed: as set", async () => {
+    await owner.open("/usage");
+    const save = async (text: string): Promise<void> => {
+      const dialog = page.getByRole("dialog");
+      await dialog.getByLabel("Credits").fill(text);
+      await dialog.getByRole("button", { name: "Save" }).click();
+      await dialog.waitFor({ state: "detached" });
+    };
+    await page.getByText("No webhook endpoint is told").waitFor();
+    await page.getByRole("button", { name: "Set a threshold" }).click();
+    await save("600.5");
+    await page.getByText("told when fewer than 600.5 credits are available").waitFor();
+    expect(await (await engine("Reader"))("GET", "/credits/balance")).toMatchObject({
+      lowThresholdCreditMicros: 600_500_000,
+    });
+    await page.getByRole("button", { name: "Change it" }).click();
+    await save("");
+    await page.getByText("No webhook endpoint is told").waitFor();
+    expectQuiet(owner);
+  });
+
   test("calls in the test environment, not charged yet: its own credits, no empty chart", async () => {
     const call = await engine("Trial", "test");
     const open = () => owner.open("/usage?environment=test");

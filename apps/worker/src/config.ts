@@ -8,7 +8,9 @@ import {
   readPort,
   type Variables,
 } from "@realtime-avatar/runtime/config";
+import { readPublicAssetOrigin } from "@realtime-avatar/runtime/public-url";
 import { readStorageConfig } from "@realtime-avatar/runtime/storage-config";
+import { readWebhookConfig, type WebhookConfig } from "@realtime-avatar/runtime/webhook-config";
 import type { StorageConfig } from "@realtime-avatar/storage/open";
 
 export type WorkerConfig = CommonConfig & {
@@ -20,6 +22,11 @@ export type WorkerConfig = CommonConfig & {
   /** How many jobs of one tenant run at once, in all workers together. */
   jobsPerTenant: number;
   storage: StorageConfig;
+  /** Scheme, host and port of the public URLs in the bodies of webhooks: those of the API. */
+  assetOrigin: string;
+  webhooks: WebhookConfig;
+  /** How many deliveries this process sends at once. */
+  webhookSends: number;
   /** The LiveKit server of the calls; null without calls. */
   livekit: LivekitConfig | null;
 };
@@ -40,6 +47,10 @@ export const readConfig = (variables: Variables): WorkerConfig => {
     // One tenant leaves a job to others, however long its files take. A worker of one job can leave none.
     jobsPerTenant: readJobs(variables, "JOBS_PER_TENANT", Math.max(1, jobs - 1)),
     storage: readStorageConfig(variables, common.database.dataDirectory),
+    // Without the variable, where an API on this machine listens.
+    assetOrigin: readPublicAssetOrigin(variables) ?? `http://${common.host}:${readPort(variables, "PORT", 3000)}`,
+    webhooks: readWebhookConfig(variables),
+    webhookSends: readInteger(variables, "WEBHOOK_SENDS", 1000, [1, 10_000]),
     livekit: readLivekitConfig(variables),
   };
 };

@@ -1,6 +1,6 @@
 /**
- * The worker: runs jobs, removes files that no asset needs, closes overdue usage sessions, and compares calls with the rooms of
- * LiveKit. It responds to health checks, and stops on a signal.
+ * The worker: runs jobs, sends webhooks, removes files that no asset needs, closes overdue usage sessions, and compares calls with
+ * the rooms of LiveKit. It responds to health checks, and stops on a signal.
  */
 import { tmpdir } from "node:os";
 import { countFleet } from "@realtime-avatar/db/calls/reconcile";
@@ -8,6 +8,7 @@ import type { Db } from "@realtime-avatar/db/connection/pool";
 import { startSweeper } from "@realtime-avatar/db/credits/sweeper";
 import { jobStats } from "@realtime-avatar/db/jobs/jobs";
 import { openDatabase } from "@realtime-avatar/db/open";
+import { webhookStats } from "@realtime-avatar/db/webhooks/sending";
 import { startReconciler } from "@realtime-avatar/livekit/reconciler";
 import { createRooms } from "@realtime-avatar/livekit/rooms";
 import { type Health, healthStatus, live, ready } from "@realtime-avatar/runtime/health";
@@ -17,6 +18,7 @@ import type { Metrics } from "@realtime-avatar/runtime/metrics";
 import { protectMemory } from "@realtime-avatar/runtime/protect-memory";
 import { secureRandom } from "@realtime-avatar/runtime/random";
 import { serve } from "@realtime-avatar/runtime/serve";
+import { openWebhookSealingKey } from "@realtime-avatar/runtime/webhook-config";
 import { openStorage } from "@realtime-avatar/storage/open";
 import { version } from "../package.json";
 import { createInspect } from "./assets/inspect.ts";
@@ -29,9 +31,11 @@ import { createTemporaryFolders } from "./jobs/temporary-folders.ts";
 import { createCheckSource } from "./preparation/check-source.ts";
 import { createPrepareAvatar } from "./preparation/prepare.ts";
 import { fetchRemote } from "./remote/fetch.ts";
+import { createPoster } from "./remote/post.ts";
 import { confinementOfMachine } from "./sandbox/limited.ts";
 import { startSweeps } from "./sweeps/schedule.ts";
-import { assetSweeps } from "./sweeps/sweeps.ts";
+import { assetSweeps, webhookSweeps } from "./sweeps/sweeps.ts";
+import { SENDER_TIMING, startSender } from "./webhooks/sender.ts";
 
 /** The maximum time for the numbers of the queue. */
 const QUEUE_STATS_MS = 2000;
@@ -81,7 +85,7 @@ const startJobs = async (
   // What a worker has left that was killed. The sweep removes it too, but a disk that is full may need it now.
   await temporary.sweep(new Date());
   const parts = { ...shared, storage, temporary, random: secureRandom };
-  const sweeps = startSweeps(assetSweeps(parts), shared.log);
+  const sweeps = startSweeps([...assetSweeps(parts), ...webhookSweeps(db)], shared.log);
   atExit(sweeps.stop);
   metrics?.showQueue(() => jobStats(db.within(QUEUE_STATS_MS)));
   const handlers: JobHandlers = {
@@ -97,6 +101,27 @@ const startJobs = async (
   });
   // Without a signal, an uncaught exception has ended the worker.
   atExit((signal) => loop.stop(signal === null));
+};
+
+/** Starts to send webhooks. */
+const startWebhooks = async (
+  { webhooks, webhookSends, assetOrigin, database }: WorkerConfig,
+  shared: { db: Db; log: Logger; metrics: Metrics | null },
+  atExit: AtExit,
+): Promise<void> => {
+  const { db, log, metrics } = shared;
+  metrics?.showWebhooks(() => webhookStats(db.within(QUEUE_STATS_MS)));
+  const sender = startSender({
+    ...shared,
+    random: secureRandom,
+    poster: createPoster(webhooks),
+    sealingKey: await openWebhookSealingKey(webhooks, database.dataDirectory, log),
+    assetOrigin,
+    userAgent: `realtime-avatar/${version}`,
+    sends: webhookSends,
+    timing: SENDER_TIMING,
+  });
+  atExit((signal) => sender.stop(signal === null));
 };
 
 const start = async (atExit: AtExit): Promise<void> => {
@@ -135,6 +160,7 @@ const start = async (atExit: AtExit): Promise<void> => {
   if (process.platform === "linux" && !sandbox.files)
     log.warn("the kernel has no Landlock: a child that opens a file is not confined to its own files");
   await startJobs(config, { db, log, metrics }, atExit);
+  await startWebhooks(config, { db, log, metrics }, atExit);
   const addresses = isChild ? { pid: process.pid } : serveHealth(config, db, metrics, atExit);
   log.info(
     { ...addresses, sandbox },

@@ -357,7 +357,13 @@ export interface paths {
     delete?: never;
     options?: never;
     head?: never;
-    patch?: never;
+    /**
+     * Change the threshold of low credits
+     * @description Changes below how many available credits the event `credits.low` is sent to the webhook endpoints of the tenant, in the environment of the calling key. Null: never. Nothing is granted or spent.
+     *
+     *     Requires the scope `*`, or the session of a person with the role `developer` or a greater one.
+     */
+    patch: operations["updateCreditBalance"];
     trace?: never;
   };
   "/api/v1/credits/entries": {
@@ -536,6 +542,200 @@ export interface paths {
      *     Requires the scope `realtime:write`.
      */
     post: operations["releaseCall"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/webhook-endpoints": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List webhook endpoints
+     * @description Lists the endpoints in the environment of the calling key, newest first.
+     *
+     *     Requires the scope `*`, or the session of a person with the role `viewer` or a greater one.
+     */
+    get: operations["listWebhookEndpoints"];
+    put?: never;
+    /**
+     * Add a webhook endpoint
+     * @description Adds a URL that receives the events of the environment of the calling key. Only this response contains the secret that verifies them. A person who adds one in the live environment uses the passkey.
+     *
+     *     Requires the scope `*`, or the session of a person with the role `developer` or a greater one.
+     */
+    post: operations["createWebhookEndpoint"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/webhook-endpoints/{id}": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Read a webhook endpoint
+     * @description Returns an endpoint without its secret.
+     *
+     *     Requires the scope `*`, or the session of a person with the role `viewer` or a greater one.
+     */
+    get: operations["getWebhookEndpoint"];
+    put?: never;
+    post?: never;
+    /**
+     * Delete a webhook endpoint
+     * @description Deletes the endpoint and its secrets. What it still had to get is canceled. Its deliveries can still be read.
+     *
+     *     Requires the scope `*`, or the session of a person with the role `developer` or a greater one.
+     */
+    delete: operations["deleteWebhookEndpoint"];
+    options?: never;
+    head?: never;
+    /**
+     * Change a webhook endpoint
+     * @description Changes the given fields; `events` is replaced as a whole. The next attempt of each delivery sees the change: what a disabled endpoint, or one that no longer selects the event, still had to get is canceled. With `status: enabled` a disabled endpoint gets the events from then on. A person who changes the `url` in the live environment uses the passkey.
+     *
+     *     Requires the scope `*`, or the session of a person with the role `developer` or a greater one.
+     */
+    patch: operations["updateWebhookEndpoint"];
+    trace?: never;
+  };
+  "/api/v1/webhook-endpoints/{id}/rotate-secret": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Rotate the secret of a webhook endpoint
+     * @description Gives the endpoint a new secret. Only this response contains it. For 24 hours each delivery is signed with both, so that a receiver can change its secret at any time. Until then the secret cannot be rotated again.
+     *
+     *     Requires the scope `*`, or the session of a person with the role `developer` or a greater one.
+     */
+    post: operations["rotateWebhookSecret"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/webhook-endpoints/{id}/test": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Send a test event
+     * @description Sends the event `webhook_endpoint.test` to the endpoint, and waits for at most 20 seconds until it was attempted. The response is the delivery, which says what the receiver responded. It is still `pending` when no worker has sent it in time.
+     *
+     *     Requires the scope `*`, or the session of a person with the role `developer` or a greater one.
+     */
+    post: operations["testWebhookEndpoint"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/webhook-endpoints/{id}/recover": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Send failed deliveries again
+     * @description Queues all deliveries of the endpoint that were created since then, and have failed or were canceled. Each begins with its first attempt again.
+     *
+     *     Requires the scope `*`, or the session of a person with the role `developer` or a greater one.
+     */
+    post: operations["recoverWebhookDeliveries"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/webhook-deliveries": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List webhook deliveries
+     * @description Lists the deliveries of the last 30 days in the environment of the calling key, with their attempts, newest first.
+     *
+     *     Requires the scope `*`, or the session of a person with the role `viewer` or a greater one.
+     */
+    get: operations["listWebhookDeliveries"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/webhook-deliveries/{id}": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Read a webhook delivery
+     * @description Returns a delivery with its attempts and its body.
+     *
+     *     Requires the scope `*`, or the session of a person with the role `viewer` or a greater one.
+     */
+    get: operations["getWebhookDelivery"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/webhook-deliveries/{id}/resend": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Send a delivery again
+     * @description Queues the delivery, whatever its status. It keeps its event and its body, and begins with its first attempt again.
+     *
+     *     Requires the scope `*`, or the session of a person with the role `developer` or a greater one.
+     */
+    post: operations["resendWebhookDelivery"];
     delete?: never;
     options?: never;
     head?: never;
@@ -1139,7 +1339,568 @@ export interface paths {
     trace?: never;
   };
 }
-export type webhooks = Record<string, never>;
+export interface webhooks {
+  "api_key.created": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * api_key.created
+     * @description A key was created.
+     */
+    post: operations["onApiKeyCreated"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "api_key.updated": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * api_key.updated
+     * @description The name, the scopes or the limits of a key were changed.
+     */
+    post: operations["onApiKeyUpdated"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "api_key.rotated": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * api_key.rotated
+     * @description A key got a new secret.
+     */
+    post: operations["onApiKeyRotated"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "api_key.revoked": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * api_key.revoked
+     * @description A key was revoked, with its descendants.
+     */
+    post: operations["onApiKeyRevoked"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "api_key.reported_leaked": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * api_key.reported_leaked
+     * @description A key was revoked, because its secret was reported as leaked.
+     */
+    post: operations["onApiKeyReportedLeaked"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "api_key.spend_limit_reached": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * api_key.spend_limit_reached
+     * @description A key has spent 80 % of its spend cap, or all of it. Sent once for each.
+     */
+    post: operations["onApiKeySpendLimitReached"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "api_key.expiring": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * api_key.expiring
+     * @description A key expires in seven days, or in one day. Sent once for each.
+     */
+    post: operations["onApiKeyExpiring"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "avatar.created": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * avatar.created
+     * @description An avatar was created.
+     */
+    post: operations["onAvatarCreated"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "avatar.updated": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * avatar.updated
+     * @description An avatar was changed, or its preparation was started again.
+     */
+    post: operations["onAvatarUpdated"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "avatar.deleted": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * avatar.deleted
+     * @description An avatar was deleted.
+     */
+    post: operations["onAvatarDeleted"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "avatar.prepared": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * avatar.prepared
+     * @description A preparation has succeeded: the avatar is `ready`, or has new data.
+     */
+    post: operations["onAvatarPrepared"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "avatar.preparation_failed": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * avatar.preparation_failed
+     * @description A preparation has failed; `error` and `checks` say why.
+     */
+    post: operations["onAvatarPreparationFailed"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "asset.created": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * asset.created
+     * @description An asset was created.
+     */
+    post: operations["onAssetCreated"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "asset.uploaded": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * asset.uploaded
+     * @description The file of an asset has arrived, and is examined next.
+     */
+    post: operations["onAssetUploaded"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "asset.ready": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * asset.ready
+     * @description The file of an asset was examined, and can be used.
+     */
+    post: operations["onAssetReady"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "asset.failed": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * asset.failed
+     * @description The file of an asset was refused, or did not arrive; `error` says why.
+     */
+    post: operations["onAssetFailed"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "asset.deleted": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * asset.deleted
+     * @description An asset was deleted.
+     */
+    post: operations["onAssetDeleted"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "credits.granted": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * credits.granted
+     * @description The operator has granted credits.
+     */
+    post: operations["onCreditsGranted"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "credits.voided": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * credits.voided
+     * @description The operator has voided credits.
+     */
+    post: operations["onCreditsVoided"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "credits.adjusted": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * credits.adjusted
+     * @description The operator has adjusted what a session was charged.
+     */
+    post: operations["onCreditsAdjusted"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "credits.limit_changed": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * credits.limit_changed
+     * @description The operator has changed how many sessions can be open.
+     */
+    post: operations["onCreditsLimitChanged"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "credits.low": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * credits.low
+     * @description The available credits fell below the threshold of the tenant. Sent once until they rise above it.
+     */
+    post: operations["onCreditsLow"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "credits.exhausted": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * credits.exhausted
+     * @description A session was refused for lack of credits. Sent once an hour at most.
+     */
+    post: operations["onCreditsExhausted"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "usage_session.opened": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * usage_session.opened
+     * @description A session was opened; it holds credits.
+     */
+    post: operations["onUsageSessionOpened"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "usage_session.started": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * usage_session.started
+     * @description The first usage of a session was reported.
+     */
+    post: operations["onUsageSessionStarted"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "usage_session.ended": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * usage_session.ended
+     * @description A session has ended, and was charged.
+     */
+    post: operations["onUsageSessionEnded"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "webhook_endpoint.disabled": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * webhook_endpoint.disabled
+     * @description Another endpoint was disabled by the service: it responded with 410, or failed for five days.
+     */
+    post: operations["onWebhookEndpointDisabled"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "webhook_endpoint.test": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * webhook_endpoint.test
+     * @description You have asked for a test of the endpoint.
+     */
+    post: operations["onWebhookEndpointTest"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+}
 export interface components {
   schemas: {
     AcceptInvitation: {
@@ -1205,6 +1966,33 @@ export interface components {
       lastUsedAt: string | null;
       /** Format: date-time */
       createdAt: string;
+    };
+    ApiKeyEvent: {
+      /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
+      id: string;
+      /** @enum {string} */
+      type:
+        | "api_key.created"
+        | "api_key.updated"
+        | "api_key.rotated"
+        | "api_key.revoked"
+        | "api_key.reported_leaked"
+        | "api_key.spend_limit_reached"
+        | "api_key.expiring";
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
+      timestamp: string;
+      data: {
+        /** @description Id of the resource. */
+        id: string;
+        /** @enum {string} */
+        object: "api_key";
+        /** @description Grows with each event of this resource. */
+        sequence: number;
+        resource: components["schemas"]["ApiKey"];
+      };
     };
     ApiKeyPage: {
       data: components["schemas"]["ApiKey"][];
@@ -1304,6 +2092,26 @@ export interface components {
       /** Format: date-time */
       updatedAt: string;
     };
+    AssetEvent: {
+      /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
+      id: string;
+      /** @enum {string} */
+      type: "asset.created" | "asset.uploaded" | "asset.ready" | "asset.failed" | "asset.deleted";
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
+      timestamp: string;
+      data: {
+        /** @description Id of the resource. */
+        id: string;
+        /** @enum {string} */
+        object: "asset";
+        /** @description Grows with each event of this resource. */
+        sequence: number;
+        resource: components["schemas"]["Asset"];
+      };
+    };
     AssetPage: {
       data: components["schemas"]["Asset"][];
       /** @description The `cursor` for the next page; null on the last page. */
@@ -1398,7 +2206,13 @@ export interface components {
         | "credits.granted"
         | "credits.voided"
         | "credits.adjusted"
-        | "credits.limit_changed";
+        | "credits.limit_changed"
+        | "webhook_endpoint.created"
+        | "webhook_endpoint.updated"
+        | "webhook_endpoint.deleted"
+        | "webhook_endpoint.secret_rotated"
+        | "webhook_endpoint.disabled"
+        | "session.ended";
       targetId: string;
       /** @description Names of the fields that an update changed; never their values. */
       changedFields: string[];
@@ -1465,6 +2279,26 @@ export interface components {
       /** Format: date-time */
       updatedAt: string;
     };
+    AvatarEvent: {
+      /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
+      id: string;
+      /** @enum {string} */
+      type: "avatar.created" | "avatar.updated" | "avatar.deleted" | "avatar.prepared" | "avatar.preparation_failed";
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
+      timestamp: string;
+      data: {
+        /** @description Id of the resource. */
+        id: string;
+        /** @enum {string} */
+        object: "avatar";
+        /** @description Grows with each event of this resource. */
+        sequence: number;
+        resource: components["schemas"]["Avatar"];
+      };
+    };
     AvatarPage: {
       data: components["schemas"]["Avatar"][];
       /** @description The `cursor` for the next page; null on the last page. */
@@ -1484,7 +2318,7 @@ export interface components {
        * @description The page of the dashboard to which the browser returns.
        * @enum {string}
        */
-      returnTo: "/keys" | "/avatars" | "/usage" | "/audit" | "/people";
+      returnTo: "/keys" | "/avatars" | "/usage" | "/webhooks" | "/audit" | "/people";
     };
     CallGrant: {
       /** @enum {string} */
@@ -1673,6 +2507,50 @@ export interface components {
         [key: string]: string;
       };
     };
+    CreateWebhookEndpoint: {
+      url: string | null;
+      description?: string | null;
+      events?:
+        | (
+            | "api_key.created"
+            | "api_key.updated"
+            | "api_key.rotated"
+            | "api_key.revoked"
+            | "api_key.reported_leaked"
+            | "api_key.spend_limit_reached"
+            | "api_key.expiring"
+            | "avatar.created"
+            | "avatar.updated"
+            | "avatar.deleted"
+            | "avatar.prepared"
+            | "avatar.preparation_failed"
+            | "asset.created"
+            | "asset.uploaded"
+            | "asset.ready"
+            | "asset.failed"
+            | "asset.deleted"
+            | "credits.granted"
+            | "credits.voided"
+            | "credits.adjusted"
+            | "credits.limit_changed"
+            | "credits.low"
+            | "credits.exhausted"
+            | "usage_session.opened"
+            | "usage_session.started"
+            | "usage_session.ended"
+            | "webhook_endpoint.disabled"
+            | "webhook_endpoint.test"
+            | "api_key.*"
+            | "avatar.*"
+            | "asset.*"
+            | "credits.*"
+            | "usage_session.*"
+            | "webhook_endpoint.*"
+          )[]
+        | null;
+      /** @description Whether an event waits until the earlier events of the same resource were delivered or have failed. Otherwise order is not promised: compare `sequence`. */
+      ordered?: boolean;
+    };
     CreditBalance: {
       tenantId: string;
       /** @enum {string} */
@@ -1687,6 +2565,8 @@ export interface components {
       lifetimeGrantedCreditMicros: number;
       /** @description What sessions were charged, less refunds. */
       lifetimeUsedCreditMicros: number;
+      /** @description The event `credits.low` is sent when less than this becomes available; null: never. */
+      lowThresholdCreditMicros: number | null;
       /** Format: date-time */
       updatedAt: string;
     };
@@ -1714,6 +2594,32 @@ export interface components {
       /** @description The `cursor` for the next page; null on the last page. */
       nextCursor: string | null;
     };
+    CreditsEvent: {
+      /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
+      id: string;
+      /** @enum {string} */
+      type:
+        | "credits.granted"
+        | "credits.voided"
+        | "credits.adjusted"
+        | "credits.limit_changed"
+        | "credits.low"
+        | "credits.exhausted";
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
+      timestamp: string;
+      data: {
+        /** @description Id of the resource. */
+        id: string;
+        /** @enum {string} */
+        object: "credits";
+        /** @description Grows with each event of this resource. */
+        sequence: number;
+        resource: components["schemas"]["CreditBalance"];
+      };
+    };
     CurrentSession: {
       id: string;
       /**
@@ -1736,6 +2642,18 @@ export interface components {
         id: string;
         name: string;
       };
+    };
+    DeliveryAttempt: {
+      /** Format: date-time */
+      at: string;
+      /** @description The status of the response. */
+      status: number | null;
+      /** @description Why there is no response: one of host_not_found, host_not_public, invalid_url, connection_failed, connection_lost, certificate_not_valid, invalid_response, timed_out. Later versions may add others. */
+      error: string | null;
+      /** @description Milliseconds until the response, or until the attempt was given up. */
+      durationMs: number;
+      /** @description The first 512 bytes of the response as text. */
+      responseBody: string | null;
     };
     Identity: {
       id: string;
@@ -1832,6 +2750,7 @@ export interface components {
       /** @description The `cursor` for the next page; null on the last page. */
       nextCursor: string | null;
     };
+    NoFields: Record<string, never>;
     Nothing: Record<string, never>;
     OidcRedirect: {
       /** @description The address of the provider, to which the page leads. */
@@ -1926,6 +2845,17 @@ export interface components {
       queue_ticket_id: string;
       /** @description When to send the same request again. */
       recommended_retry_ms: number;
+    };
+    RecoverDeliveries: {
+      /**
+       * Format: date-time
+       * @description Deliveries from then on that have failed or were canceled are sent again. They are kept for 30 days.
+       */
+      since: string;
+    };
+    RecoveredDeliveries: {
+      /** @description Deliveries that are pending again. */
+      recovered: number;
     };
     ReleaseCall: {
       /** @description The call to end. */
@@ -2145,6 +3075,10 @@ export interface components {
       /** @enum {string} */
       status?: "ready" | "disabled";
     };
+    UpdateCreditBalance: {
+      /** @description The event `credits.low` is sent when less than this becomes available; null: never. */
+      lowThresholdCreditMicros: number | null;
+    };
     UpdatePasskey: {
       /** @description Human-readable name. */
       name: string;
@@ -2157,6 +3091,53 @@ export interface components {
        * @enum {string}
        */
       role?: "viewer" | "developer" | "owner";
+    };
+    UpdateWebhookEndpoint: {
+      /** @description The https URL that receives events, on port 443 or 8443, without credentials, in ASCII. Its host is a public name, not an address. */
+      url?: string;
+      description?: string | null;
+      events?:
+        | (
+            | "api_key.created"
+            | "api_key.updated"
+            | "api_key.rotated"
+            | "api_key.revoked"
+            | "api_key.reported_leaked"
+            | "api_key.spend_limit_reached"
+            | "api_key.expiring"
+            | "avatar.created"
+            | "avatar.updated"
+            | "avatar.deleted"
+            | "avatar.prepared"
+            | "avatar.preparation_failed"
+            | "asset.created"
+            | "asset.uploaded"
+            | "asset.ready"
+            | "asset.failed"
+            | "asset.deleted"
+            | "credits.granted"
+            | "credits.voided"
+            | "credits.adjusted"
+            | "credits.limit_changed"
+            | "credits.low"
+            | "credits.exhausted"
+            | "usage_session.opened"
+            | "usage_session.started"
+            | "usage_session.ended"
+            | "webhook_endpoint.disabled"
+            | "webhook_endpoint.test"
+            | "api_key.*"
+            | "avatar.*"
+            | "asset.*"
+            | "credits.*"
+            | "usage_session.*"
+            | "webhook_endpoint.*"
+          )[]
+        | null;
+      /** @description Whether an event waits until the earlier events of the same resource were delivered or have failed. Otherwise order is not promised: compare `sequence`. */
+      ordered?: boolean;
+      /** @enum {string} */
+      status?: "enabled" | "disabled";
     };
     /** @description The parts can be in any order. */
     UploadAsset: {
@@ -2214,6 +3195,26 @@ export interface components {
       reportedBy: string | null;
       /** @description The key that ended the session, or `sweep`: the service, at the end of its lease or of a call; null while it is open. */
       closedBy: string | null;
+    };
+    UsageSessionEvent: {
+      /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
+      id: string;
+      /** @enum {string} */
+      type: "usage_session.opened" | "usage_session.started" | "usage_session.ended";
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
+      timestamp: string;
+      data: {
+        /** @description Id of the resource. */
+        id: string;
+        /** @enum {string} */
+        object: "usage_session";
+        /** @description Grows with each event of this resource. */
+        sequence: number;
+        resource: components["schemas"]["UsageSession"];
+      };
     };
     UsageSessionPage: {
       /**
@@ -2322,6 +3323,214 @@ export interface components {
         name: string;
       } | null;
     };
+    WebhookDelivery: {
+      id: string;
+      tenantId: string;
+      /** @enum {string} */
+      environment: "live" | "test";
+      endpointId: string;
+      eventId: string;
+      /** @enum {string} */
+      eventType:
+        | "api_key.created"
+        | "api_key.updated"
+        | "api_key.rotated"
+        | "api_key.revoked"
+        | "api_key.reported_leaked"
+        | "api_key.spend_limit_reached"
+        | "api_key.expiring"
+        | "avatar.created"
+        | "avatar.updated"
+        | "avatar.deleted"
+        | "avatar.prepared"
+        | "avatar.preparation_failed"
+        | "asset.created"
+        | "asset.uploaded"
+        | "asset.ready"
+        | "asset.failed"
+        | "asset.deleted"
+        | "credits.granted"
+        | "credits.voided"
+        | "credits.adjusted"
+        | "credits.limit_changed"
+        | "credits.low"
+        | "credits.exhausted"
+        | "usage_session.opened"
+        | "usage_session.started"
+        | "usage_session.ended"
+        | "webhook_endpoint.disabled"
+        | "webhook_endpoint.test";
+      /** @description Id of the resource that the event is about. */
+      targetId: string;
+      /** @description Grows with each event of that resource. */
+      sequence: number;
+      /** @enum {string} */
+      status: "pending" | "delivered" | "failed" | "canceled";
+      /** @description The newest attempts, the oldest of them first. */
+      attempts: components["schemas"]["DeliveryAttempt"][];
+      /** @description Null unless `pending`. */
+      nextAttemptAt: string | null;
+      /** @description The body as it is sent. Null before the first attempt. */
+      body: string | null;
+      /** Format: date-time */
+      createdAt: string;
+    };
+    WebhookDeliveryPage: {
+      data: components["schemas"]["WebhookDelivery"][];
+      /** @description The `cursor` for the next page; null on the last page. */
+      nextCursor: string | null;
+    };
+    WebhookEndpoint: {
+      id: string;
+      tenantId: string;
+      /** @enum {string} */
+      environment: "live" | "test";
+      /** @description Null: deliveries are read, not sent. */
+      url: string | null;
+      description: string | null;
+      /** @description Null: all. */
+      events:
+        | (
+            | "api_key.created"
+            | "api_key.updated"
+            | "api_key.rotated"
+            | "api_key.revoked"
+            | "api_key.reported_leaked"
+            | "api_key.spend_limit_reached"
+            | "api_key.expiring"
+            | "avatar.created"
+            | "avatar.updated"
+            | "avatar.deleted"
+            | "avatar.prepared"
+            | "avatar.preparation_failed"
+            | "asset.created"
+            | "asset.uploaded"
+            | "asset.ready"
+            | "asset.failed"
+            | "asset.deleted"
+            | "credits.granted"
+            | "credits.voided"
+            | "credits.adjusted"
+            | "credits.limit_changed"
+            | "credits.low"
+            | "credits.exhausted"
+            | "usage_session.opened"
+            | "usage_session.started"
+            | "usage_session.ended"
+            | "webhook_endpoint.disabled"
+            | "webhook_endpoint.test"
+            | "api_key.*"
+            | "avatar.*"
+            | "asset.*"
+            | "credits.*"
+            | "usage_session.*"
+            | "webhook_endpoint.*"
+          )[]
+        | null;
+      /** @description Whether an event waits until the earlier events of the same resource were delivered or have failed. Otherwise order is not promised: compare `sequence`. */
+      ordered: boolean;
+      /** @enum {string} */
+      status: "enabled" | "disabled";
+      /** @description Null while the endpoint is enabled. */
+      disabledReason: ("requested" | "gone" | "failing" | "operator") | null;
+      /** @description When the first attempt failed since the last success. After five days the endpoint is disabled. */
+      failingSince: string | null;
+      /** @description Until when the secret before the last rotation signs too; null without one. */
+      previousSecretExpiresAt: string | null;
+      /** Format: date-time */
+      createdAt: string;
+      /** Format: date-time */
+      updatedAt: string;
+    };
+    WebhookEndpointEvent: {
+      /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
+      id: string;
+      /** @enum {string} */
+      type: "webhook_endpoint.disabled" | "webhook_endpoint.test";
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
+      timestamp: string;
+      data: {
+        /** @description Id of the resource. */
+        id: string;
+        /** @enum {string} */
+        object: "webhook_endpoint";
+        /** @description Grows with each event of this resource. */
+        sequence: number;
+        resource: components["schemas"]["WebhookEndpoint"];
+      };
+    };
+    WebhookEndpointPage: {
+      data: components["schemas"]["WebhookEndpoint"][];
+      /** @description The `cursor` for the next page; null on the last page. */
+      nextCursor: string | null;
+    };
+    WebhookEndpointWithSecret: {
+      id: string;
+      tenantId: string;
+      /** @enum {string} */
+      environment: "live" | "test";
+      /** @description Null: deliveries are read, not sent. */
+      url: string | null;
+      description: string | null;
+      /** @description Null: all. */
+      events:
+        | (
+            | "api_key.created"
+            | "api_key.updated"
+            | "api_key.rotated"
+            | "api_key.revoked"
+            | "api_key.reported_leaked"
+            | "api_key.spend_limit_reached"
+            | "api_key.expiring"
+            | "avatar.created"
+            | "avatar.updated"
+            | "avatar.deleted"
+            | "avatar.prepared"
+            | "avatar.preparation_failed"
+            | "asset.created"
+            | "asset.uploaded"
+            | "asset.ready"
+            | "asset.failed"
+            | "asset.deleted"
+            | "credits.granted"
+            | "credits.voided"
+            | "credits.adjusted"
+            | "credits.limit_changed"
+            | "credits.low"
+            | "credits.exhausted"
+            | "usage_session.opened"
+            | "usage_session.started"
+            | "usage_session.ended"
+            | "webhook_endpoint.disabled"
+            | "webhook_endpoint.test"
+            | "api_key.*"
+            | "avatar.*"
+            | "asset.*"
+            | "credits.*"
+            | "usage_session.*"
+            | "webhook_endpoint.*"
+          )[]
+        | null;
+      /** @description Whether an event waits until the earlier events of the same resource were delivered or have failed. Otherwise order is not promised: compare `sequence`. */
+      ordered: boolean;
+      /** @enum {string} */
+      status: "enabled" | "disabled";
+      /** @description Null while the endpoint is enabled. */
+      disabledReason: ("requested" | "gone" | "failing" | "operator") | null;
+      /** @description When the first attempt failed since the last success. After five days the endpoint is disabled. */
+      failingSince: string | null;
+      /** @description Until when the secret before the last rotation signs too; null without one. */
+      previousSecretExpiresAt: string | null;
+      /** Format: date-time */
+      createdAt: string;
+      /** Format: date-time */
+      updatedAt: string;
+      /** @description Verifies deliveries. Shown once. */
+      secret: string;
+    };
     /** @description A user of the tenant has the email address already. */
     AlreadyMemberProblem: {
       /** @constant */
@@ -2428,7 +3637,7 @@ export interface components {
       activeSessions?: number;
       /** @description Those of them that were not started yet. */
       connectingSessions?: number;
-      /** @description Sessions that wait in a queue: none. */
+      /** @description Starts of calls that wait for a slot. */
       pendingSessions?: number;
     };
     /** @description The key or one of its ancestors has expired. */
@@ -2919,7 +4128,7 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
-    /** @description The tenant has the maximum number of active API keys, or of assets, or of their bytes. */
+    /** @description The tenant has the maximum number of active API keys, of assets, of their bytes, or of webhook endpoints. */
     QuotaExceededProblem: {
       /** @constant */
       type: "/problems/quota_exceeded";
@@ -3016,12 +4225,12 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
-    /** @description The key was rotated, and its older secret is valid until the overlap ends; the `Retry-After` header says when that is. */
+    /** @description The key, or the secret of the webhook endpoint, was rotated, and its older secret is valid until the overlap ends; the `Retry-After` header says when that is. */
     RotationInProgressProblem: {
       /** @constant */
       type: "/problems/rotation_in_progress";
       /** @constant */
-      title: "A rotation of the key is in progress";
+      title: "A rotation is in progress";
       /** @constant */
       status: 409;
       /** @description What is wrong, for people. */
@@ -3407,6 +4616,31 @@ export interface components {
           | components["schemas"]["InsufficientRoleProblem"];
       };
     };
+    /**
+     * @description `insufficient_scope`: The key does not hold the scope that the operation requires.
+     *
+     *     `insufficient_role`: The operation needs a greater role, or it is only for API keys (`requiredRole` is null), or only for people (`role` is null).
+     *
+     *     `passkey_required`: The operation is allowed only within five minutes after the passkey was used.
+     */
+    InsufficientScopeOrInsufficientRoleOrPasskeyRequired: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json":
+          | components["schemas"]["InsufficientScopeProblem"]
+          | components["schemas"]["InsufficientRoleProblem"]
+          | components["schemas"]["PasskeyRequiredProblem"];
+      };
+    };
     /** @description `internal_error`: A defect in the service. */
     InternalError: {
       headers: {
@@ -3480,7 +4714,7 @@ export interface components {
     /**
      * @description `invalid_transition`: The current status of the resource does not allow this change.
      *
-     *     `rotation_in_progress`: The key was rotated, and its older secret is valid until the overlap ends; the `Retry-After` header says when that is.
+     *     `rotation_in_progress`: The key, or the secret of the webhook endpoint, was rotated, and its older secret is valid until the overlap ends; the `Retry-After` header says when that is.
      *
      *     `replay_unavailable`: The request was executed before, with another secret of the calling key, and only that secret can decrypt the stored response; the `Location` header, if present, names the resource.
      */
@@ -3692,7 +4926,7 @@ export interface components {
         "application/problem+json": components["schemas"]["PreconditionFailedProblem"];
       };
     };
-    /** @description `quota_exceeded`: The tenant has the maximum number of active API keys, or of assets, or of their bytes. */
+    /** @description `quota_exceeded`: The tenant has the maximum number of active API keys, of assets, of their bytes, or of webhook endpoints. */
     QuotaExceeded: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3708,7 +4942,7 @@ export interface components {
       };
     };
     /**
-     * @description `quota_exceeded`: The tenant has the maximum number of active API keys, or of assets, or of their bytes.
+     * @description `quota_exceeded`: The tenant has the maximum number of active API keys, of assets, of their bytes, or of webhook endpoints.
      *
      *     `already_member`: A user of the tenant has the email address already.
      */
@@ -3727,7 +4961,7 @@ export interface components {
       };
     };
     /**
-     * @description `quota_exceeded`: The tenant has the maximum number of active API keys, or of assets, or of their bytes.
+     * @description `quota_exceeded`: The tenant has the maximum number of active API keys, of assets, of their bytes, or of webhook endpoints.
      *
      *     `replay_unavailable`: The request was executed before, with another secret of the calling key, and only that secret can decrypt the stored response; the `Location` header, if present, names the resource.
      */
@@ -3863,6 +5097,29 @@ export interface components {
       };
       content: {
         "application/problem+json": components["schemas"]["ReplayUnavailableProblem"];
+      };
+    };
+    /**
+     * @description `rotation_in_progress`: The key, or the secret of the webhook endpoint, was rotated, and its older secret is valid until the overlap ends; the `Retry-After` header says when that is.
+     *
+     *     `replay_unavailable`: The request was executed before, with another secret of the calling key, and only that secret can decrypt the stored response; the `Location` header, if present, names the resource.
+     */
+    RotationInProgressOrReplayUnavailable: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        Location: components["headers"]["LocationOfReplay"];
+        "Retry-After": components["headers"]["OverlapRetryAfter"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json":
+          | components["schemas"]["RotationInProgressProblem"]
+          | components["schemas"]["ReplayUnavailableProblem"];
       };
     };
     /** @description `session_closed`: The usage session has ended, or its lease has expired; or it was released before with another `usedCreditMicros`. Nothing was changed. */
@@ -4141,6 +5398,34 @@ export interface components {
         "application/problem+json": components["schemas"]["ValidationFailedProblem"];
       };
     };
+    /** @description The receiver wants no more events: the endpoint is disabled. */
+    WebhookGone: {
+      headers: {
+        [name: string]: unknown;
+      };
+      content?: never;
+    };
+    /** @description The event was not received. It is sent again, up to ten times within 75 hours. */
+    WebhookNotReceived: {
+      headers: {
+        [name: string]: unknown;
+      };
+      content?: never;
+    };
+    /** @description The event was received. Of the body only the first 512 bytes are kept. */
+    WebhookReceived: {
+      headers: {
+        [name: string]: unknown;
+      };
+      content?: never;
+    };
+    /** @description The receiver wants fewer requests for a while. `Retry-After` is respected. */
+    WebhookTooMany: {
+      headers: {
+        [name: string]: unknown;
+      };
+      content?: never;
+    };
   };
   parameters: {
     /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
@@ -4157,6 +5442,21 @@ export interface components {
     IfMatch: string;
     /** @description The versions that you already have, such as `"1"`. If the resource has one of them, the response is 304. A malformed value is ignored. */
     IfNoneMatch: string;
+    /**
+     * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
+     * @example evt_01h455vb4pex5vsknk084sn02q
+     */
+    WebhookId: string;
+    /**
+     * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
+     * @example 1795176000
+     */
+    WebhookTimestamp: string;
+    /**
+     * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
+     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+     */
+    WebhookSignature: string;
   };
   requestBodies: never;
   headers: {
@@ -6300,6 +7600,7 @@ export interface operations {
            *       "availableCreditMicros": 3258000000,
            *       "lifetimeGrantedCreditMicros": 3600000000,
            *       "lifetimeUsedCreditMicros": 42000000,
+           *       "lowThresholdCreditMicros": 600000000,
            *       "updatedAt": "2026-11-20T12:00:00.000Z"
            *     }
            */
@@ -6313,6 +7614,74 @@ export interface operations {
       429: components["responses"]["RateLimited"];
       500: components["responses"]["InternalError"];
       503: components["responses"]["Unavailable"];
+    };
+  };
+  updateCreditBalance: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
+        "If-Match"?: components["parameters"]["IfMatch"];
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "lowThresholdCreditMicros": 600000000
+         *     }
+         */
+        "application/json": components["schemas"]["UpdateCreditBalance"];
+      };
+    };
+    responses: {
+      /** @description The balance, with the threshold. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *       "environment": "live",
+           *       "balanceCreditMicros": 3558000000,
+           *       "reservedCreditMicros": 300000000,
+           *       "availableCreditMicros": 3258000000,
+           *       "lifetimeGrantedCreditMicros": 3600000000,
+           *       "lifetimeUsedCreditMicros": 42000000,
+           *       "lowThresholdCreditMicros": 600000000,
+           *       "updatedAt": "2026-11-20T12:00:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["CreditBalance"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      404: components["responses"]["NotFound"];
+      412: components["responses"]["PreconditionFailed"];
+      413: components["responses"]["BodyTooLarge"];
+      415: components["responses"]["UnsupportedMediaType"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
     };
   };
   listCreditEntries: {
@@ -7000,6 +8369,854 @@ export interface operations {
       503: components["responses"]["UnavailableOrOutcomeUnknown"];
     };
   };
+  listWebhookEndpoints: {
+    parameters: {
+      query?: {
+        /** @description Maximum number of items in the page; default 50. */
+        limit?: number;
+        /** @description The `nextCursor` of the previous page. */
+        cursor?: string;
+      };
+      header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description A page of endpoints. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "data": [
+           *         {
+           *           "id": "whe_01h455vb4pex5vsknk084sn02q",
+           *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *           "environment": "live",
+           *           "url": "https://www.example.com/hooks",
+           *           "description": "Tells users that their avatar is ready.",
+           *           "events": [
+           *             "avatar.*",
+           *             "usage_session.ended"
+           *           ],
+           *           "ordered": false,
+           *           "status": "enabled",
+           *           "disabledReason": null,
+           *           "failingSince": null,
+           *           "previousSecretExpiresAt": null,
+           *           "createdAt": "2026-11-20T12:00:00.000Z",
+           *           "updatedAt": "2026-11-20T12:00:00.000Z"
+           *         }
+           *       ],
+           *       "nextCursor": null
+           *     }
+           */
+          "application/json": components["schemas"]["WebhookEndpointPage"];
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
+    };
+  };
+  createWebhookEndpoint: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
+        "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "url": "https://www.example.com/hooks",
+         *       "description": "Tells users that their avatar is ready.",
+         *       "events": [
+         *         "avatar.*",
+         *         "usage_session.ended"
+         *       ]
+         *     }
+         */
+        "application/json": components["schemas"]["CreateWebhookEndpoint"];
+      };
+    };
+    responses: {
+      /** @description The endpoint, with its secret. */
+      201: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          Location: components["headers"]["Location"];
+          "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "whe_01h455vb4pex5vsknk084sn02q",
+           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *       "environment": "live",
+           *       "url": "https://www.example.com/hooks",
+           *       "description": "Tells users that their avatar is ready.",
+           *       "events": [
+           *         "avatar.*",
+           *         "usage_session.ended"
+           *       ],
+           *       "ordered": false,
+           *       "status": "enabled",
+           *       "disabledReason": null,
+           *       "failingSince": null,
+           *       "previousSecretExpiresAt": null,
+           *       "createdAt": "2026-11-20T12:00:00.000Z",
+           *       "updatedAt": "2026-11-20T12:00:00.000Z",
+           *       "secret": "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+           *     }
+           */
+          "application/json": components["schemas"]["WebhookEndpointWithSecret"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRoleOrPasskeyRequired"];
+      409: components["responses"]["QuotaExceededOrReplayUnavailable"];
+      413: components["responses"]["BodyTooLarge"];
+      415: components["responses"]["UnsupportedMediaType"];
+      422: components["responses"]["ValidationFailedOrIdempotencyKeyReused"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  getWebhookEndpoint: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path: {
+        /** @description The id of the resource, such as `whe_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The endpoint. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "whe_01h455vb4pex5vsknk084sn02q",
+           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *       "environment": "live",
+           *       "url": "https://www.example.com/hooks",
+           *       "description": "Tells users that their avatar is ready.",
+           *       "events": [
+           *         "avatar.*",
+           *         "usage_session.ended"
+           *       ],
+           *       "ordered": false,
+           *       "status": "enabled",
+           *       "disabledReason": null,
+           *       "failingSince": null,
+           *       "previousSecretExpiresAt": null,
+           *       "createdAt": "2026-11-20T12:00:00.000Z",
+           *       "updatedAt": "2026-11-20T12:00:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["WebhookEndpoint"];
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      404: components["responses"]["NotFound"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
+    };
+  };
+  deleteWebhookEndpoint: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
+        "If-Match"?: components["parameters"]["IfMatch"];
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path: {
+        /** @description The id of the resource, such as `whe_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The endpoint in its last state. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "whe_01h455vb4pex5vsknk084sn02q",
+           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *       "environment": "live",
+           *       "url": "https://www.example.com/hooks",
+           *       "description": "Tells users that their avatar is ready.",
+           *       "events": [
+           *         "avatar.*",
+           *         "usage_session.ended"
+           *       ],
+           *       "ordered": false,
+           *       "status": "enabled",
+           *       "disabledReason": null,
+           *       "failingSince": null,
+           *       "previousSecretExpiresAt": null,
+           *       "createdAt": "2026-11-20T12:00:00.000Z",
+           *       "updatedAt": "2026-11-20T12:00:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["WebhookEndpoint"];
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      404: components["responses"]["NotFound"];
+      412: components["responses"]["PreconditionFailed"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  updateWebhookEndpoint: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
+        "If-Match"?: components["parameters"]["IfMatch"];
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path: {
+        /** @description The id of the resource, such as `whe_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "events": [
+         *         "avatar.*"
+         *       ],
+         *       "ordered": true
+         *     }
+         */
+        "application/json": components["schemas"]["UpdateWebhookEndpoint"];
+      };
+    };
+    responses: {
+      /** @description The endpoint after the request. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "whe_01h455vb4pex5vsknk084sn02q",
+           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *       "environment": "live",
+           *       "url": "https://www.example.com/hooks",
+           *       "description": "Tells users that their avatar is ready.",
+           *       "events": [
+           *         "avatar.*",
+           *         "usage_session.ended"
+           *       ],
+           *       "ordered": false,
+           *       "status": "enabled",
+           *       "disabledReason": null,
+           *       "failingSince": null,
+           *       "previousSecretExpiresAt": null,
+           *       "createdAt": "2026-11-20T12:00:00.000Z",
+           *       "updatedAt": "2026-11-20T12:00:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["WebhookEndpoint"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRoleOrPasskeyRequired"];
+      404: components["responses"]["NotFound"];
+      412: components["responses"]["PreconditionFailed"];
+      413: components["responses"]["BodyTooLarge"];
+      415: components["responses"]["UnsupportedMediaType"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  rotateWebhookSecret: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
+        "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path: {
+        /** @description The id of the resource, such as `whe_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        /** @example {} */
+        "application/json": components["schemas"]["NoFields"];
+      };
+    };
+    responses: {
+      /** @description The endpoint, with its new secret. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "whe_01h455vb4pex5vsknk084sn02q",
+           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *       "environment": "live",
+           *       "url": "https://www.example.com/hooks",
+           *       "description": "Tells users that their avatar is ready.",
+           *       "events": [
+           *         "avatar.*",
+           *         "usage_session.ended"
+           *       ],
+           *       "ordered": false,
+           *       "status": "enabled",
+           *       "disabledReason": null,
+           *       "failingSince": null,
+           *       "previousSecretExpiresAt": null,
+           *       "createdAt": "2026-11-20T12:00:00.000Z",
+           *       "updatedAt": "2026-11-20T12:00:00.000Z",
+           *       "secret": "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+           *     }
+           */
+          "application/json": components["schemas"]["WebhookEndpointWithSecret"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRoleOrPasskeyRequired"];
+      404: components["responses"]["NotFound"];
+      409: components["responses"]["RotationInProgressOrReplayUnavailable"];
+      413: components["responses"]["BodyTooLarge"];
+      415: components["responses"]["UnsupportedMediaType"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  testWebhookEndpoint: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
+        "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path: {
+        /** @description The id of the resource, such as `whe_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        /** @example {} */
+        "application/json": components["schemas"]["NoFields"];
+      };
+    };
+    responses: {
+      /** @description The delivery after its first attempt. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "whd_01h455vb4pex5vsknk084sn02q",
+           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *       "environment": "live",
+           *       "endpointId": "whe_01h455vb4pex5vsknk084sn02q",
+           *       "eventId": "evt_01h455vb4pex5vsknk084sn02q",
+           *       "eventType": "webhook_endpoint.test",
+           *       "targetId": "whe_01h455vb4pex5vsknk084sn02q",
+           *       "sequence": 1,
+           *       "status": "delivered",
+           *       "attempts": [
+           *         {
+           *           "at": "2026-11-20T12:00:00.000Z",
+           *           "status": 204,
+           *           "error": null,
+           *           "durationMs": 84,
+           *           "responseBody": ""
+           *         }
+           *       ],
+           *       "nextAttemptAt": null,
+           *       "body": "{\"id\":\"evt_01h455vb4pex5vsknk084sn02q\",\"type\":\"webhook_endpoint.test\",\"timestamp\":\"2026-11-20T12:00:00.000Z\",\"data\":{…}}",
+           *       "createdAt": "2026-11-20T12:00:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["WebhookDelivery"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      404: components["responses"]["NotFound"];
+      409: components["responses"]["InvalidTransition"];
+      413: components["responses"]["BodyTooLarge"];
+      415: components["responses"]["UnsupportedMediaType"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  recoverWebhookDeliveries: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
+        "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path: {
+        /** @description The id of the resource, such as `whe_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "since": "2026-11-19T12:00:00.000Z"
+         *     }
+         */
+        "application/json": components["schemas"]["RecoverDeliveries"];
+      };
+    };
+    responses: {
+      /** @description How many deliveries are pending again. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "recovered": 17
+           *     }
+           */
+          "application/json": components["schemas"]["RecoveredDeliveries"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      404: components["responses"]["NotFound"];
+      409: components["responses"]["InvalidTransition"];
+      413: components["responses"]["BodyTooLarge"];
+      415: components["responses"]["UnsupportedMediaType"];
+      422: components["responses"]["ValidationFailedOrIdempotencyKeyReused"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  listWebhookDeliveries: {
+    parameters: {
+      query?: {
+        /** @description Include only items with this endpointId. */
+        endpointId?: string;
+        /** @description Include only items with this status. */
+        status?: "pending" | "delivered" | "failed" | "canceled";
+        /** @description Include only items with this eventType. */
+        eventType?:
+          | "api_key.created"
+          | "api_key.updated"
+          | "api_key.rotated"
+          | "api_key.revoked"
+          | "api_key.reported_leaked"
+          | "api_key.spend_limit_reached"
+          | "api_key.expiring"
+          | "avatar.created"
+          | "avatar.updated"
+          | "avatar.deleted"
+          | "avatar.prepared"
+          | "avatar.preparation_failed"
+          | "asset.created"
+          | "asset.uploaded"
+          | "asset.ready"
+          | "asset.failed"
+          | "asset.deleted"
+          | "credits.granted"
+          | "credits.voided"
+          | "credits.adjusted"
+          | "credits.limit_changed"
+          | "credits.low"
+          | "credits.exhausted"
+          | "usage_session.opened"
+          | "usage_session.started"
+          | "usage_session.ended"
+          | "webhook_endpoint.disabled"
+          | "webhook_endpoint.test";
+        /** @description Include only items with this targetId. */
+        targetId?: string;
+        /** @description Maximum number of items in the page; default 50. */
+        limit?: number;
+        /** @description The `nextCursor` of the previous page. */
+        cursor?: string;
+      };
+      header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description A page of deliveries. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "data": [
+           *         {
+           *           "id": "whd_01h455vb4pex5vsknk084sn02q",
+           *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *           "environment": "live",
+           *           "endpointId": "whe_01h455vb4pex5vsknk084sn02q",
+           *           "eventId": "evt_01h455vb4pex5vsknk084sn02q",
+           *           "eventType": "webhook_endpoint.test",
+           *           "targetId": "whe_01h455vb4pex5vsknk084sn02q",
+           *           "sequence": 1,
+           *           "status": "delivered",
+           *           "attempts": [
+           *             {
+           *               "at": "2026-11-20T12:00:00.000Z",
+           *               "status": 204,
+           *               "error": null,
+           *               "durationMs": 84,
+           *               "responseBody": ""
+           *             }
+           *           ],
+           *           "nextAttemptAt": null,
+           *           "body": "{\"id\":\"evt_01h455vb4pex5vsknk084sn02q\",\"type\":\"webhook_endpoint.test\",\"timestamp\":\"2026-11-20T12:00:00.000Z\",\"data\":{…}}",
+           *           "createdAt": "2026-11-20T12:00:00.000Z"
+           *         }
+           *       ],
+           *       "nextCursor": null
+           *     }
+           */
+          "application/json": components["schemas"]["WebhookDeliveryPage"];
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
+    };
+  };
+  getWebhookDelivery: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path: {
+        /** @description The id of the resource, such as `whd_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The delivery. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "whd_01h455vb4pex5vsknk084sn02q",
+           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *       "environment": "live",
+           *       "endpointId": "whe_01h455vb4pex5vsknk084sn02q",
+           *       "eventId": "evt_01h455vb4pex5vsknk084sn02q",
+           *       "eventType": "webhook_endpoint.test",
+           *       "targetId": "whe_01h455vb4pex5vsknk084sn02q",
+           *       "sequence": 1,
+           *       "status": "delivered",
+           *       "attempts": [
+           *         {
+           *           "at": "2026-11-20T12:00:00.000Z",
+           *           "status": 204,
+           *           "error": null,
+           *           "durationMs": 84,
+           *           "responseBody": ""
+           *         }
+           *       ],
+           *       "nextAttemptAt": null,
+           *       "body": "{\"id\":\"evt_01h455vb4pex5vsknk084sn02q\",\"type\":\"webhook_endpoint.test\",\"timestamp\":\"2026-11-20T12:00:00.000Z\",\"data\":{…}}",
+           *       "createdAt": "2026-11-20T12:00:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["WebhookDelivery"];
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      404: components["responses"]["NotFound"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
+    };
+  };
+  resendWebhookDelivery: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
+        "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path: {
+        /** @description The id of the resource, such as `whd_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        /** @example {} */
+        "application/json": components["schemas"]["NoFields"];
+      };
+    };
+    responses: {
+      /** @description The delivery after the request. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "whd_01h455vb4pex5vsknk084sn02q",
+           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *       "environment": "live",
+           *       "endpointId": "whe_01h455vb4pex5vsknk084sn02q",
+           *       "eventId": "evt_01h455vb4pex5vsknk084sn02q",
+           *       "eventType": "webhook_endpoint.test",
+           *       "targetId": "whe_01h455vb4pex5vsknk084sn02q",
+           *       "sequence": 1,
+           *       "status": "delivered",
+           *       "attempts": [
+           *         {
+           *           "at": "2026-11-20T12:00:00.000Z",
+           *           "status": 204,
+           *           "error": null,
+           *           "durationMs": 84,
+           *           "responseBody": ""
+           *         }
+           *       ],
+           *       "nextAttemptAt": null,
+           *       "body": "{\"id\":\"evt_01h455vb4pex5vsknk084sn02q\",\"type\":\"webhook_endpoint.test\",\"timestamp\":\"2026-11-20T12:00:00.000Z\",\"data\":{…}}",
+           *       "createdAt": "2026-11-20T12:00:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["WebhookDelivery"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      404: components["responses"]["NotFound"];
+      413: components["responses"]["BodyTooLarge"];
+      415: components["responses"]["UnsupportedMediaType"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
   listAuditEvents: {
     parameters: {
       query?: {
@@ -7036,7 +9253,13 @@ export interface operations {
           | "credits.granted"
           | "credits.voided"
           | "credits.adjusted"
-          | "credits.limit_changed";
+          | "credits.limit_changed"
+          | "webhook_endpoint.created"
+          | "webhook_endpoint.updated"
+          | "webhook_endpoint.deleted"
+          | "webhook_endpoint.secret_rotated"
+          | "webhook_endpoint.disabled"
+          | "session.ended";
         /** @description Include only items with this targetId. */
         targetId?: string;
         /** @description Include only items with this actorKeyId. */
@@ -9125,6 +11348,1941 @@ export interface operations {
       400: components["responses"]["MalformedRequestWithoutKey"];
       404: components["responses"]["NotFoundWithoutKey"];
       500: components["responses"]["InternalErrorWithoutKey"];
+    };
+  };
+  onApiKeyCreated: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
+         * @example evt_01h455vb4pex5vsknk084sn02q
+         */
+        "webhook-id": components["parameters"]["WebhookId"];
+        /**
+         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
+         * @example 1795176000
+         */
+        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        /**
+         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        "webhook-signature": components["parameters"]["WebhookSignature"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
+         *       "type": "api_key.created",
+         *       "timestamp": "2026-11-20T12:00:00.000Z",
+         *       "data": {
+         *         "id": "key_01h455vb4pex5vsknk084sn02q",
+         *         "object": "api_key",
+         *         "sequence": 1,
+         *         "resource": {
+         *           "id": "key_01h455vb4pex5vsknk084sn02q",
+         *           "keyId": "0123456789ABCDEF",
+         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+         *           "parentId": null,
+         *           "name": "Website",
+         *           "environment": "live",
+         *           "redactedKey": "rta_live_0123456789ABCDEF_****",
+         *           "scopes": [
+         *             "avatars:read",
+         *             "realtime:write"
+         *           ],
+         *           "status": "active",
+         *           "spendLimitCreditMicros": 5000000,
+         *           "effectiveSpendLimitCreditMicros": 5000000,
+         *           "spentCreditMicros": 1200000,
+         *           "reservedCreditMicros": 0,
+         *           "maxConcurrentSessions": 20,
+         *           "effectiveMaxConcurrentSessions": 20,
+         *           "expiresAt": null,
+         *           "effectiveExpiresAt": null,
+         *           "lastUsedAt": null,
+         *           "createdAt": "2026-11-20T12:00:00.000Z"
+         *         }
+         *       }
+         *     }
+         */
+        "application/json": components["schemas"]["ApiKeyEvent"];
+      };
+    };
+    responses: {
+      410: components["responses"]["WebhookGone"];
+      429: components["responses"]["WebhookTooMany"];
+      "2XX": components["responses"]["WebhookReceived"];
+      default: components["responses"]["WebhookNotReceived"];
+    };
+  };
+  onApiKeyUpdated: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
+         * @example evt_01h455vb4pex5vsknk084sn02q
+         */
+        "webhook-id": components["parameters"]["WebhookId"];
+        /**
+         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
+         * @example 1795176000
+         */
+        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        /**
+         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        "webhook-signature": components["parameters"]["WebhookSignature"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
+         *       "type": "api_key.updated",
+         *       "timestamp": "2026-11-20T12:00:00.000Z",
+         *       "data": {
+         *         "id": "key_01h455vb4pex5vsknk084sn02q",
+         *         "object": "api_key",
+         *         "sequence": 1,
+         *         "resource": {
+         *           "id": "key_01h455vb4pex5vsknk084sn02q",
+         *           "keyId": "0123456789ABCDEF",
+         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+         *           "parentId": null,
+         *           "name": "Website",
+         *           "environment": "live",
+         *           "redactedKey": "rta_live_0123456789ABCDEF_****",
+         *           "scopes": [
+         *             "avatars:read",
+         *             "realtime:write"
+         *           ],
+         *           "status": "active",
+         *           "spendLimitCreditMicros": 5000000,
+         *           "effectiveSpendLimitCreditMicros": 5000000,
+         *           "spentCreditMicros": 1200000,
+         *           "reservedCreditMicros": 0,
+         *           "maxConcurrentSessions": 20,
+         *           "effectiveMaxConcurrentSessions": 20,
+         *           "expiresAt": null,
+         *           "effectiveExpiresAt": null,
+         *           "lastUsedAt": null,
+         *           "createdAt": "2026-11-20T12:00:00.000Z"
+         *         }
+         *       }
+         *     }
+         */
+        "application/json": components["schemas"]["ApiKeyEvent"];
+      };
+    };
+    responses: {
+      410: components["responses"]["WebhookGone"];
+      429: components["responses"]["WebhookTooMany"];
+      "2XX": components["responses"]["WebhookReceived"];
+      default: components["responses"]["WebhookNotReceived"];
+    };
+  };
+  onApiKeyRotated: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
+         * @example evt_01h455vb4pex5vsknk084sn02q
+         */
+        "webhook-id": components["parameters"]["WebhookId"];
+        /**
+         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
+         * @example 1795176000
+         */
+        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        /**
+         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        "webhook-signature": components["parameters"]["WebhookSignature"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
+         *       "type": "api_key.rotated",
+         *       "timestamp": "2026-11-20T12:00:00.000Z",
+         *       "data": {
+         *         "id": "key_01h455vb4pex5vsknk084sn02q",
+         *         "object": "api_key",
+         *         "sequence": 1,
+         *         "resource": {
+         *           "id": "key_01h455vb4pex5vsknk084sn02q",
+         *           "keyId": "0123456789ABCDEF",
+         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+         *           "parentId": null,
+         *           "name": "Website",
+         *           "environment": "live",
+         *           "redactedKey": "rta_live_0123456789ABCDEF_****",
+         *           "scopes": [
+         *             "avatars:read",
+         *             "realtime:write"
+         *           ],
+         *           "status": "active",
+         *           "spendLimitCreditMicros": 5000000,
+         *           "effectiveSpendLimitCreditMicros": 5000000,
+         *           "spentCreditMicros": 1200000,
+         *           "reservedCreditMicros": 0,
+         *           "maxConcurrentSessions": 20,
+         *           "effectiveMaxConcurrentSessions": 20,
+         *           "expiresAt": null,
+         *           "effectiveExpiresAt": null,
+         *           "lastUsedAt": null,
+         *           "createdAt": "2026-11-20T12:00:00.000Z"
+         *         }
+         *       }
+         *     }
+         */
+        "application/json": components["schemas"]["ApiKeyEvent"];
+      };
+    };
+    responses: {
+      410: components["responses"]["WebhookGone"];
+      429: components["responses"]["WebhookTooMany"];
+      "2XX": components["responses"]["WebhookReceived"];
+      default: components["responses"]["WebhookNotReceived"];
+    };
+  };
+  onApiKeyRevoked: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
+         * @example evt_01h455vb4pex5vsknk084sn02q
+         */
+        "webhook-id": components["parameters"]["WebhookId"];
+        /**
+         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
+         * @example 1795176000
+         */
+        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        /**
+         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        "webhook-signature": components["parameters"]["WebhookSignature"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
+         *       "type": "api_key.revoked",
+         *       "timestamp": "2026-11-20T12:00:00.000Z",
+         *       "data": {
+         *         "id": "key_01h455vb4pex5vsknk084sn02q",
+         *         "object": "api_key",
+         *         "sequence": 1,
+         *         "resource": {
+         *           "id": "key_01h455vb4pex5vsknk084sn02q",
+         *           "keyId": "0123456789ABCDEF",
+         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+         *           "parentId": null,
+         *           "name": "Website",
+         *           "environment": "live",
+         *           "redactedKey": "rta_live_0123456789ABCDEF_****",
+         *           "scopes": [
+         *             "avatars:read",
+         *             "realtime:write"
+         *           ],
+         *           "status": "active",
+         *           "spendLimitCreditMicros": 5000000,
+         *           "effectiveSpendLimitCreditMicros": 5000000,
+         *           "spentCreditMicros": 1200000,
+         *           "reservedCreditMicros": 0,
+         *           "maxConcurrentSessions": 20,
+         *           "effectiveMaxConcurrentSessions": 20,
+         *           "expiresAt": null,
+         *           "effectiveExpiresAt": null,
+         *           "lastUsedAt": null,
+         *           "createdAt": "2026-11-20T12:00:00.000Z"
+         *         }
+         *       }
+         *     }
+         */
+        "application/json": components["schemas"]["ApiKeyEvent"];
+      };
+    };
+    responses: {
+      410: components["responses"]["WebhookGone"];
+      429: components["responses"]["WebhookTooMany"];
+      "2XX": components["responses"]["WebhookReceived"];
+      default: components["responses"]["WebhookNotReceived"];
+    };
+  };
+  onApiKeyReportedLeaked: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
+         * @example evt_01h455vb4pex5vsknk084sn02q
+         */
+        "webhook-id": components["parameters"]["WebhookId"];
+        /**
+         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
+         * @example 1795176000
+         */
+        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        /**
+         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        "webhook-signature": components["parameters"]["WebhookSignature"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
+         *       "type": "api_key.reported_leaked",
+         *       "timestamp": "2026-11-20T12:00:00.000Z",
+         *       "data": {
+         *         "id": "key_01h455vb4pex5vsknk084sn02q",
+         *         "object": "api_key",
+         *         "sequence": 1,
+         *         "resource": {
+         *           "id": "key_01h455vb4pex5vsknk084sn02q",
+         *           "keyId": "0123456789ABCDEF",
+         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+         *           "parentId": null,
+         *           "name": "Website",
+         *           "environment": "live",
+         *           "redactedKey": "rta_live_0123456789ABCDEF_****",
+         *           "scopes": [
+         *             "avatars:read",
+         *             "realtime:write"
+         *           ],
+         *           "status": "active",
+         *           "spendLimitCreditMicros": 5000000,
+         *           "effectiveSpendLimitCreditMicros": 5000000,
+         *           "spentCreditMicros": 1200000,
+         *           "reservedCreditMicros": 0,
+         *           "maxConcurrentSessions": 20,
+         *           "effectiveMaxConcurrentSessions": 20,
+         *           "expiresAt": null,
+         *           "effectiveExpiresAt": null,
+         *           "lastUsedAt": null,
+         *           "createdAt": "2026-11-20T12:00:00.000Z"
+         *         }
+         *       }
+         *     }
+         */
+        "application/json": components["schemas"]["ApiKeyEvent"];
+      };
+    };
+    responses: {
+      410: components["responses"]["WebhookGone"];
+      429: components["responses"]["WebhookTooMany"];
+      "2XX": components["responses"]["WebhookReceived"];
+      default: components["responses"]["WebhookNotReceived"];
+    };
+  };
+  onApiKeySpendLimitReached: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
+         * @example evt_01h455vb4pex5vsknk084sn02q
+         */
+        "webhook-id": components["parameters"]["WebhookId"];
+        /**
+         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
+         * @example 1795176000
+         */
+        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        /**
+         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        "webhook-signature": components["parameters"]["WebhookSignature"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
+         *       "type": "api_key.spend_limit_reached",
+         *       "timestamp": "2026-11-20T12:00:00.000Z",
+         *       "data": {
+         *         "id": "key_01h455vb4pex5vsknk084sn02q",
+         *         "object": "api_key",
+         *         "sequence": 1,
+         *         "resource": {
+         *           "id": "key_01h455vb4pex5vsknk084sn02q",
+         *           "keyId": "0123456789ABCDEF",
+         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+         *           "parentId": null,
+         *           "name": "Website",
+         *           "environment": "live",
+         *           "redactedKey": "rta_live_0123456789ABCDEF_****",
+         *           "scopes": [
+         *             "avatars:read",
+         *             "realtime:write"
+         *           ],
+         *           "status": "active",
+         *           "spendLimitCreditMicros": 5000000,
+         *           "effectiveSpendLimitCreditMicros": 5000000,
+         *           "spentCreditMicros": 1200000,
+         *           "reservedCreditMicros": 0,
+         *           "maxConcurrentSessions": 20,
+         *           "effectiveMaxConcurrentSessions": 20,
+         *           "expiresAt": null,
+         *           "effectiveExpiresAt": null,
+         *           "lastUsedAt": null,
+         *           "createdAt": "2026-11-20T12:00:00.000Z"
+         *         }
+         *       }
+         *     }
+         */
+        "application/json": components["schemas"]["ApiKeyEvent"];
+      };
+    };
+    responses: {
+      410: components["responses"]["WebhookGone"];
+      429: components["responses"]["WebhookTooMany"];
+      "2XX": components["responses"]["WebhookReceived"];
+      default: components["responses"]["WebhookNotReceived"];
+    };
+  };
+  onApiKeyExpiring: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
+         * @example evt_01h455vb4pex5vsknk084sn02q
+         */
+        "webhook-id": components["parameters"]["WebhookId"];
+        /**
+         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
+         * @example 1795176000
+         */
+        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        /**
+         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        "webhook-signature": components["parameters"]["WebhookSignature"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
+         *       "type": "api_key.expiring",
+         *       "timestamp": "2026-11-20T12:00:00.000Z",
+         *       "data": {
+         *         "id": "key_01h455vb4pex5vsknk084sn02q",
+         *         "object": "api_key",
+         *         "sequence": 1,
+         *         "resource": {
+         *           "id": "key_01h455vb4pex5vsknk084sn02q",
+         *           "keyId": "0123456789ABCDEF",
+         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+         *           "parentId": null,
+         *           "name": "Website",
+         *           "environment": "live",
+         *           "redactedKey": "rta_live_0123456789ABCDEF_****",
+         *           "scopes": [
+         *             "avatars:read",
+         *             "realtime:write"
+         *           ],
+         *           "status": "active",
+         *           "spendLimitCreditMicros": 5000000,
+         *           "effectiveSpendLimitCreditMicros": 5000000,
+         *           "spentCreditMicros": 1200000,
+         *           "reservedCreditMicros": 0,
+         *           "maxConcurrentSessions": 20,
+         *           "effectiveMaxConcurrentSessions": 20,
+         *           "expiresAt": null,
+         *           "effectiveExpiresAt": null,
+         *           "lastUsedAt": null,
+         *           "createdAt": "2026-11-20T12:00:00.000Z"
+         *         }
+         *       }
+         *     }
+         */
+        "application/json": components["schemas"]["ApiKeyEvent"];
+      };
+    };
+    responses: {
+      410: components["responses"]["WebhookGone"];
+      429: components["responses"]["WebhookTooMany"];
+      "2XX": components["responses"]["WebhookReceived"];
+      default: components["responses"]["WebhookNotReceived"];
+    };
+  };
+  onAvatarCreated: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
+         * @example evt_01h455vb4pex5vsknk084sn02q
+         */
+        "webhook-id": components["parameters"]["WebhookId"];
+        /**
+         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
+         * @example 1795176000
+         */
+        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        /**
+         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        "webhook-signature": components["parameters"]["WebhookSignature"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
+         *       "type": "avatar.created",
+         *       "timestamp": "2026-11-20T12:00:00.000Z",
+         *       "data": {
+         *         "id": "ava_01h455vb4pex5vsknk084sn02q",
+         *         "object": "avatar",
+         *         "sequence": 1,
+         *         "resource": {
+         *           "id": "ava_01h455vb4pex5vsknk084sn02q",
+         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+         *           "environment": "live",
+         *           "displayName": "Ada",
+         *           "sourceKind": "image",
+         *           "modelId": "realtime-avatar-live-v1",
+         *           "status": "ready",
+         *           "sourceAssetId": "ast_01h455vb4pex5vsknk084sn02q",
+         *           "pendingSourceAssetId": null,
+         *           "defaultVoiceId": "voice-en-01",
+         *           "error": null,
+         *           "checks": [
+         *             {
+         *               "code": "face_count",
+         *               "verdict": "pass",
+         *               "measured": 1,
+         *               "limit": 1,
+         *               "detail": "There is exactly one face."
+         *             },
+         *             {
+         *               "code": "face_size",
+         *               "verdict": "warn",
+         *               "measured": 24,
+         *               "limit": 30,
+         *               "detail": "The face is 24 % of the height of the picture; at least 30 % is better. Use a photo taken from nearer."
+         *             }
+         *           ],
+         *           "previewUrl": "https://assets.example.com/public/avatars/0q7XoH3sW5Yb1cD9eKfLmNpRtUvZ2a4g6i8jAxBzCwE",
+         *           "cacheManifestId": "man_1_9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+         *           "cacheVersion": 1,
+         *           "settings": {
+         *             "background": "#ffffff"
+         *           },
+         *           "metadata": {
+         *             "team": "support"
+         *           },
+         *           "createdAt": "2026-11-20T12:00:00.000Z",
+         *           "updatedAt": "2026-11-20T12:00:00.000Z"
+         *         }
+         *       }
+         *     }
+         */
+        "application/json": components["schemas"]["AvatarEvent"];
+      };
+    };
+    responses: {
+      410: components["responses"]["WebhookGone"];
+      429: components["responses"]["WebhookTooMany"];
+      "2XX": components["responses"]["WebhookReceived"];
+      default: components["responses"]["WebhookNotReceived"];
+    };
+  };
+  onAvatarUpdated: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
+         * @example evt_01h455vb4pex5vsknk084sn02q
+         */
+        "webhook-id": components["parameters"]["WebhookId"];
+        /**
+         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
+         * @example 1795176000
+         */
+        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        /**
+         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        "webhook-signature": components["parameters"]["WebhookSignature"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
+         *       "type": "avatar.updated",
+         *       "timestamp": "2026-11-20T12:00:00.000Z",
+         *       "data": {
+         *         "id": "ava_01h455vb4pex5vsknk084sn02q",
+         *         "object": "avatar",
+         *         "sequence": 1,
+         *         "resource": {
+         *           "id": "ava_01h455vb4pex5vsknk084sn02q",
+         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+         *           "environment": "live",
+         *           "displayName": "Ada",
+         *           "sourceKind": "image",
+         *           "modelId": "realtime-avatar-live-v1",
+         *           "status": "ready",
+         *           "sourceAssetId": "ast_01h455vb4pex5vsknk084sn02q",
+         *           "pendingSourceAssetId": null,
+         *           "defaultVoiceId": "voice-en-01",
+         *           "error": null,
+         *           "checks": [
+         *             {
+         *               "code": "face_count",
+         *               "verdict": "pass",
+         *               "measured": 1,
+         *               "limit": 1,
+         *               "detail": "There is exactly one face."
+         *             },
+         *             {
+         *               "code": "face_size",
+         *               "verdict": "warn",
+         *               "measured": 24,
+         *               "limit": 30,
+         *               "detail": "The face is 24 % of the height of the picture; at least 30 % is better. Use a photo taken from nearer."
+         *             }
+         *           ],
+         *           "previewUrl": "https://assets.example.com/public/avatars/0q7XoH3sW5Yb1cD9eKfLmNpRtUvZ2a4g6i8jAxBzCwE",
+         *           "cacheManifestId": "man_1_9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+         *           "cacheVersion": 1,
+         *           "settings": {
+         *             "background": "#ffffff"
+         *           },
+         *           "metadata": {
+         *             "team": "support"
+         *           },
+         *           "createdAt": "2026-11-20T12:00:00.000Z",
+         *           "updatedAt": "2026-11-20T12:00:00.000Z"
+         *         }
+         *       }
+         *     }
+         */
+        "application/json": components["schemas"]["AvatarEvent"];
+      };
+    };
+    responses: {
+      410: components["responses"]["WebhookGone"];
+      429: components["responses"]["WebhookTooMany"];
+      "2XX": components["responses"]["WebhookReceived"];
+      default: components["responses"]["WebhookNotReceived"];
+    };
+  };
+  onAvatarDeleted: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
+         * @example evt_01h455vb4pex5vsknk084sn02q
+         */
+        "webhook-id": components["parameters"]["WebhookId"];
+        /**
+         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
+         * @example 1795176000
+         */
+        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        /**
+         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        "webhook-signature": components["parameters"]["WebhookSignature"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
+         *       "type": "avatar.deleted",
+         *       "timestamp": "2026-11-20T12:00:00.000Z",
+         *       "data": {
+         *         "id": "ava_01h455vb4pex5vsknk084sn02q",
+         *         "object": "avatar",
+         *         "sequence": 1,
+         *         "resource": {
+         *           "id": "ava_01h455vb4pex5vsknk084sn02q",
+         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+         *           "environment": "live",
+         *           "displayName": "Ada",
+         *           "sourceKind": "image",
+         *           "modelId": "realtime-avatar-live-v1",
+         *           "status": "ready",
+         *           "sourceAssetId": "ast_01h455vb4pex5vsknk084sn02q",
+         *           "pendingSourceAssetId": null,
+         *           "defaultVoiceId": "voice-en-01",
+         *           "error": null,
+         *           "checks": [
+         *             {
+         *               "code": "face_count",
+         *               "verdict": "pass",
+         *               "measured": 1,
+         *               "limit": 1,
+         *               "detail": "There is exactly one face."
+         *             },
+         *             {
+         *               "code": "face_size",
+         *               "verdict": "warn",
+         *               "measured": 24,
+         *               "limit": 30,
+         *               "detail": "The face is 24 % of the height of the picture; at least 30 % is better. Use a photo taken from nearer."
+         *             }
+         *           ],
+         *           "previewUrl": "https://assets.example.com/public/avatars/0q7XoH3sW5Yb1cD9eKfLmNpRtUvZ2a4g6i8jAxBzCwE",
+         *           "cacheManifestId": "man_1_9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+         *           "cacheVersion": 1,
+         *           "settings": {
+         *             "background": "#ffffff"
+         *           },
+         *           "metadata": {
+         *             "team": "support"
+         *           },
+         *           "createdAt": "2026-11-20T12:00:00.000Z",
+         *           "updatedAt": "2026-11-20T12:00:00.000Z"
+         *         }
+         *       }
+         *     }
+         */
+        "application/json": components["schemas"]["AvatarEvent"];
+      };
+    };
+    responses: {
+      410: components["responses"]["WebhookGone"];
+      429: components["responses"]["WebhookTooMany"];
+      "2XX": components["responses"]["WebhookReceived"];
+      default: components["responses"]["WebhookNotReceived"];
+    };
+  };
+  onAvatarPrepared: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
+         * @example evt_01h455vb4pex5vsknk084sn02q
+         */
+        "webhook-id": components["parameters"]["WebhookId"];
+        /**
+         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
+         * @example 1795176000
+         */
+        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        /**
+         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        "webhook-signature": components["parameters"]["WebhookSignature"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
+         *       "type": "avatar.prepared",
+         *       "timestamp": "2026-11-20T12:00:00.000Z",
+         *       "data": {
+         *         "id": "ava_01h455vb4pex5vsknk084sn02q",
+         *         "object": "avatar",
+         *         "sequence": 1,
+         *         "resource": {
+         *           "id": "ava_01h455vb4pex5vsknk084sn02q",
+         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+         *           "environment": "live",
+         *           "displayName": "Ada",
+         *           "sourceKind": "image",
+         *           "modelId": "realtime-avatar-live-v1",
+         *           "status": "ready",
+         *           "sourceAssetId": "ast_01h455vb4pex5vsknk084sn02q",
+         *           "pendingSourceAssetId": null,
+         *           "defaultVoiceId": "voice-en-01",
+         *           "error": null,
+         *           "checks": [
+         *             {
+         *               "code": "face_count",
+         *               "verdict": "pass",
+         *               "measured": 1,
+         *               "limit": 1,
+         *               "detail": "There is exactly one face."
+         *             },
+         *             {
+         *               "code": "face_size",
+         *               "verdict": "warn",
+         *               "measured": 24,
+         *               "limit": 30,
+         *               "detail": "The face is 24 % of the height of the picture; at least 30 % is better. Use a photo taken from nearer."
+         *             }
+         *           ],
+         *           "previewUrl": "https://assets.example.com/public/avatars/0q7XoH3sW5Yb1cD9eKfLmNpRtUvZ2a4g6i8jAxBzCwE",
+         *           "cacheManifestId": "man_1_9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+         *           "cacheVersion": 1,
+         *           "settings": {
+         *             "background": "#ffffff"
+         *           },
+         *           "metadata": {
+         *             "team": "support"
+         *           },
+         *           "createdAt": "2026-11-20T12:00:00.000Z",
+         *           "updatedAt": "2026-11-20T12:00:00.000Z"
+         *         }
+         *       }
+         *     }
+         */
+        "application/json": components["schemas"]["AvatarEvent"];
+      };
+    };
+    responses: {
+      410: components["responses"]["WebhookGone"];
+      429: components["responses"]["WebhookTooMany"];
+      "2XX": components["responses"]["WebhookReceived"];
+      default: components["responses"]["WebhookNotReceived"];
+    };
+  };
+  onAvatarPreparationFailed: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
+         * @example evt_01h455vb4pex5vsknk084sn02q
+         */
+        "webhook-id": components["parameters"]["WebhookId"];
+        /**
+         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
+         * @example 1795176000
+         */
+        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        /**
+         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        "webhook-signature": components["parameters"]["WebhookSignature"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
+         *       "type": "avatar.preparation_failed",
+         *       "timestamp": "2026-11-20T12:00:00.000Z",
+         *       "data": {
+         *         "id": "ava_01h455vb4pex5vsknk084sn02q",
+         *         "object": "avatar",
+         *         "sequence": 1,
+         *         "resource": {
+         *           "id": "ava_01h455vb4pex5vsknk084sn02q",
+         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+         *           "environment": "live",
+         *           "displayName": "Ada",
+         *           "sourceKind": "image",
+         *           "modelId": "realtime-avatar-live-v1",
+         *           "status": "ready",
+         *           "sourceAssetId": "ast_01h455vb4pex5vsknk084sn02q",
+         *           "pendingSourceAssetId": null,
+         *           "defaultVoiceId": "voice-en-01",
+         *           "error": null,
+         *           "checks": [
+         *             {
+         *               "code": "face_count",
+         *               "verdict": "pass",
+         *               "measured": 1,
+         *               "limit": 1,
+         *               "detail": "There is exactly one face."
+         *             },
+         *             {
+         *               "code": "face_size",
+         *               "verdict": "warn",
+         *               "measured": 24,
+         *               "limit": 30,
+         *               "detail": "The face is 24 % of the height of the picture; at least 30 % is better. Use a photo taken from nearer."
+         *             }
+         *           ],
+         *           "previewUrl": "https://assets.example.com/public/avatars/0q7XoH3sW5Yb1cD9eKfLmNpRtUvZ2a4g6i8jAxBzCwE",
+         *           "cacheManifestId": "man_1_9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+         *           "cacheVersion": 1,
+         *           "settings": {
+         *             "background": "#ffffff"
+         *           },
+         *           "metadata": {
+         *             "team": "support"
+         *           },
+         *           "createdAt": "2026-11-20T12:00:00.000Z",
+         *           "updatedAt": "2026-11-20T12:00:00.000Z"
+         *         }
+         *       }
+         *     }
+         */
+        "application/json": components["schemas"]["AvatarEvent"];
+      };
+    };
+    responses: {
+      410: components["responses"]["WebhookGone"];
+      429: components["responses"]["WebhookTooMany"];
+      "2XX": components["responses"]["WebhookReceived"];
+      default: components["responses"]["WebhookNotReceived"];
+    };
+  };
+  onAssetCreated: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
+         * @example evt_01h455vb4pex5vsknk084sn02q
+         */
+        "webhook-id": components["parameters"]["WebhookId"];
+        /**
+         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
+         * @example 1795176000
+         */
+        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        /**
+         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        "webhook-signature": components["parameters"]["WebhookSignature"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
+         *       "type": "asset.created",
+         *       "timestamp": "2026-11-20T12:00:00.000Z",
+         *       "data": {
+         *         "id": "ast_01h455vb4pex5vsknk084sn02q",
+         *         "object": "asset",
+         *         "sequence": 1,
+         *         "resource": {
+         *           "id": "ast_01h455vb4pex5vsknk084sn02q",
+         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+         *           "environment": "live",
+         *           "kind": "image",
+         *           "status": "uploaded",
+         *           "contentType": "image/jpeg",
+         *           "sizeBytes": 48213,
+         *           "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+         *           "publicUrl": "https://assets.example.com/public/assets/GIFvPYwcsnwJ3q0hR2bTz6mWk1xUe8dLoA4yNfSgQ7E",
+         *           "error": null,
+         *           "originalFilename": "ada.jpg",
+         *           "metadata": {},
+         *           "createdAt": "2026-11-20T12:00:00.000Z",
+         *           "updatedAt": "2026-11-20T12:00:00.000Z"
+         *         }
+         *       }
+         *     }
+         */
+        "application/json": components["schemas"]["AssetEvent"];
+      };
+    };
+    responses: {
+      410: components["responses"]["WebhookGone"];
+      429: components["responses"]["WebhookTooMany"];
+      "2XX": components["responses"]["WebhookReceived"];
+      default: components["responses"]["WebhookNotReceived"];
+    };
+  };
+  onAssetUploaded: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
+         * @example evt_01h455vb4pex5vsknk084sn02q
+         */
+        "webhook-id": components["parameters"]["WebhookId"];
+        /**
+         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
+         * @example 1795176000
+         */
+        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        /**
+         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        "webhook-signature": components["parameters"]["WebhookSignature"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
+         *       "type": "asset.uploaded",
+         *       "timestamp": "2026-11-20T12:00:00.000Z",
+         *       "data": {
+         *         "id": "ast_01h455vb4pex5vsknk084sn02q",
+         *         "object": "asset",
+         *         "sequence": 1,
+         *         "resource": {
+         *           "id": "ast_01h455vb4pex5vsknk084sn02q",
+         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+         *           "environment": "live",
+         *           "kind": "image",
+         *           "status": "uploaded",
+         *           "contentType": "image/jpeg",
+         *           "sizeBytes": 48213,
+         *           "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+         *           "publicUrl": "https://assets.example.com/public/assets/GIFvPYwcsnwJ3q0hR2bTz6mWk1xUe8dLoA4yNfSgQ7E",
+         *           "error": null,
+         *           "originalFilename": "ada.jpg",
+         *           "metadata": {},
+         *           "createdAt": "2026-11-20T12:00:00.000Z",
+         *           "updatedAt": "2026-11-20T12:00:00.000Z"
+         *         }
+         *       }
+         *     }
+         */
+        "application/json": components["schemas"]["AssetEvent"];
+      };
+    };
+    responses: {
+      410: components["responses"]["WebhookGone"];
+      429: components["responses"]["WebhookTooMany"];
+      "2XX": components["responses"]["WebhookReceived"];
+      default: components["responses"]["WebhookNotReceived"];
+    };
+  };
+  onAssetReady: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
+         * @example evt_01h455vb4pex5vsknk084sn02q
+         */
+        "webhook-id": components["parameters"]["WebhookId"];
+        /**
+         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
+         * @example 1795176000
+         */
+        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        /**
+         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        "webhook-signature": components["parameters"]["WebhookSignature"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
+         *       "type": "asset.ready",
+         *       "timestamp": "2026-11-20T12:00:00.000Z",
+         *       "data": {
+         *         "id": "ast_01h455vb4pex5vsknk084sn02q",
+         *         "object": "asset",
+         *         "sequence": 1,
+         *         "resource": {
+         *           "id": "ast_01h455vb4pex5vsknk084sn02q",
+         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+         *           "environment": "live",
+         *           "kind": "image",
+         *           "status": "uploaded",
+         *           "contentType": "image/jpeg",
+         *           "sizeBytes": 48213,
+         *           "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+         *           "publicUrl": "https://assets.example.com/public/assets/GIFvPYwcsnwJ3q0hR2bTz6mWk1xUe8dLoA4yNfSgQ7E",
+         *           "error": null,
+         *           "originalFilename": "ada.jpg",
+         *           "metadata": {},
+         *           "createdAt": "2026-11-20T12:00:00.000Z",
+         *           "updatedAt": "2026-11-20T12:00:00.000Z"
+         *         }
+         *       }
+         *     }
+         */
+        "application/json": components["schemas"]["AssetEvent"];
+      };
+    };
+    responses: {
+      410: components["responses"]["WebhookGone"];
+      429: components["responses"]["WebhookTooMany"];
+      "2XX": components["responses"]["WebhookReceived"];
+      default: components["responses"]["WebhookNotReceived"];
+    };
+  };
+  onAssetFailed: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
+         * @example evt_01h455vb4pex5vsknk084sn02q
+         */
+        "webhook-id": components["parameters"]["WebhookId"];
+        /**
+         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
+         * @example 1795176000
+         */
+        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        /**
+         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        "webhook-signature": components["parameters"]["WebhookSignature"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
+         *       "type": "asset.failed",
+         *       "timestamp": "2026-11-20T12:00:00.000Z",
+         *       "data": {
+         *         "id": "ast_01h455vb4pex5vsknk084sn02q",
+         *         "object": "asset",
+         *         "sequence": 1,
+         *         "resource": {
+         *           "id": "ast_01h455vb4pex5vsknk084sn02q",
+         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+         *           "environment": "live",
+         *           "kind": "image",
+         *           "status": "uploaded",
+         *           "contentType": "image/jpeg",
+         *           "sizeBytes": 48213,
+         *           "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+         *           "publicUrl": "https://assets.example.com/public/assets/GIFvPYwcsnwJ3q0hR2bTz6mWk1xUe8dLoA4yNfSgQ7E",
+         *           "error": null,
+         *           "originalFilename": "ada.jpg",
+         *           "metadata": {},
+         *           "createdAt": "2026-11-20T12:00:00.000Z",
+         *           "updatedAt": "2026-11-20T12:00:00.000Z"
+         *         }
+         *       }
+         *     }
+         */
+        "application/json": components["schemas"]["AssetEvent"];
+      };
+    };
+    responses: {
+      410: components["responses"]["WebhookGone"];
+      429: components["responses"]["WebhookTooMany"];
+      "2XX": components["responses"]["WebhookReceived"];
+      default: components["responses"]["WebhookNotReceived"];
+    };
+  };
+  onAssetDeleted: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
+         * @example evt_01h455vb4pex5vsknk084sn02q
+         */
+        "webhook-id": components["parameters"]["WebhookId"];
+        /**
+         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
+         * @example 1795176000
+         */
+        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        /**
+         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        "webhook-signature": components["parameters"]["WebhookSignature"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
+         *       "type": "asset.deleted",
+         *       "timestamp": "2026-11-20T12:00:00.000Z",
+         *       "data": {
+         *         "id": "ast_01h455vb4pex5vsknk084sn02q",
+         *         "object": "asset",
+         *         "sequence": 1,
+         *         "resource": {
+         *           "id": "ast_01h455vb4pex5vsknk084sn02q",
+         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+         *           "environment": "live",
+         *           "kind": "image",
+         *           "status": "uploaded",
+         *           "contentType": "image/jpeg",
+         *           "sizeBytes": 48213,
+         *           "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+         *           "publicUrl": "https://assets.example.com/public/assets/GIFvPYwcsnwJ3q0hR2bTz6mWk1xUe8dLoA4yNfSgQ7E",
+         *           "error": null,
+         *           "originalFilename": "ada.jpg",
+         *           "metadata": {},
+         *           "createdAt": "2026-11-20T12:00:00.000Z",
+         *           "updatedAt": "2026-11-20T12:00:00.000Z"
+         *         }
+         *       }
+         *     }
+         */
+        "application/json": components["schemas"]["AssetEvent"];
+      };
+    };
+    responses: {
+      410: components["responses"]["WebhookGone"];
+      429: components["responses"]["WebhookTooMany"];
+      "2XX": components["responses"]["WebhookReceived"];
+      default: components["responses"]["WebhookNotReceived"];
+    };
+  };
+  onCreditsGranted: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
+         * @example evt_01h455vb4pex5vsknk084sn02q
+         */
+        "webhook-id": components["parameters"]["WebhookId"];
+        /**
+         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
+         * @example 1795176000
+         */
+        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        /**
+         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        "webhook-signature": components["parameters"]["WebhookSignature"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
+         *       "type": "credits.granted",
+         *       "timestamp": "2026-11-20T12:00:00.000Z",
+         *       "data": {
+         *         "id": "ten_01h455vb4pex5vsknk084sn02q",
+         *         "object": "credits",
+         *         "sequence": 1,
+         *         "resource": {
+         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+         *           "environment": "live",
+         *           "balanceCreditMicros": 3558000000,
+         *           "reservedCreditMicros": 300000000,
+         *           "availableCreditMicros": 3258000000,
+         *           "lifetimeGrantedCreditMicros": 3600000000,
+         *           "lifetimeUsedCreditMicros": 42000000,
+         *           "lowThresholdCreditMicros": 600000000,
+         *           "updatedAt": "2026-11-20T12:00:00.000Z"
+         *         }
+         *       }
+         *     }
+         */
+        "application/json": components["schemas"]["CreditsEvent"];
+      };
+    };
+    responses: {
+      410: components["responses"]["WebhookGone"];
+      429: components["responses"]["WebhookTooMany"];
+      "2XX": components["responses"]["WebhookReceived"];
+      default: components["responses"]["WebhookNotReceived"];
+    };
+  };
+  onCreditsVoided: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
+         * @example evt_01h455vb4pex5vsknk084sn02q
+         */
+        "webhook-id": components["parameters"]["WebhookId"];
+        /**
+         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
+         * @example 1795176000
+         */
+        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        /**
+         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        "webhook-signature": components["parameters"]["WebhookSignature"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
+         *       "type": "credits.voided",
+         *       "timestamp": "2026-11-20T12:00:00.000Z",
+         *       "data": {
+         *         "id": "ten_01h455vb4pex5vsknk084sn02q",
+         *         "object": "credits",
+         *         "sequence": 1,
+         *         "resource": {
+         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+         *           "environment": "live",
+         *           "balanceCreditMicros": 3558000000,
+         *           "reservedCreditMicros": 300000000,
+         *           "availableCreditMicros": 3258000000,
+         *           "lifetimeGrantedCreditMicros": 3600000000,
+         *           "lifetimeUsedCreditMicros": 42000000,
+         *           "lowThresholdCreditMicros": 600000000,
+         *           "updatedAt": "2026-11-20T12:00:00.000Z"
+         *         }
+         *       }
+         *     }
+         */
+        "application/json": components["schemas"]["CreditsEvent"];
+      };
+    };
+    responses: {
+      410: components["responses"]["WebhookGone"];
+      429: components["responses"]["WebhookTooMany"];
+      "2XX": components["responses"]["WebhookReceived"];
+      default: components["responses"]["WebhookNotReceived"];
+    };
+  };
+  onCreditsAdjusted: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
+         * @example evt_01h455vb4pex5vsknk084sn02q
+         */
+        "webhook-id": components["parameters"]["WebhookId"];
+        /**
+         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
+         * @example 1795176000
+         */
+        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        /**
+         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        "webhook-signature": components["parameters"]["WebhookSignature"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
+         *       "type": "credits.adjusted",
+         *       "timestamp": "2026-11-20T12:00:00.000Z",
+         *       "data": {
+         *         "id": "ten_01h455vb4pex5vsknk084sn02q",
+         *         "object": "credits",
+         *         "sequence": 1,
+         *         "resource": {
+         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+         *           "environment": "live",
+         *           "balanceCreditMicros": 3558000000,
+         *           "reservedCreditMicros": 300000000,
+         *           "availableCreditMicros": 3258000000,
+         *           "lifetimeGrantedCreditMicros": 3600000000,
+         *           "lifetimeUsedCreditMicros": 42000000,
+         *           "lowThresholdCreditMicros": 600000000,
+         *           "updatedAt": "2026-11-20T12:00:00.000Z"
+         *         }
+         *       }
+         *     }
+         */
+        "application/json": components["schemas"]["CreditsEvent"];
+      };
+    };
+    responses: {
+      410: components["responses"]["WebhookGone"];
+      429: components["responses"]["WebhookTooMany"];
+      "2XX": components["responses"]["WebhookReceived"];
+      default: components["responses"]["WebhookNotReceived"];
+    };
+  };
+  onCreditsLimitChanged: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
+         * @example evt_01h455vb4pex5vsknk084sn02q
+         */
+        "webhook-id": components["parameters"]["WebhookId"];
+        /**
+         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
+         * @example 1795176000
+         */
+        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        /**
+         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        "webhook-signature": components["parameters"]["WebhookSignature"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
+         *       "type": "credits.limit_changed",
+         *       "timestamp": "2026-11-20T12:00:00.000Z",
+         *       "data": {
+         *         "id": "ten_01h455vb4pex5vsknk084sn02q",
+         *         "object": "credits",
+         *         "sequence": 1,
+         *         "resource": {
+         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+         *           "environment": "live",
+         *           "balanceCreditMicros": 3558000000,
+         *           "reservedCreditMicros": 300000000,
+         *           "availableCreditMicros": 3258000000,
+         *           "lifetimeGrantedCreditMicros": 3600000000,
+         *           "lifetimeUsedCreditMicros": 42000000,
+         *           "lowThresholdCreditMicros": 600000000,
+         *           "updatedAt": "2026-11-20T12:00:00.000Z"
+         *         }
+         *       }
+         *     }
+         */
+        "application/json": components["schemas"]["CreditsEvent"];
+      };
+    };
+    responses: {
+      410: components["responses"]["WebhookGone"];
+      429: components["responses"]["WebhookTooMany"];
+      "2XX": components["responses"]["WebhookReceived"];
+      default: components["responses"]["WebhookNotReceived"];
+    };
+  };
+  onCreditsLow: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
+         * @example evt_01h455vb4pex5vsknk084sn02q
+         */
+        "webhook-id": components["parameters"]["WebhookId"];
+        /**
+         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
+         * @example 1795176000
+         */
+        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        /**
+         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        "webhook-signature": components["parameters"]["WebhookSignature"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
+         *       "type": "credits.low",
+         *       "timestamp": "2026-11-20T12:00:00.000Z",
+         *       "data": {
+         *         "id": "ten_01h455vb4pex5vsknk084sn02q",
+         *         "object": "credits",
+         *         "sequence": 1,
+         *         "resource": {
+         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+         *           "environment": "live",
+         *           "balanceCreditMicros": 3558000000,
+         *           "reservedCreditMicros": 300000000,
+         *           "availableCreditMicros": 3258000000,
+         *           "lifetimeGrantedCreditMicros": 3600000000,
+         *           "lifetimeUsedCreditMicros": 42000000,
+         *           "lowThresholdCreditMicros": 600000000,
+         *           "updatedAt": "2026-11-20T12:00:00.000Z"
+         *         }
+         *       }
+         *     }
+         */
+        "application/json": components["schemas"]["CreditsEvent"];
+      };
+    };
+    responses: {
+      410: components["responses"]["WebhookGone"];
+      429: components["responses"]["WebhookTooMany"];
+      "2XX": components["responses"]["WebhookReceived"];
+      default: components["responses"]["WebhookNotReceived"];
+    };
+  };
+  onCreditsExhausted: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
+         * @example evt_01h455vb4pex5vsknk084sn02q
+         */
+        "webhook-id": components["parameters"]["WebhookId"];
+        /**
+         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
+         * @example 1795176000
+         */
+        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        /**
+         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        "webhook-signature": components["parameters"]["WebhookSignature"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
+         *       "type": "credits.exhausted",
+         *       "timestamp": "2026-11-20T12:00:00.000Z",
+         *       "data": {
+         *         "id": "ten_01h455vb4pex5vsknk084sn02q",
+         *         "object": "credits",
+         *         "sequence": 1,
+         *         "resource": {
+         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+         *           "environment": "live",
+         *           "balanceCreditMicros": 3558000000,
+         *           "reservedCreditMicros": 300000000,
+         *           "availableCreditMicros": 3258000000,
+         *           "lifetimeGrantedCreditMicros": 3600000000,
+         *           "lifetimeUsedCreditMicros": 42000000,
+         *           "lowThresholdCreditMicros": 600000000,
+         *           "updatedAt": "2026-11-20T12:00:00.000Z"
+         *         }
+         *       }
+         *     }
+         */
+        "application/json": components["schemas"]["CreditsEvent"];
+      };
+    };
+    responses: {
+      410: components["responses"]["WebhookGone"];
+      429: components["responses"]["WebhookTooMany"];
+      "2XX": components["responses"]["WebhookReceived"];
+      default: components["responses"]["WebhookNotReceived"];
+    };
+  };
+  onUsageSessionOpened: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
+         * @example evt_01h455vb4pex5vsknk084sn02q
+         */
+        "webhook-id": components["parameters"]["WebhookId"];
+        /**
+         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
+         * @example 1795176000
+         */
+        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        /**
+         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        "webhook-signature": components["parameters"]["WebhookSignature"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
+         *       "type": "usage_session.opened",
+         *       "timestamp": "2026-11-20T12:00:00.000Z",
+         *       "data": {
+         *         "id": "ses_01h455vb4pex5vsknk084sn02q",
+         *         "object": "usage_session",
+         *         "sequence": 1,
+         *         "resource": {
+         *           "sessionId": "ses_01h455vb4pex5vsknk084sn02q",
+         *           "environment": "live",
+         *           "apiKeyId": "key_01h455vb4pex5vsknk084sn02q",
+         *           "avatarId": "ava_01h455vb4pex5vsknk084sn02q",
+         *           "avatarName": "Ada",
+         *           "status": "reserved",
+         *           "startedAt": null,
+         *           "endedAt": null,
+         *           "activeSeconds": null,
+         *           "billedCreditMicros": null,
+         *           "usedCreditMicros": 0,
+         *           "priceCreditMicrosPerSecond": 1000000,
+         *           "metadata": {
+         *             "user_id": "user-17"
+         *           },
+         *           "createdAt": "2026-11-20T12:00:00.000Z",
+         *           "reservedCreditMicros": 300000000,
+         *           "expiresAt": "2026-11-20T12:01:00.000Z",
+         *           "mustEnd": false,
+         *           "reportedBy": null,
+         *           "closedBy": null
+         *         }
+         *       }
+         *     }
+         */
+        "application/json": components["schemas"]["UsageSessionEvent"];
+      };
+    };
+    responses: {
+      410: components["responses"]["WebhookGone"];
+      429: components["responses"]["WebhookTooMany"];
+      "2XX": components["responses"]["WebhookReceived"];
+      default: components["responses"]["WebhookNotReceived"];
+    };
+  };
+  onUsageSessionStarted: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
+         * @example evt_01h455vb4pex5vsknk084sn02q
+         */
+        "webhook-id": components["parameters"]["WebhookId"];
+        /**
+         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
+         * @example 1795176000
+         */
+        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        /**
+         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        "webhook-signature": components["parameters"]["WebhookSignature"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
+         *       "type": "usage_session.started",
+         *       "timestamp": "2026-11-20T12:00:00.000Z",
+         *       "data": {
+         *         "id": "ses_01h455vb4pex5vsknk084sn02q",
+         *         "object": "usage_session",
+         *         "sequence": 1,
+         *         "resource": {
+         *           "sessionId": "ses_01h455vb4pex5vsknk084sn02q",
+         *           "environment": "live",
+         *           "apiKeyId": "key_01h455vb4pex5vsknk084sn02q",
+         *           "avatarId": "ava_01h455vb4pex5vsknk084sn02q",
+         *           "avatarName": "Ada",
+         *           "status": "reserved",
+         *           "startedAt": null,
+         *           "endedAt": null,
+         *           "activeSeconds": null,
+         *           "billedCreditMicros": null,
+         *           "usedCreditMicros": 0,
+         *           "priceCreditMicrosPerSecond": 1000000,
+         *           "metadata": {
+         *             "user_id": "user-17"
+         *           },
+         *           "createdAt": "2026-11-20T12:00:00.000Z",
+         *           "reservedCreditMicros": 300000000,
+         *           "expiresAt": "2026-11-20T12:01:00.000Z",
+         *           "mustEnd": false,
+         *           "reportedBy": null,
+         *           "closedBy": null
+         *         }
+         *       }
+         *     }
+         */
+        "application/json": components["schemas"]["UsageSessionEvent"];
+      };
+    };
+    responses: {
+      410: components["responses"]["WebhookGone"];
+      429: components["responses"]["WebhookTooMany"];
+      "2XX": components["responses"]["WebhookReceived"];
+      default: components["responses"]["WebhookNotReceived"];
+    };
+  };
+  onUsageSessionEnded: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
+         * @example evt_01h455vb4pex5vsknk084sn02q
+         */
+        "webhook-id": components["parameters"]["WebhookId"];
+        /**
+         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
+         * @example 1795176000
+         */
+        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        /**
+         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        "webhook-signature": components["parameters"]["WebhookSignature"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
+         *       "type": "usage_session.ended",
+         *       "timestamp": "2026-11-20T12:00:00.000Z",
+         *       "data": {
+         *         "id": "ses_01h455vb4pex5vsknk084sn02q",
+         *         "object": "usage_session",
+         *         "sequence": 1,
+         *         "resource": {
+         *           "sessionId": "ses_01h455vb4pex5vsknk084sn02q",
+         *           "environment": "live",
+         *           "apiKeyId": "key_01h455vb4pex5vsknk084sn02q",
+         *           "avatarId": "ava_01h455vb4pex5vsknk084sn02q",
+         *           "avatarName": "Ada",
+         *           "status": "reserved",
+         *           "startedAt": null,
+         *           "endedAt": null,
+         *           "activeSeconds": null,
+         *           "billedCreditMicros": null,
+         *           "usedCreditMicros": 0,
+         *           "priceCreditMicrosPerSecond": 1000000,
+         *           "metadata": {
+         *             "user_id": "user-17"
+         *           },
+         *           "createdAt": "2026-11-20T12:00:00.000Z",
+         *           "reservedCreditMicros": 300000000,
+         *           "expiresAt": "2026-11-20T12:01:00.000Z",
+         *           "mustEnd": false,
+         *           "reportedBy": null,
+         *           "closedBy": null
+         *         }
+         *       }
+         *     }
+         */
+        "application/json": components["schemas"]["UsageSessionEvent"];
+      };
+    };
+    responses: {
+      410: components["responses"]["WebhookGone"];
+      429: components["responses"]["WebhookTooMany"];
+      "2XX": components["responses"]["WebhookReceived"];
+      default: components["responses"]["WebhookNotReceived"];
+    };
+  };
+  onWebhookEndpointDisabled: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
+         * @example evt_01h455vb4pex5vsknk084sn02q
+         */
+        "webhook-id": components["parameters"]["WebhookId"];
+        /**
+         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
+         * @example 1795176000
+         */
+        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        /**
+         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        "webhook-signature": components["parameters"]["WebhookSignature"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
+         *       "type": "webhook_endpoint.disabled",
+         *       "timestamp": "2026-11-20T12:00:00.000Z",
+         *       "data": {
+         *         "id": "whe_01h455vb4pex5vsknk084sn02q",
+         *         "object": "webhook_endpoint",
+         *         "sequence": 1,
+         *         "resource": {
+         *           "id": "whe_01h455vb4pex5vsknk084sn02q",
+         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+         *           "environment": "live",
+         *           "url": "https://www.example.com/hooks",
+         *           "description": "Tells users that their avatar is ready.",
+         *           "events": [
+         *             "avatar.*",
+         *             "usage_session.ended"
+         *           ],
+         *           "ordered": false,
+         *           "status": "enabled",
+         *           "disabledReason": null,
+         *           "failingSince": null,
+         *           "previousSecretExpiresAt": null,
+         *           "createdAt": "2026-11-20T12:00:00.000Z",
+         *           "updatedAt": "2026-11-20T12:00:00.000Z"
+         *         }
+         *       }
+         *     }
+         */
+        "application/json": components["schemas"]["WebhookEndpointEvent"];
+      };
+    };
+    responses: {
+      410: components["responses"]["WebhookGone"];
+      429: components["responses"]["WebhookTooMany"];
+      "2XX": components["responses"]["WebhookReceived"];
+      default: components["responses"]["WebhookNotReceived"];
+    };
+  };
+  onWebhookEndpointTest: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
+         * @example evt_01h455vb4pex5vsknk084sn02q
+         */
+        "webhook-id": components["parameters"]["WebhookId"];
+        /**
+         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
+         * @example 1795176000
+         */
+        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        /**
+         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        "webhook-signature": components["parameters"]["WebhookSignature"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
+         *       "type": "webhook_endpoint.test",
+         *       "timestamp": "2026-11-20T12:00:00.000Z",
+         *       "data": {
+         *         "id": "whe_01h455vb4pex5vsknk084sn02q",
+         *         "object": "webhook_endpoint",
+         *         "sequence": 1,
+         *         "resource": {
+         *           "id": "whe_01h455vb4pex5vsknk084sn02q",
+         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+         *           "environment": "live",
+         *           "url": "https://www.example.com/hooks",
+         *           "description": "Tells users that their avatar is ready.",
+         *           "events": [
+         *             "avatar.*",
+         *             "usage_session.ended"
+         *           ],
+         *           "ordered": false,
+         *           "status": "enabled",
+         *           "disabledReason": null,
+         *           "failingSince": null,
+         *           "previousSecretExpiresAt": null,
+         *           "createdAt": "2026-11-20T12:00:00.000Z",
+         *           "updatedAt": "2026-11-20T12:00:00.000Z"
+         *         }
+         *       }
+         *     }
+         */
+        "application/json": components["schemas"]["WebhookEndpointEvent"];
+      };
+    };
+    responses: {
+      410: components["responses"]["WebhookGone"];
+      429: components["responses"]["WebhookTooMany"];
+      "2XX": components["responses"]["WebhookReceived"];
+      default: components["responses"]["WebhookNotReceived"];
     };
   };
 }

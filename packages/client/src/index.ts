@@ -19,6 +19,9 @@ export type CreditBalance = Schemas["CreditBalance"];
 export type CreditEntry = Schemas["CreditEntry"];
 export type UsageSession = Schemas["UsageSession"];
 export type UsageSum = Schemas["UsageSum"];
+export type WebhookDelivery = Schemas["WebhookDelivery"];
+export type WebhookEndpoint = Schemas["WebhookEndpoint"];
+export type WebhookEndpointWithSecret = Schemas["WebhookEndpointWithSecret"];
 
 /** An error response of the service (RFC 9457); `code` discriminates the types. */
 export type Problem = Extract<Schemas[keyof Schemas], { requestId: string; retryable: boolean }>;

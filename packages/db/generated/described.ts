@@ -11,7 +11,18 @@ export type Described = {
   confirm_revocation: object;
   count_fleet: { slots: number | null; usedSlots: number | null; openCalls: number | null; tickets: number | null };
   count_jobs: { queued: string | null; running: string | null; oldestSeconds: number | null };
-  count_open_sessions: { position: number | null; activeSessions: number | null; connectingSessions: number | null };
+  count_open_sessions: {
+    position: number | null;
+    activeSessions: number | null;
+    connectingSessions: number | null;
+    pendingSessions: number | null;
+  };
+  count_webhook_deliveries: {
+    due: string | null;
+    pending: string | null;
+    oldestDueSeconds: number | null;
+    disabledEndpoints: string | null;
+  };
   find_any_user: { found: boolean | null };
   find_api_key: {
     status: string | null;
@@ -119,6 +130,7 @@ export type Described = {
     forfeited: string | null;
     settled: string | null;
     reserved: string | null;
+    lowThreshold: string | null;
     updatedAt: Date | null;
   };
   find_credit_drift: {
@@ -251,6 +263,26 @@ export type Described = {
     hasPendingChange: boolean | null;
     userSeenAt: Date | null;
   };
+  find_webhook_delivery: { position: number | null; item: string | null };
+  find_webhook_endpoint: {
+    position: number | null;
+    tenantId: string | null;
+    id: string | null;
+    environment: string | null;
+    url: string | null;
+    description: string | null;
+    events: readonly string[] | null;
+    ordered: boolean | null;
+    status: string | null;
+    disabledReason: string | null;
+    secret: Uint8Array | null;
+    previousSecret: Uint8Array | null;
+    previousSecretExpiresAt: Date | null;
+    failingSince: Date | null;
+    version: number | null;
+    createdAt: Date | null;
+    updatedAt: Date | null;
+  };
   list_api_keys: { position: number | null; items: string | null; next: string | null };
   list_assets: { position: number | null; items: string | null; next: string | null };
   list_audit_events: { position: number | null; items: string | null; next: string | null };
@@ -277,6 +309,8 @@ export type Described = {
   list_usage_sessions: { position: number | null; items: string | null; next: string | null };
   list_user_sessions: { position: number | null; items: string | null; next: string | null };
   list_users: { position: number | null; items: string | null; next: string | null };
+  list_webhook_deliveries: { position: number | null; items: string | null; next: string | null };
+  list_webhook_endpoints: { position: number | null; items: string | null; next: string | null };
   list_workers_with_work: { workerId: string | null };
   mark_ended_keys: { tenantId: string | null };
   mark_rooms_gone: object;

@@ -288,6 +288,25 @@ const creditEntry = composite<CreditEntry>(
   "createdAt",
 );
 
+export type FinishedDelivery = {
+  tenantId: string | null;
+  id: string | null;
+  lease: string | null;
+  attempt: Record<string, unknown> | string | null;
+  outcome: string | null;
+  delayMs: number | null;
+  slowMs: number | null;
+};
+const finishedDelivery = composite<FinishedDelivery>(
+  "tenantId",
+  "id",
+  "lease",
+  "attempt",
+  "outcome",
+  "delayMs",
+  "slowMs",
+);
+
 export type Identity = {
   tenantId: string | null;
   id: string | null;
@@ -475,6 +494,60 @@ const userSession = composite<UserSession>(
   "identityId",
 );
 
+export type WebhookEndpoint = {
+  tenantId: string | null;
+  id: string | null;
+  environment: string | null;
+  url: string | null;
+  description: string | null;
+  events: readonly string[] | null;
+  ordered: boolean | null;
+  status: string | null;
+  disabledReason: string | null;
+  secret: Uint8Array | null;
+  previousSecret: Uint8Array | null;
+  previousSecretExpiresAt: Date | null;
+  failingSince: Date | null;
+  version: number | null;
+  createdAt: Date | null;
+  updatedAt: Date | null;
+};
+const webhookEndpoint = composite<WebhookEndpoint>(
+  "tenantId",
+  "id",
+  "environment",
+  "url",
+  "description",
+  "events",
+  "ordered",
+  "status",
+  "disabledReason",
+  "secret",
+  "previousSecret",
+  "previousSecretExpiresAt",
+  "failingSince",
+  "version",
+  "createdAt",
+  "updatedAt",
+);
+
+export type WebhookEndpointChange = {
+  fields: readonly string[] | null;
+  url: string | null;
+  description: string | null;
+  events: readonly string[] | null;
+  ordered: boolean | null;
+  status: string | null;
+};
+const webhookEndpointChange = composite<WebhookEndpointChange>(
+  "fields",
+  "url",
+  "description",
+  "events",
+  "ordered",
+  "status",
+);
+
 export type AcceptInvitationInput = {
   invitation: Invitation | null;
   user: Member | null;
@@ -511,6 +584,34 @@ export const acceptInvitation = databaseFunction<AcceptInvitationInput, AcceptIn
   'accept_invitation as "result"',
 );
 
+export type AnnounceExpiringKeysInput = {
+  limit: number | null;
+};
+export type AnnounceExpiringKeysRow = {
+  result: number | null;
+};
+export const announceExpiringKeys = databaseFunction<AnnounceExpiringKeysInput, AnnounceExpiringKeysRow>(
+  "announce_expiring_keys",
+  { limit: null },
+  'announce_expiring_keys as "result"',
+);
+
+export type ChangeLowThresholdInput = {
+  caller: Caller | null;
+  tenantId: string | null;
+  environment: string | null;
+  lowThreshold: number | null;
+  auditEvent: AuditEvent | null;
+};
+export type ChangeLowThresholdRow = {
+  result: string | null;
+};
+export const changeLowThreshold = databaseFunction<ChangeLowThresholdInput, ChangeLowThresholdRow>(
+  "change_low_threshold",
+  { caller: caller, tenantId: null, environment: null, lowThreshold: null, auditEvent: auditEvent },
+  'change_low_threshold as "result"',
+);
+
 export type ChangeSessionLimitInput = {
   tenantId: string | null;
   environment: string | null;
@@ -524,6 +625,35 @@ export const changeSessionLimit = databaseFunction<ChangeSessionLimitInput, Chan
   "change_session_limit",
   { tenantId: null, environment: null, sessionLimit: null, auditEvent: auditEvent },
   'change_session_limit as "result"',
+);
+
+export type ClaimDeliveriesInput = {
+  lease: string | null;
+  leaseSeconds: number | null;
+  limit: number | null;
+  perEndpoint: number | null;
+  perTenant: number | null;
+};
+export type ClaimDeliveriesRow = {
+  tenantId: string | null;
+  environment: string | null;
+  id: string | null;
+  endpointId: string | null;
+  eventId: string | null;
+  eventType: string | null;
+  targetId: string | null;
+  sequence: string | null;
+  eventCreatedAt: Date | null;
+  body: string | null;
+  attemptCount: number | null;
+  url: string | null;
+  secret: Uint8Array | null;
+  previousSecret: Uint8Array | null;
+};
+export const claimDeliveries = databaseFunction<ClaimDeliveriesInput, ClaimDeliveriesRow>(
+  "claim_deliveries",
+  { lease: null, leaseSeconds: null, limit: null, perEndpoint: null, perTenant: null },
+  'tenant_id as "tenantId", environment as "environment", id as "id", endpoint_id as "endpointId", event_id as "eventId", event_type as "eventType", target_id as "targetId", sequence as "sequence", event_created_at as "eventCreatedAt", body as "body", attempt_count as "attemptCount", url as "url", secret as "secret", previous_secret as "previousSecret"',
 );
 
 export type ClaimJobInput = {
@@ -822,6 +952,41 @@ export const createTenant = databaseFunction<CreateTenantInput, CreateTenantRow>
   'create_tenant as "result"',
 );
 
+export type CreateTestDeliveryInput = {
+  caller: Caller | null;
+  environment: string | null;
+  endpointId: string | null;
+  eventId: string | null;
+  deliveryId: string | null;
+  createdAt: Date | null;
+  attemptId: string | null;
+  claim: Claim | null;
+};
+export type CreateTestDeliveryRow = {
+  outcome: string | null;
+  bodyHash: Uint8Array | null;
+  responseStatus: number | null;
+  location: string | null;
+  etag: string | null;
+  responseBody: Uint8Array | null;
+  sealedFor: string | null;
+  responseFields: object | null;
+};
+export const createTestDelivery = databaseFunction<CreateTestDeliveryInput, CreateTestDeliveryRow>(
+  "create_test_delivery",
+  {
+    caller: caller,
+    environment: null,
+    endpointId: null,
+    eventId: null,
+    deliveryId: null,
+    createdAt: null,
+    attemptId: null,
+    claim: claim,
+  },
+  'outcome as "outcome", body_hash as "bodyHash", response_status as "responseStatus", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor", response_fields as "responseFields"',
+);
+
 export type CreateUserSessionInput = {
   session: UserSession | null;
   assertion: Assertion | null;
@@ -848,6 +1013,28 @@ export const createUserSession = databaseFunction<CreateUserSessionInput, Create
     endedEvent: auditEvent,
   },
   'create_user_session as "result"',
+);
+
+export type CreateWebhookEndpointInput = {
+  caller: Caller | null;
+  endpoint: WebhookEndpoint | null;
+  auditEvent: AuditEvent | null;
+  claim: Claim | null;
+  maxEndpoints: number | null;
+};
+export type CreateWebhookEndpointRow = {
+  kind: string | null;
+  bodyHash: Uint8Array | null;
+  status: number | null;
+  location: string | null;
+  etag: string | null;
+  responseBody: Uint8Array | null;
+  sealedFor: string | null;
+};
+export const createWebhookEndpoint = databaseFunction<CreateWebhookEndpointInput, CreateWebhookEndpointRow>(
+  "create_webhook_endpoint",
+  { caller: caller, endpoint: webhookEndpoint, auditEvent: auditEvent, claim: claim, maxEndpoints: null },
+  'kind as "kind", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor"',
 );
 
 export type DeleteAssetInput = {
@@ -981,6 +1168,68 @@ export const deleteUser = databaseFunction<DeleteUserInput, DeleteUserRow>(
   'outcome as "outcome", (member).tenant_id as "tenantId", (member).id as "id", (member).email as "email", (member).name as "name", (member).role as "role", (member).version as "version", (member).created_at as "createdAt"',
 );
 
+export type DeleteWebhookEndpointInput = {
+  caller: Caller | null;
+  environment: string | null;
+  id: string | null;
+  versions: readonly string[] | null;
+  auditEvent: AuditEvent | null;
+};
+export type DeleteWebhookEndpointRow = {
+  outcome: string | null;
+  tenantId: string | null;
+  id: string | null;
+  environment: string | null;
+  url: string | null;
+  description: string | null;
+  events: string[] | null;
+  ordered: boolean | null;
+  status: string | null;
+  disabledReason: string | null;
+  secret: Uint8Array | null;
+  previousSecret: Uint8Array | null;
+  previousSecretExpiresAt: Date | null;
+  failingSince: Date | null;
+  version: number | null;
+  createdAt: Date | null;
+  updatedAt: Date | null;
+};
+export const deleteWebhookEndpoint = databaseFunction<DeleteWebhookEndpointInput, DeleteWebhookEndpointRow>(
+  "delete_webhook_endpoint",
+  { caller: caller, environment: null, id: null, versions: null, auditEvent: auditEvent },
+  'outcome as "outcome", (endpoint).tenant_id as "tenantId", (endpoint).id as "id", (endpoint).environment as "environment", (endpoint).url as "url", (endpoint).description as "description", (endpoint).events as "events", (endpoint).ordered as "ordered", (endpoint).status as "status", (endpoint).disabled_reason as "disabledReason", (endpoint).secret as "secret", (endpoint).previous_secret as "previousSecret", (endpoint).previous_secret_expires_at as "previousSecretExpiresAt", (endpoint).failing_since as "failingSince", (endpoint).version as "version", (endpoint).created_at as "createdAt", (endpoint).updated_at as "updatedAt"',
+);
+
+export type DisableWebhookEndpointInput = {
+  tenantId: string | null;
+  id: string | null;
+  auditEvent: AuditEvent | null;
+};
+export type DisableWebhookEndpointRow = {
+  outcome: string | null;
+  tenantId: string | null;
+  id: string | null;
+  environment: string | null;
+  url: string | null;
+  description: string | null;
+  events: string[] | null;
+  ordered: boolean | null;
+  status: string | null;
+  disabledReason: string | null;
+  secret: Uint8Array | null;
+  previousSecret: Uint8Array | null;
+  previousSecretExpiresAt: Date | null;
+  failingSince: Date | null;
+  version: number | null;
+  createdAt: Date | null;
+  updatedAt: Date | null;
+};
+export const disableWebhookEndpoint = databaseFunction<DisableWebhookEndpointInput, DisableWebhookEndpointRow>(
+  "disable_webhook_endpoint",
+  { tenantId: null, id: null, auditEvent: auditEvent },
+  'outcome as "outcome", (endpoint).tenant_id as "tenantId", (endpoint).id as "id", (endpoint).environment as "environment", (endpoint).url as "url", (endpoint).description as "description", (endpoint).events as "events", (endpoint).ordered as "ordered", (endpoint).status as "status", (endpoint).disabled_reason as "disabledReason", (endpoint).secret as "secret", (endpoint).previous_secret as "previousSecret", (endpoint).previous_secret_expires_at as "previousSecretExpiresAt", (endpoint).failing_since as "failingSince", (endpoint).version as "version", (endpoint).created_at as "createdAt", (endpoint).updated_at as "updatedAt"',
+);
+
 export type EndDueCallsInput = {
   entryIds: readonly string[] | null;
   requestId: string | null;
@@ -1002,13 +1251,22 @@ export type EndLostCallInput = {
   settleEntryId: string | null;
   restEntryId: string | null;
   requestId: string | null;
+  auditEvent: AuditEvent | null;
 };
 export type EndLostCallRow = {
   result: string | null;
 };
 export const endLostCall = databaseFunction<EndLostCallInput, EndLostCallRow>(
   "end_lost_call",
-  { tenantId: null, sessionId: null, reason: null, settleEntryId: null, restEntryId: null, requestId: null },
+  {
+    tenantId: null,
+    sessionId: null,
+    reason: null,
+    settleEntryId: null,
+    restEntryId: null,
+    requestId: null,
+    auditEvent: auditEvent,
+  },
   'end_lost_call as "result"',
 );
 
@@ -1110,6 +1368,21 @@ export const finishAsset = databaseFunction<FinishAssetInput, FinishAssetRow>(
   'finish_asset as "result"',
 );
 
+export type FinishDeliveriesInput = {
+  finished: readonly (FinishedDelivery | null)[] | null;
+  auditEventIds: readonly string[] | null;
+  requestId: string | null;
+  createdAt: Date | null;
+};
+export type FinishDeliveriesRow = {
+  result: number | null;
+};
+export const finishDeliveries = databaseFunction<FinishDeliveriesInput, FinishDeliveriesRow>(
+  "finish_deliveries",
+  { finished: list(finishedDelivery), auditEventIds: null, requestId: null, createdAt: null },
+  'finish_deliveries as "result"',
+);
+
 export type FinishPreparationInput = {
   job: Job | null;
   lease: string | null;
@@ -1123,6 +1396,20 @@ export const finishPreparation = databaseFunction<FinishPreparationInput, Finish
   "finish_preparation",
   { job: job, lease: null, result: preparationResult, auditEvent: auditEvent },
   'finish_preparation as "result"',
+);
+
+export type FreezeBodiesInput = {
+  tenantIds: readonly string[] | null;
+  eventIds: readonly string[] | null;
+  bodies: readonly string[] | null;
+};
+export type FreezeBodiesRow = {
+  result: string | null;
+};
+export const freezeBodies = databaseFunction<FreezeBodiesInput, FreezeBodiesRow>(
+  "freeze_bodies",
+  { tenantIds: null, eventIds: null, bodies: null },
+  'freeze_bodies as "result"',
 );
 
 export type MoveCreditsInput = {
@@ -1237,6 +1524,32 @@ export const prepareAvatar = databaseFunction<PrepareAvatarInput, PrepareAvatarR
   'outcome as "outcome", (avatar).tenant_id as "tenantId", (avatar).id as "id", (avatar).environment as "environment", (avatar).display_name as "displayName", (avatar).source_kind as "sourceKind", (avatar).model_id as "modelId", (avatar).status as "status", (avatar).source_asset_id as "sourceAssetId", (avatar).pending_source_asset_id as "pendingSourceAssetId", (avatar).default_voice_id as "defaultVoiceId", (avatar).generation as "generation", (avatar).error as "error", (avatar).checks as "checks", (avatar).preview_token as "previewToken", (avatar).preview_file as "previewFile", (avatar).cache_manifest_id as "cacheManifestId", (avatar).cache_version as "cacheVersion", (avatar).settings as "settings", (avatar).metadata as "metadata", (avatar).version as "version", (avatar).created_at as "createdAt", (avatar).updated_at as "updatedAt", body_hash as "bodyHash", response_status as "responseStatus", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor"',
 );
 
+export type RecoverDeliveriesInput = {
+  caller: Caller | null;
+  tenantId: string | null;
+  environment: string | null;
+  endpointId: string | null;
+  firstId: string | null;
+  attemptId: string | null;
+  claim: Claim | null;
+};
+export type RecoverDeliveriesRow = {
+  outcome: string | null;
+  recovered: number | null;
+  bodyHash: Uint8Array | null;
+  responseStatus: number | null;
+  location: string | null;
+  etag: string | null;
+  responseBody: Uint8Array | null;
+  sealedFor: string | null;
+  responseFields: object | null;
+};
+export const recoverDeliveries = databaseFunction<RecoverDeliveriesInput, RecoverDeliveriesRow>(
+  "recover_deliveries",
+  { caller: caller, tenantId: null, environment: null, endpointId: null, firstId: null, attemptId: null, claim: claim },
+  'outcome as "outcome", recovered as "recovered", body_hash as "bodyHash", response_status as "responseStatus", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor", response_fields as "responseFields"',
+);
+
 export type ReleaseCallInput = {
   caller: Caller | null;
   environment: string | null;
@@ -1339,6 +1652,28 @@ export const reportUsage = databaseFunction<ReportUsageInput, ReportUsageRow>(
   'kind as "kind", session as "session", body_hash as "bodyHash", etag as "etag"',
 );
 
+export type ResendDeliveryInput = {
+  caller: Caller | null;
+  environment: string | null;
+  id: string | null;
+  attemptId: string | null;
+  claim: Claim | null;
+};
+export type ResendDeliveryRow = {
+  kind: string | null;
+  bodyHash: Uint8Array | null;
+  status: number | null;
+  location: string | null;
+  etag: string | null;
+  responseBody: Uint8Array | null;
+  sealedFor: string | null;
+};
+export const resendDelivery = databaseFunction<ResendDeliveryInput, ResendDeliveryRow>(
+  "resend_delivery",
+  { caller: caller, environment: null, id: null, attemptId: null, claim: claim },
+  'kind as "kind", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor"',
+);
+
 export type RetryJobInput = {
   job: Job | null;
   lease: string | null;
@@ -1416,6 +1751,27 @@ export const rotateApiKey = databaseFunction<RotateApiKeyInput, RotateApiKeyRow>
   'kind as "kind", wait_seconds as "waitSeconds", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor"',
 );
 
+export type RotateWebhookSecretInput = {
+  caller: Caller | null;
+  endpoint: WebhookEndpoint | null;
+  auditEvent: AuditEvent | null;
+  claim: Claim | null;
+};
+export type RotateWebhookSecretRow = {
+  kind: string | null;
+  bodyHash: Uint8Array | null;
+  status: number | null;
+  location: string | null;
+  etag: string | null;
+  responseBody: Uint8Array | null;
+  sealedFor: string | null;
+};
+export const rotateWebhookSecret = databaseFunction<RotateWebhookSecretInput, RotateWebhookSecretRow>(
+  "rotate_webhook_secret",
+  { caller: caller, endpoint: webhookEndpoint, auditEvent: auditEvent, claim: claim },
+  'kind as "kind", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor"',
+);
+
 export type StartAssetInput = {
   job: Job | null;
   lease: string | null;
@@ -1481,6 +1837,19 @@ export const startPreparation = databaseFunction<StartPreparationInput, StartPre
   "start_preparation",
   { job: job, lease: null },
   'outcome as "outcome", detail as "detail", (avatar).tenant_id as "tenantId", (avatar).id as "id", (avatar).environment as "environment", (avatar).display_name as "displayName", (avatar).source_kind as "sourceKind", (avatar).model_id as "modelId", (avatar).status as "status", (avatar).source_asset_id as "sourceAssetId", (avatar).pending_source_asset_id as "pendingSourceAssetId", (avatar).default_voice_id as "defaultVoiceId", (avatar).generation as "generation", (avatar).error as "error", (avatar).checks as "checks", (avatar).preview_token as "previewToken", (avatar).preview_file as "previewFile", (avatar).cache_manifest_id as "cacheManifestId", (avatar).cache_version as "cacheVersion", (avatar).settings as "settings", (avatar).metadata as "metadata", (avatar).version as "version", (avatar).created_at as "createdAt", (avatar).updated_at as "updatedAt"',
+);
+
+export type SweepDeliveriesInput = {
+  limit: number | null;
+  firstKeptId: string | null;
+};
+export type SweepDeliveriesRow = {
+  result: number | null;
+};
+export const sweepDeliveries = databaseFunction<SweepDeliveriesInput, SweepDeliveriesRow>(
+  "sweep_deliveries",
+  { limit: null, firstKeptId: null },
+  'sweep_deliveries as "result"',
 );
 
 export type SweepSessionsInput = {
@@ -1642,6 +2011,46 @@ export const updateUser = databaseFunction<UpdateUserInput, UpdateUserRow>(
   "update_user",
   { caller: caller, id: null, name: null, role: null, versions: null, auditEvent: auditEvent },
   'outcome as "outcome", (member).tenant_id as "tenantId", (member).id as "id", (member).email as "email", (member).name as "name", (member).role as "role", (member).version as "version", (member).created_at as "createdAt"',
+);
+
+export type UpdateWebhookEndpointInput = {
+  caller: Caller | null;
+  environment: string | null;
+  id: string | null;
+  change: WebhookEndpointChange | null;
+  versions: readonly string[] | null;
+  auditEvent: AuditEvent | null;
+};
+export type UpdateWebhookEndpointRow = {
+  outcome: string | null;
+  tenantId: string | null;
+  id: string | null;
+  environment: string | null;
+  url: string | null;
+  description: string | null;
+  events: string[] | null;
+  ordered: boolean | null;
+  status: string | null;
+  disabledReason: string | null;
+  secret: Uint8Array | null;
+  previousSecret: Uint8Array | null;
+  previousSecretExpiresAt: Date | null;
+  failingSince: Date | null;
+  version: number | null;
+  createdAt: Date | null;
+  updatedAt: Date | null;
+};
+export const updateWebhookEndpoint = databaseFunction<UpdateWebhookEndpointInput, UpdateWebhookEndpointRow>(
+  "update_webhook_endpoint",
+  {
+    caller: caller,
+    environment: null,
+    id: null,
+    change: webhookEndpointChange,
+    versions: null,
+    auditEvent: auditEvent,
+  },
+  'outcome as "outcome", (endpoint).tenant_id as "tenantId", (endpoint).id as "id", (endpoint).environment as "environment", (endpoint).url as "url", (endpoint).description as "description", (endpoint).events as "events", (endpoint).ordered as "ordered", (endpoint).status as "status", (endpoint).disabled_reason as "disabledReason", (endpoint).secret as "secret", (endpoint).previous_secret as "previousSecret", (endpoint).previous_secret_expires_at as "previousSecretExpiresAt", (endpoint).failing_since as "failingSince", (endpoint).version as "version", (endpoint).created_at as "createdAt", (endpoint).updated_at as "updatedAt"',
 );
 
 export type VerifyUserSessionInput = {

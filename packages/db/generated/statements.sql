@@ -77,8 +77,14 @@ coalesce((
   ) oldest
 ), 0)::integer as "oldestSeconds"
 
--- count_open_sessions. Columns: position integer, activeSessions integer, connectingSessions integer.
-select position::integer as position, counts.active as "activeSessions", counts.connecting as "connectingSessions"
+-- count_open_sessions. Columns: position integer, activeSessions integer, connectingSessions integer, pendingSessions integer.
+select position::integer as position, counts.active as "activeSessions", counts.connecting as "connectingSessions", (
+  select count(*)::integer from call_tickets
+  join api_keys on api_keys.tenant_id = call_tickets.tenant_id and api_keys.id = call_tickets.api_key_id
+  where call_tickets.tenant_id = inputs."tenantId" and call_tickets.polled_at > now() - interval '6 seconds'
+    and api_keys.environment = inputs.environment
+    and inputs.id = any(api_keys.lineage || api_keys.id)
+) as "pendingSessions"
 from unnest($1::text[], $2::text[], $3::text[]) with ordinality inputs ("tenantId", environment, id, position)
 cross join lateral (
   select count(*) filter (where status = 'started')::integer as active,
@@ -94,6 +100,24 @@ cross join lateral (
   where usage_sessions.environment = inputs.environment
     and inputs.id = any(usage_sessions.lineage)
 ) counts
+
+-- count_webhook_deliveries. Columns: due bigint, pending bigint, oldestDueSeconds integer, disabledEndpoints bigint.
+select
+(select count(*) from (select from webhook_deliveries where webhook_deliveries.status = 'pending' and not webhook_deliveries.waits and coalesce(webhook_deliveries.leased_until, webhook_deliveries.next_attempt_at) <= now() order by coalesce(webhook_deliveries.leased_until, webhook_deliveries.next_attempt_at) limit 10000) due) as due,
+(
+  select count(*) from (select from webhook_deliveries where webhook_deliveries.status = 'pending'
+    order by webhook_deliveries.tenant_id, webhook_deliveries.endpoint_id, webhook_deliveries.target_id, webhook_deliveries.sequence
+    limit 10000) pending
+) as pending,
+coalesce((
+  select floor(extract(epoch from now() - min(waiting.due_at)))
+  from rta.endpoints_to_serve(now(), 1000, 1, 1000000) waiting where waiting.is_enabled
+), 0)::integer as "oldestDueSeconds",
+(
+  select count(*) from (
+    select from webhook_endpoints where webhook_endpoints.status = 'disabled' limit 10000
+  ) disabled
+) as "disabledEndpoints"
 
 -- find_any_user. Columns: found boolean.
 select exists (select from users) as found
@@ -217,7 +241,8 @@ select
         and (usage_sessions.tenant_id, usage_sessions.expires_at) >= (api_keys.tenant_id, timestamptz '-infinity')
         and (usage_sessions.tenant_id, usage_sessions.expires_at) <= (api_keys.tenant_id, now())
       order by usage_sessions.tenant_id, usage_sessions.expires_at limit 1
-    ), false)
+    ), false),
+    'announcesExhaustion', coalesce(bool_or(account.announces_exhaustion), false)
   )
   from (
     select line.id, line.spend_limit_credit_micros - coalesce(meter.settled + meter.reserved, 0) as headroom,
@@ -234,7 +259,14 @@ select
   ) line
   left join lateral (
     select granted - forfeited - settled - reserved as available,
-      case when open_sessions >= max_concurrent_sessions then max_concurrent_sessions end as reached_limit
+      case when open_sessions >= max_concurrent_sessions then max_concurrent_sessions end as reached_limit,
+      (exhausted_at > now() - interval '1 hour') is not true and exists (
+        select from webhook_endpoints
+        where webhook_endpoints.tenant_id = api_keys.tenant_id and webhook_endpoints.environment = api_keys.environment
+          and webhook_endpoints.status = 'enabled'
+          and rta.selects(webhook_endpoints.events, 'credits.exhausted')
+        offset 0
+      ) as announces_exhaustion
     from credit_accounts
     where credit_accounts.tenant_id = api_keys.tenant_id and credit_accounts.environment = api_keys.environment
     offset 0
@@ -297,8 +329,8 @@ end as status,
     where api_key_meters.tenant_id = api_keys.tenant_id and api_key_meters.api_key_id = api_keys.id
   ) meter
 
--- find_credit_balance. Columns: position integer, granted bigint, forfeited bigint, settled bigint, reserved bigint, updatedAt timestamptz.
-select position::integer as position, credit_accounts.granted as granted, credit_accounts.forfeited as forfeited, credit_accounts.settled as settled, credit_accounts.reserved as reserved, credit_accounts.updated_at as "updatedAt"
+-- find_credit_balance. Columns: position integer, granted bigint, forfeited bigint, settled bigint, reserved bigint, lowThreshold bigint, updatedAt timestamptz.
+select position::integer as position, credit_accounts.granted as granted, credit_accounts.forfeited as forfeited, credit_accounts.settled as settled, credit_accounts.reserved as reserved, credit_accounts.low_threshold as "lowThreshold", credit_accounts.updated_at as "updatedAt"
 from unnest($1::text[], $2::text[]) with ordinality inputs ("tenantId", environment, position)
 cross join lateral (
   select * from credit_accounts
@@ -581,6 +613,33 @@ select
     cross join lateral (
       select tenants.name from tenants where tenants.tenant_id = user_sessions.tenant_id offset 0
     ) tenants
+
+-- find_webhook_delivery. Columns: position integer, item text.
+select position::integer as position, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+  select webhook_events.body from webhook_events
+  where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item
+from unnest($1::text[], $2::text[], $3::text[]) with ordinality inputs ("tenantId", environment, id, position)
+cross join lateral (
+  select * from webhook_deliveries
+  where webhook_deliveries.tenant_id = inputs."tenantId" collate "C"
+    and webhook_deliveries.id = inputs.id collate "C"
+    and webhook_deliveries.environment = inputs.environment
+  -- One row at a time, by the primary key: see find_credential.
+  offset 0
+) webhook_deliveries
+
+-- find_webhook_endpoint. Columns: position integer, tenantId text, id text, environment text, url text, description text, events text[], ordered boolean, status text, disabledReason text, secret bytea, previousSecret bytea, previousSecretExpiresAt timestamptz, failingSince timestamptz, version integer, createdAt timestamptz, updatedAt timestamptz.
+select position::integer as position, webhook_endpoints.tenant_id as "tenantId", webhook_endpoints.id as id, webhook_endpoints.environment as environment, webhook_endpoints.url as url, webhook_endpoints.description as description, webhook_endpoints.events as events, webhook_endpoints.ordered as ordered, webhook_endpoints.status as status, webhook_endpoints.disabled_reason as "disabledReason", webhook_endpoints.secret as secret, webhook_endpoints.previous_secret as "previousSecret", webhook_endpoints.previous_secret_expires_at as "previousSecretExpiresAt", webhook_endpoints.failing_since as "failingSince", webhook_endpoints.version as version, webhook_endpoints.created_at as "createdAt", webhook_endpoints.updated_at as "updatedAt"
+from unnest($1::text[], $2::text[], $3::text[]) with ordinality inputs ("tenantId", environment, id, position)
+cross join lateral (
+  select * from webhook_endpoints
+  where webhook_endpoints.tenant_id = inputs."tenantId" collate "C"
+    and webhook_endpoints.id = inputs.id collate "C"
+    and webhook_endpoints.environment = inputs.environment
+  -- One row at a time, by the primary key: see find_credential.
+  offset 0
+) webhook_endpoints
 
 -- list_api_keys. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, status, before, limit, "maxRead", position) cross join lateral (
@@ -2158,6 +2217,661 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
   ) users order by users.tenant_id desc, users.id desc) items
     window so_far as (rows unbounded preceding)
   ) items) page
+
+-- list_webhook_deliveries. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", position) cross join lateral (
+select
+  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+from (
+  select id, item,
+    row_number() over so_far = 1
+      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+    select webhook_events.body from webhook_events
+    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment
+    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+  window so_far as (rows unbounded preceding)
+) items) page
+
+-- list_webhook_deliveries. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", position) cross join lateral (
+select
+  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+from (
+  select id, item,
+    row_number() over so_far = 1
+      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+    select webhook_events.body from webhook_events
+    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment
+    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+  window so_far as (rows unbounded preceding)
+) items) page
+
+-- list_webhook_deliveries. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", position) cross join lateral (
+select
+  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+from (
+  select id, item,
+    row_number() over so_far = 1
+      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+    select webhook_events.body from webhook_events
+    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId"
+    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+  window so_far as (rows unbounded preceding)
+) items) page
+
+-- list_webhook_deliveries. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", position) cross join lateral (
+select
+  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+from (
+  select id, item,
+    row_number() over so_far = 1
+      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+    select webhook_events.body from webhook_events
+    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId"
+    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+  window so_far as (rows unbounded preceding)
+) items) page
+
+-- list_webhook_deliveries. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "eventType", position) cross join lateral (
+select
+  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+from (
+  select id, item,
+    row_number() over so_far = 1
+      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+    select webhook_events.body from webhook_events
+    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.event_type = inputs."eventType"
+    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+  window so_far as (rows unbounded preceding)
+) items) page
+
+-- list_webhook_deliveries. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "eventType", position) cross join lateral (
+select
+  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+from (
+  select id, item,
+    row_number() over so_far = 1
+      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+    select webhook_events.body from webhook_events
+    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.event_type = inputs."eventType"
+    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+  window so_far as (rows unbounded preceding)
+) items) page
+
+-- list_webhook_deliveries. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", status, position) cross join lateral (
+select
+  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+from (
+  select id, item,
+    row_number() over so_far = 1
+      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+    select webhook_events.body from webhook_events
+    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.status = inputs.status
+    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+  window so_far as (rows unbounded preceding)
+) items) page
+
+-- list_webhook_deliveries. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", status, position) cross join lateral (
+select
+  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+from (
+  select id, item,
+    row_number() over so_far = 1
+      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+    select webhook_events.body from webhook_events
+    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.status = inputs.status
+    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+  window so_far as (rows unbounded preceding)
+) items) page
+
+-- list_webhook_deliveries. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "targetId", position) cross join lateral (
+select
+  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+from (
+  select id, item,
+    row_number() over so_far = 1
+      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+    select webhook_events.body from webhook_events
+    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.target_id = inputs."targetId"
+    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+  window so_far as (rows unbounded preceding)
+) items) page
+
+-- list_webhook_deliveries. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "targetId", position) cross join lateral (
+select
+  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+from (
+  select id, item,
+    row_number() over so_far = 1
+      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+    select webhook_events.body from webhook_events
+    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.target_id = inputs."targetId"
+    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+  window so_far as (rows unbounded preceding)
+) items) page
+
+-- list_webhook_deliveries. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", "eventType", position) cross join lateral (
+select
+  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+from (
+  select id, item,
+    row_number() over so_far = 1
+      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+    select webhook_events.body from webhook_events
+    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.event_type = inputs."eventType"
+    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+  window so_far as (rows unbounded preceding)
+) items) page
+
+-- list_webhook_deliveries. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", "eventType", position) cross join lateral (
+select
+  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+from (
+  select id, item,
+    row_number() over so_far = 1
+      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+    select webhook_events.body from webhook_events
+    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.event_type = inputs."eventType"
+    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+  window so_far as (rows unbounded preceding)
+) items) page
+
+-- list_webhook_deliveries. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", status, position) cross join lateral (
+select
+  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+from (
+  select id, item,
+    row_number() over so_far = 1
+      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+    select webhook_events.body from webhook_events
+    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.status = inputs.status
+    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+  window so_far as (rows unbounded preceding)
+) items) page
+
+-- list_webhook_deliveries. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", status, position) cross join lateral (
+select
+  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+from (
+  select id, item,
+    row_number() over so_far = 1
+      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+    select webhook_events.body from webhook_events
+    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.status = inputs.status
+    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+  window so_far as (rows unbounded preceding)
+) items) page
+
+-- list_webhook_deliveries. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", "targetId", position) cross join lateral (
+select
+  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+from (
+  select id, item,
+    row_number() over so_far = 1
+      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+    select webhook_events.body from webhook_events
+    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.target_id = inputs."targetId"
+    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+  window so_far as (rows unbounded preceding)
+) items) page
+
+-- list_webhook_deliveries. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", "targetId", position) cross join lateral (
+select
+  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+from (
+  select id, item,
+    row_number() over so_far = 1
+      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+    select webhook_events.body from webhook_events
+    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.target_id = inputs."targetId"
+    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+  window so_far as (rows unbounded preceding)
+) items) page
+
+-- list_webhook_deliveries. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "eventType", "targetId", position) cross join lateral (
+select
+  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+from (
+  select id, item,
+    row_number() over so_far = 1
+      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+    select webhook_events.body from webhook_events
+    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.event_type = inputs."eventType" and webhook_deliveries.target_id = inputs."targetId"
+    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+  window so_far as (rows unbounded preceding)
+) items) page
+
+-- list_webhook_deliveries. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "eventType", "targetId", position) cross join lateral (
+select
+  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+from (
+  select id, item,
+    row_number() over so_far = 1
+      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+    select webhook_events.body from webhook_events
+    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.event_type = inputs."eventType" and webhook_deliveries.target_id = inputs."targetId"
+    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+  window so_far as (rows unbounded preceding)
+) items) page
+
+-- list_webhook_deliveries. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", status, "eventType", position) cross join lateral (
+select
+  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+from (
+  select id, item,
+    row_number() over so_far = 1
+      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+    select webhook_events.body from webhook_events
+    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.status = inputs.status and webhook_deliveries.event_type = inputs."eventType"
+    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+  window so_far as (rows unbounded preceding)
+) items) page
+
+-- list_webhook_deliveries. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", status, "eventType", position) cross join lateral (
+select
+  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+from (
+  select id, item,
+    row_number() over so_far = 1
+      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+    select webhook_events.body from webhook_events
+    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.status = inputs.status and webhook_deliveries.event_type = inputs."eventType"
+    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+  window so_far as (rows unbounded preceding)
+) items) page
+
+-- list_webhook_deliveries. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", status, "targetId", position) cross join lateral (
+select
+  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+from (
+  select id, item,
+    row_number() over so_far = 1
+      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+    select webhook_events.body from webhook_events
+    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.status = inputs.status and webhook_deliveries.target_id = inputs."targetId"
+    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+  window so_far as (rows unbounded preceding)
+) items) page
+
+-- list_webhook_deliveries. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", status, "targetId", position) cross join lateral (
+select
+  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+from (
+  select id, item,
+    row_number() over so_far = 1
+      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+    select webhook_events.body from webhook_events
+    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.status = inputs.status and webhook_deliveries.target_id = inputs."targetId"
+    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+  window so_far as (rows unbounded preceding)
+) items) page
+
+-- list_webhook_deliveries. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", "eventType", "targetId", position) cross join lateral (
+select
+  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+from (
+  select id, item,
+    row_number() over so_far = 1
+      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+    select webhook_events.body from webhook_events
+    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.event_type = inputs."eventType" and webhook_deliveries.target_id = inputs."targetId"
+    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+  window so_far as (rows unbounded preceding)
+) items) page
+
+-- list_webhook_deliveries. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", "eventType", "targetId", position) cross join lateral (
+select
+  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+from (
+  select id, item,
+    row_number() over so_far = 1
+      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+    select webhook_events.body from webhook_events
+    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.event_type = inputs."eventType" and webhook_deliveries.target_id = inputs."targetId"
+    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+  window so_far as (rows unbounded preceding)
+) items) page
+
+-- list_webhook_deliveries. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", status, "eventType", position) cross join lateral (
+select
+  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+from (
+  select id, item,
+    row_number() over so_far = 1
+      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+    select webhook_events.body from webhook_events
+    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.status = inputs.status and webhook_deliveries.event_type = inputs."eventType"
+    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+  window so_far as (rows unbounded preceding)
+) items) page
+
+-- list_webhook_deliveries. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", status, "eventType", position) cross join lateral (
+select
+  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+from (
+  select id, item,
+    row_number() over so_far = 1
+      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+    select webhook_events.body from webhook_events
+    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.status = inputs.status and webhook_deliveries.event_type = inputs."eventType"
+    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+  window so_far as (rows unbounded preceding)
+) items) page
+
+-- list_webhook_deliveries. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", status, "targetId", position) cross join lateral (
+select
+  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+from (
+  select id, item,
+    row_number() over so_far = 1
+      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+    select webhook_events.body from webhook_events
+    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.status = inputs.status and webhook_deliveries.target_id = inputs."targetId"
+    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+  window so_far as (rows unbounded preceding)
+) items) page
+
+-- list_webhook_deliveries. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", status, "targetId", position) cross join lateral (
+select
+  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+from (
+  select id, item,
+    row_number() over so_far = 1
+      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+    select webhook_events.body from webhook_events
+    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.status = inputs.status and webhook_deliveries.target_id = inputs."targetId"
+    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+  window so_far as (rows unbounded preceding)
+) items) page
+
+-- list_webhook_deliveries. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", status, "eventType", "targetId", position) cross join lateral (
+select
+  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+from (
+  select id, item,
+    row_number() over so_far = 1
+      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+    select webhook_events.body from webhook_events
+    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.status = inputs.status and webhook_deliveries.event_type = inputs."eventType" and webhook_deliveries.target_id = inputs."targetId"
+    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+  window so_far as (rows unbounded preceding)
+) items) page
+
+-- list_webhook_deliveries. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", status, "eventType", "targetId", position) cross join lateral (
+select
+  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+from (
+  select id, item,
+    row_number() over so_far = 1
+      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+    select webhook_events.body from webhook_events
+    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.status = inputs.status and webhook_deliveries.event_type = inputs."eventType" and webhook_deliveries.target_id = inputs."targetId"
+    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+  window so_far as (rows unbounded preceding)
+) items) page
+
+-- list_webhook_deliveries. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", status, "eventType", "targetId", position) cross join lateral (
+select
+  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+from (
+  select id, item,
+    row_number() over so_far = 1
+      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+    select webhook_events.body from webhook_events
+    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.status = inputs.status and webhook_deliveries.event_type = inputs."eventType" and webhook_deliveries.target_id = inputs."targetId"
+    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+  window so_far as (rows unbounded preceding)
+) items) page
+
+-- list_webhook_deliveries. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", status, "eventType", "targetId", position) cross join lateral (
+select
+  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+from (
+  select id, item,
+    row_number() over so_far = 1
+      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+    select webhook_events.body from webhook_events
+    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.status = inputs.status and webhook_deliveries.event_type = inputs."eventType" and webhook_deliveries.target_id = inputs."targetId"
+    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+  window so_far as (rows unbounded preceding)
+) items) page
+
+-- list_webhook_endpoints. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[]) with ordinality inputs ("tenantId", environment, before, limit, position) cross join lateral (
+select
+  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else null end as next
+from (
+  select id, item,
+    row_number() over so_far = 1
+      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+  from (select webhook_endpoints.id as id, '{id:"' || webhook_endpoints.id || '","tenantId":"' || webhook_endpoints.tenant_id || '",environment:"' || webhook_endpoints.environment || '",url:' || coalesce(to_json(webhook_endpoints.url)::text, 'null') || ',description:' || coalesce(to_json(webhook_endpoints.description)::text, 'null') || ',events:' || coalesce(array_to_json(webhook_endpoints.events)::text, 'null') || ',ordered:' || webhook_endpoints.ordered::text || ',status:"' || webhook_endpoints.status || '","disabledReason":' || coalesce('"' || webhook_endpoints.disabled_reason || '"', 'null') || ',"failingSince":' || coalesce('' || left(to_json(webhook_endpoints.failing_since at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"previousSecretExpiresAt":' || coalesce('' || left(to_json(webhook_endpoints.previous_secret_expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"createdAt":' || left(to_json(webhook_endpoints.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","updatedAt":' || left(to_json(webhook_endpoints.updated_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+  select * from webhook_endpoints where (webhook_endpoints.environment, webhook_endpoints.tenant_id, webhook_endpoints.id) < (inputs.environment, inputs."tenantId", coalesce(inputs.before, 'whe~')) and (webhook_endpoints.environment, webhook_endpoints.tenant_id) >= (inputs.environment, inputs."tenantId") order by webhook_endpoints.environment desc, webhook_endpoints.tenant_id desc, webhook_endpoints.id desc limit inputs.limit::bigint + 1
+) webhook_endpoints order by webhook_endpoints.environment desc, webhook_endpoints.tenant_id desc, webhook_endpoints.id desc) items
+  window so_far as (rows unbounded preceding)
+) items) page
 
 -- list_workers_with_work. Columns: workerId text.
 select distinct fleet.avatar_slots.worker_id as "workerId" from fleet.avatar_slots

@@ -27,8 +27,9 @@ const RIGHTS = [
   "select, insert on public.audit_events, public.credit_entries",
   // Not `granted`: only the operator gives credits. Triggers and a policy of the tables refuse the entries of the operator, and
   // to lower `settled`.
-  "select, update (settled, reserved, open_sessions, version, updated_at) on public.credit_accounts",
-  "select, insert, update (settled, reserved, open_sessions) on public.api_key_meters",
+  `select, update (settled, reserved, open_sessions, low_threshold, exhausted_at, version, updated_at)
+    on public.credit_accounts`,
+  "select, insert, update (settled, reserved, open_sessions, spend_notice, expiry_notice) on public.api_key_meters",
   `select, insert, update (status, used, reported, reported_by, closed_by, must_end, is_counted, reason, version, started_at,
     ended_at, expires_at) on public.usage_sessions`,
   "select, insert, update (name, role, version), delete on public.users",
@@ -39,10 +40,16 @@ const RIGHTS = [
   `select, insert, update (id, digest, role, user_id, created_by, created_at, expires_at), delete
     on public.invitations`,
   "select, insert, update (expires_at), delete on public.spent_challenges",
-  "select, insert, update (room, generation) on public.calls",
+  "select, insert, update (room, input, generation) on public.calls",
   "select, insert, update (polled_at, test_polls), delete on public.call_tickets",
   "select, insert, update (features, slots, lease_until), delete on fleet.avatar_workers",
   "select, insert, update (tenant_id, session_id, has_news), delete on fleet.avatar_slots",
+  `select, insert, update (url, description, events, ordered, status, disabled_reason, secret, previous_secret,
+    previous_secret_expires_at, failing_since, slow_until, claimed_at, version, updated_at), delete on public.webhook_endpoints`,
+  "select, insert, update (claimed_at) on public.webhook_turns",
+  "select, insert, update (body), delete on public.webhook_events",
+  `select, insert, update (status, waits, attempts, attempt_count, next_attempt_at, lease, leased_until), delete
+    on public.webhook_deliveries`,
   "select on fleet.service",
   "select (tenant_id, name) on public.tenants",
   `execute on all functions in schema ${FUNCTIONS_SCHEMA}`,

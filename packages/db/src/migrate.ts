@@ -27,6 +27,7 @@ import normalAddresses from "../migrations/0019_normal_addresses.sql" with { typ
 import claimsOfDeadWorkers from "../migrations/0020_claims_of_dead_workers.sql" with { type: "text" };
 import columnNames from "../migrations/0021_column_names.sql" with { type: "text" };
 import calls from "../migrations/0022_calls.sql" with { type: "text" };
+import webhooks from "../migrations/0023_webhooks.sql" with { type: "text" };
 import journal from "../migrations/meta/_journal.json";
 import { applyMigrations, type Migration } from "./apply-migrations.ts";
 import type { Db } from "./connection/pool.ts";
@@ -60,6 +61,7 @@ const TEXTS = [
   claimsOfDeadWorkers,
   columnNames,
   calls,
+  webhooks,
 ];
 
 /** The key of the advisory lock: any number, the same in every replica. */

@@ -12,7 +12,7 @@ const LOCK_ORDER = [
   ...["user_sessions", "people_seen", "idempotency_keys", "passkeys", "user_identities", "invitations"],
   ...["spent_challenges", "assets", "avatars", "jobs", "job_slots", "avatar_workers", "usage_sessions"],
   ...["calls", "asset_meters", "api_key_meters", "credit_accounts", "credit_entries", "avatar_slots", "call_tickets"],
-  ...["audit_events"],
+  ...["webhook_turns", "webhook_endpoints", "webhook_deliveries", "audit_events", "webhook_events"],
 ];
 
 const NAME = `(?:if (?:not )?exists )?(?:only )?(?:"?(?:public|fleet)"?\\.)?"?(\\w+)"?`;

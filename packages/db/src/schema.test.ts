@@ -67,6 +67,10 @@ describe("the catalog", () => {
       "user_identities",
       "user_sessions",
       "users",
+      "webhook_deliveries",
+      "webhook_endpoints",
+      "webhook_events",
+      "webhook_turns",
     ]);
     expect(foreignKeys.map(({ table }) => table).sort()).toEqual([
       "api_keys",
@@ -85,6 +89,8 @@ describe("the catalog", () => {
       "user_identities",
       "user_sessions",
       "users",
+      "webhook_endpoints",
+      "webhook_turns",
     ]);
     for (const { table, first } of [...indexes, ...foreignKeys]) {
       expect(`${table}: ${first}`).toBe(`${table}: ${table === "api_key_credentials" ? "key_id" : "tenant_id"}`);

@@ -39,6 +39,12 @@ export const AUDIT_ACTIONS = [
   "credits.voided",
   "credits.adjusted",
   "credits.limit_changed",
+  "webhook_endpoint.created",
+  "webhook_endpoint.updated",
+  "webhook_endpoint.deleted",
+  "webhook_endpoint.secret_rotated",
+  "webhook_endpoint.disabled",
+  "session.ended",
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

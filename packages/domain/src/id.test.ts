@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { countingBytes, seededBytes } from "@realtime-avatar/testing/random-bytes";
 import fc from "fast-check";
-import { firstIdAt, isId, newId, newRequestId, typeId } from "./id.ts";
+import { firstIdAt, isId, newId, newRequestId, timeOfId, typeId } from "./id.ts";
 
 const uuid = (text: string): Uint8Array => Buffer.from(text.replaceAll("-", ""), "hex");
 
@@ -107,6 +107,15 @@ describe("isId", () => {
   ])("an id, %j: refused", (text) => {
     expect(isId("key", text)).toBe(false);
   });
+});
+
+test("timeOfId, of any moment: that moment", () => {
+  const random = seededBytes("time");
+  fc.assert(
+    fc.property(fc.date({ min: new Date(0), max: new Date("9999-12-31"), noInvalidDate: true }), (time) => {
+      expect(timeOfId(newId("ses", time, random))).toBe(time.getTime());
+    }),
+  );
 });
 
 describe("firstIdAt", () => {

@@ -7,7 +7,7 @@
 /** `count` bytes from a cryptographically secure source. */
 export type RandomBytes = (count: number) => Uint8Array;
 
-/** Tenant, API key record, avatar, audit event, asset, usage session, credit entry, job, user, session of a user, passkey, invitation, identity of a user, ticket of a call that waits. */
+/** Tenant, API key record, avatar, audit event, asset, usage session, credit entry, job, user, session of a user, passkey, invitation, identity of a user, ticket of a call that waits, webhook endpoint, delivery, event. */
 export type IdPrefix =
   | "ten"
   | "key"
@@ -22,7 +22,10 @@ export type IdPrefix =
   | "psk"
   | "inv"
   | "idn"
-  | "tkt";
+  | "tkt"
+  | "whe"
+  | "whd"
+  | "evt";
 export type Id<Prefix extends IdPrefix> = `${Prefix}_${string}`;
 export type TenantId = Id<"ten">;
 export type ApiKeyId = Id<"key">;
@@ -38,6 +41,9 @@ export type PasskeyId = Id<"psk">;
 export type InvitationId = Id<"inv">;
 export type IdentityId = Id<"idn">;
 export type TicketId = Id<"tkt">;
+export type WebhookEndpointId = Id<"whe">;
+export type WebhookDeliveryId = Id<"whd">;
+export type WebhookEventId = Id<"evt">;
 
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 
@@ -114,6 +120,12 @@ export const firstIdAt = <Prefix extends IdPrefix>(prefix: Prefix, time: Date): 
   const bytes = new Uint8Array(16);
   new DataView(bytes.buffer).setBigUint64(0, BigInt(Math.max(0, time.getTime())) << 16n);
   return typeId(prefix, bytes);
+};
+
+/** The time in an id that `newId` has made: its first 48 bits, in milliseconds, which are the first ten characters. */
+export const timeOfId = (id: Id<IdPrefix>): number => {
+  const characters = id.slice(id.indexOf("_") + 1).slice(0, 10);
+  return [...characters].reduce((time, character) => time * 32 + ALPHABET.indexOf(character), 0);
 };
 
 /** A new request id: a UUIDv7 such as `01890a5d-ac96-774b-bcce-b302099a8057`, sortable together with the ids of `newId`. */

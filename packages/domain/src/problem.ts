@@ -152,17 +152,18 @@ export const PROBLEMS = {
   },
   rotation_in_progress: {
     status: 409,
-    title: "A rotation of the key is in progress",
+    title: "A rotation is in progress",
     meaning:
-      "The key was rotated, and its older secret is valid until the overlap ends; the `Retry-After` header says when that is.",
+      "The key, or the secret of the webhook endpoint, was rotated, and its older secret is valid until the overlap ends; the `Retry-After` header says when that is.",
     remedy:
-      "Use the newest secret. If it was lost, rotate again with the older secret before the newest is used, or have an ancestor of the key or the operator rotate it.",
+      "Use the newest secret. If it was lost, rotate again with the older secret before the newest is used, or have an ancestor of the key or the operator rotate it. A webhook endpoint can be deleted and added anew.",
   },
   quota_exceeded: {
     status: 409,
     title: "The tenant has reached a quota",
-    meaning: "The tenant has the maximum number of active API keys, or of assets, or of their bytes.",
-    remedy: "Revoke unused keys, delete unused assets, or ask the operator for a higher quota.",
+    meaning:
+      "The tenant has the maximum number of active API keys, of assets, of their bytes, or of webhook endpoints.",
+    remedy: "Revoke unused keys, delete unused assets or webhook endpoints, or ask the operator for a higher quota.",
   },
   last_owner: {
     status: 409,

@@ -9,6 +9,7 @@ import type { LogOutput } from "./log.ts";
 import { cachedReads } from "./metrics/cached-reads.ts";
 import { type CallMetrics, callMetrics } from "./metrics/calls.ts";
 import { createRegistry, type OwnRegistry, SECONDS, type ServedMetrics, served } from "./metrics/registry.ts";
+import { type WebhookMetrics, webhookMetrics } from "./metrics/webhooks.ts";
 
 /** A request whose response is complete. `route` is undefined when no route matched. */
 export type CompletedRequest = {
@@ -44,7 +45,8 @@ export type QueueStats = {
 };
 
 export type Metrics = ServedMetrics &
-  CallMetrics & {
+  CallMetrics &
+  WebhookMetrics & {
     /** Receives the events of the database. */
     watcher: Watcher;
     /** Adds the metrics of a pool. */
@@ -181,6 +183,7 @@ export const createMetrics = (version: string): Metrics => {
     ...jobMetrics(own),
     ...uploadMetrics(own),
     ...callMetrics(own),
+    ...webhookMetrics(own),
     showSweeper: (stats) => {
       const swept = "Overdue usage sessions that this process has closed.";
       readCounter("realtime_avatar_sessions_swept_total", swept, () => stats().swept);

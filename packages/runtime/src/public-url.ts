@@ -1,4 +1,4 @@
-/** Where browsers reach the service. */
+/** Where browsers reach the service and its files. */
 import { isIP } from "node:net";
 import { readVariable, type Variables } from "./config.ts";
 
@@ -18,4 +18,14 @@ export const readPublicUrl = (variables: Variables): string | null =>
       const isSecure = url?.protocol === "https:" && isIP(url.hostname.replace(/^\[|\]$/g, "")) === 0;
       return url && (isLocal || isSecure) ? url.origin : undefined;
     },
+  );
+
+/** `PUBLIC_ASSET_ORIGIN`: scheme, host and port of the public URLs of assets and previews. Null when it is not set. */
+export const readPublicAssetOrigin = (variables: Variables): string | null =>
+  readVariable<string | null>(
+    variables,
+    "PUBLIC_ASSET_ORIGIN",
+    null,
+    "an origin such as https://assets.example.com",
+    (text) => (/^https?:\/\/[^/?#@\s]+$/.test(text) && URL.canParse(text) ? new URL(text).origin : undefined),
   );

@@ -14,6 +14,7 @@ import { hashBody, isIdempotencyKey, openResponse, sealResponse } from "@realtim
 import { InvitationWithUrl, PasskeyInvitation } from "@realtime-avatar/domain/people/schemas";
 import type { SessionToken } from "@realtime-avatar/domain/people/tokens";
 import { Problem } from "@realtime-avatar/domain/problem";
+import { WebhookEndpointWithSecret } from "@realtime-avatar/domain/webhooks/schemas";
 import type { TSchema } from "@sinclair/typebox";
 import { ENVIRONMENT_HEADER } from "./people/cookie.ts";
 import { isPerson, requirePasskey } from "./people/person.ts";
@@ -35,13 +36,14 @@ export type ClaimingRequest = {
 /** A response that an earlier request has stored. */
 export type StoredReplay = Extract<WriteOutcome, { kind: "replayed" }>;
 
-/** The schemas of responses with a secret: that of a key, the token of a call, or the link of an invitation. */
+/** The schemas of responses with a secret: that of a key or of a webhook endpoint, the token of a call, or the link of an invitation. */
 const SECRET_RESPONSES: ReadonlySet<TSchema> = new Set([
   ApiKeyWithSecret,
   CallGrant,
   InvitationWithUrl,
   PasskeyInvitation,
   PlannedGrant,
+  WebhookEndpointWithSecret,
 ]);
 
 /**
@@ -97,8 +99,8 @@ export const findReplay = async (db: Db, claiming: ClaimingRequest): Promise<Sto
 };
 
 /**
- * Whether a person needs the passkey to see a response with a secret: always, except for a new test key, which needs none
- * when it is created. Otherwise an unattended session would show for a day what it no longer creates.
+ * Whether a person needs the passkey to see a response with a secret: always, except for a new key or webhook endpoint of the test
+ * environment, which needs none when it is created. Otherwise an unattended session would show for a day what it no longer creates.
  */
 const needsPasskey = (text: string, status: number): boolean =>
   status !== 201 || (JSON.parse(text) as { environment?: unknown }).environment !== "test";
@@ -126,9 +128,9 @@ export const openReplay = (
   }
   const detail =
     "The request was executed before, with another secret of the calling key or in another session. Only that one can decrypt the response.";
-  // A rotation has no `Location`: the path of its key is used.
-  const rotatedKey = path.endsWith("/rotate") ? path.slice(0, path.lastIndexOf("/")) : undefined;
-  const location = stored.location ?? rotatedKey;
+  // A rotation has no `Location`: the path of its key or endpoint is used.
+  const rotated = /\/rotate(-secret)?$/.test(path) ? path.slice(0, path.lastIndexOf("/")) : undefined;
+  const location = stored.location ?? rotated;
   throw new Problem("replay_unavailable", detail, location === undefined ? {} : { location });
 };
 

@@ -9,6 +9,7 @@ import * as calls from "@realtime-avatar/domain/calls/schemas";
 import * as credits from "@realtime-avatar/domain/credits/schemas";
 import * as people from "@realtime-avatar/domain/people/schemas";
 import { PROBLEMS, Problem, type ProblemCode } from "@realtime-avatar/domain/problem";
+import * as webhooks from "@realtime-avatar/domain/webhooks/schemas";
 import { Kind, type TSchema } from "@sinclair/typebox";
 import { UploadAsset } from "../assets/upload-form.ts";
 import { CONDITION_PATTERN, MAX_CONDITION_LENGTH } from "../http/conditional.ts";
@@ -21,7 +22,18 @@ import { EXAMPLES, PROBLEM_EXAMPLES, REQUEST_ID } from "./examples.ts";
 export type Json = { [name: string]: unknown };
 
 const OF_ROUTES = { LeakedKeyReport, ProblemType, UploadAsset };
-const EXPORTS = { ...apiKeys, ...assets, ...audit, ...checks, ...models, ...avatars, ...calls, ...credits, ...people };
+const EXPORTS = {
+  ...apiKeys,
+  ...assets,
+  ...audit,
+  ...checks,
+  ...models,
+  ...avatars,
+  ...calls,
+  ...credits,
+  ...people,
+  ...webhooks,
+};
 
 /** The schemas by their names, in the order of the names. A schema that contains one of them refers to it by name. */
 export const SCHEMAS: Record<string, TSchema> = Object.fromEntries(

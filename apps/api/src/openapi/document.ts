@@ -23,6 +23,7 @@ import {
   schemaJson,
 } from "./components.ts";
 import type { Operation, RouteDetail } from "./operation.ts";
+import { WEBHOOK_PARAMETERS, WEBHOOK_RESPONSES, webhooksOf } from "./webhooks.ts";
 
 const ID_PREFIXES: Record<string, string> = {
   "/api/v1/api-keys": "key",
@@ -34,6 +35,8 @@ const ID_PREFIXES: Record<string, string> = {
   "/api/v1/passkeys": "psk",
   "/api/v1/identities": "idn",
   "/api/v1/invitations": "inv",
+  "/api/v1/webhook-endpoints": "whe",
+  "/api/v1/webhook-deliveries": "whd",
 };
 /** The path parameters, without examples for the same reason. The prefix of an id follows from the path before `/:id`. */
 const pathParameters = (path: string): Json[] =>
@@ -59,7 +62,7 @@ const queryParameters = ({ query }: Partial<Operation>): Json[] =>
   });
 
 /** Properties of a route that follow from its method, scope and success response. */
-const traitsOf = (method: string, { scope, success, operationId = "", createsNothing }: RouteDetail) => {
+const traitsOf = (method: string, { scope, success, operationId = "", createsNothing, isUnversioned }: RouteDetail) => {
   const properties: object = success?.schema?.["properties"] ?? {};
   const isPublic = scope === undefined;
   const role = MINIMUM_ROLES[operationId] ?? null;
@@ -72,7 +75,7 @@ const traitsOf = (method: string, { scope, success, operationId = "", createsNot
     role: isPublic ? null : role,
     isIdempotent: method === "POST" && !isPublic && createsNothing !== true,
     showsSecret: success?.schema !== undefined && containsSecret(success.schema),
-    isVersioned: "id" in properties || "sessionId" in properties,
+    isVersioned: !isUnversioned && ("id" in properties || "sessionId" in properties),
   };
 };
 
@@ -151,6 +154,11 @@ const TAGS: Record<string, { name: string; description: string }> = {
     description: "Usage sessions hold credits for a call while it is open, and are charged once when it ends.",
   },
   "/api/v1/realtime": { name: "Calls", description: "Talk to an avatar. LiveKit carries picture and sound." },
+  "/api/v1/webhook-endpoints": {
+    name: "Webhooks",
+    description: "Be told of what happens: signed requests to your endpoints, by the rules of Standard Webhooks.",
+  },
+  "/api/v1/webhook-deliveries": { name: "Webhooks", description: "" },
   "/api/v1/audit-events": {
     name: "Audit trail",
     description: "The action, the actor, the target and the time of each change.",
@@ -252,10 +260,10 @@ export type DescribedRoute = { method: string; path: string; hooks?: { detail?: 
 const isDescribed = ({ path, hooks }: DescribedRoute): boolean =>
   (path.startsWith("/api/v1") || path.startsWith("/problems")) && !(hooks?.detail as RouteDetail | undefined)?.isHidden;
 
-/** The schemas to which these paths and responses refer, and those to which such a schema refers. */
-const namedSchemas = (paths: Json, responses: Responses): Json => {
+/** The schemas to which these parts of the document refer, and those to which such a schema refers. */
+const namedSchemas = (...parts: Json[]): Json => {
   const schemas = Object.entries(SCHEMAS).map(([name, schema]) => [name, schemaJson(schema)] as const);
-  const used = JSON.stringify([paths, responses, ...schemas]);
+  const used = JSON.stringify([parts, ...schemas]);
   return Object.fromEntries(schemas.filter(([name]) => used.includes(JSON.stringify(ref("schemas", name)))));
 };
 
@@ -271,6 +279,7 @@ export const openApiDocument = (routes: readonly DescribedRoute[]): Json => {
     for (const code of [...problemsOf(method, path, detail).values()].flat()) usedCodes.add(code);
   }
   const codes = [...usedCodes].sort();
+  const webhooks = webhooksOf();
   return {
     openapi: "3.1.1",
     info: {
@@ -288,6 +297,7 @@ export const openApiDocument = (routes: readonly DescribedRoute[]): Json => {
     tags: Object.values(TAGS).filter(({ description }) => description !== ""),
     security: [{ apiKey: [] }],
     paths,
+    webhooks,
     components: {
       securitySchemes: {
         apiKey: { type: "http", scheme: "bearer", description: "A live or test key: `rta_live_…`, `rta_test_…`." },
@@ -300,15 +310,17 @@ export const openApiDocument = (routes: readonly DescribedRoute[]): Json => {
         },
       },
       schemas: {
-        ...namedSchemas(paths, responses),
+        ...namedSchemas(paths, webhooks, responses),
         ...Object.fromEntries(codes.map((code) => [problemName(code), schemaJson(problemSchema(code))])),
       },
       examples: Object.fromEntries(
         codes.map((code) => [code, { summary: PROBLEMS[code].title, value: problemExample(code) }]),
       ),
-      responses: Object.fromEntries(Object.entries(responses).sort(([a], [b]) => (a < b ? -1 : 1))),
+      responses: Object.fromEntries(
+        Object.entries({ ...responses, ...WEBHOOK_RESPONSES }).sort(([a], [b]) => (a < b ? -1 : 1)),
+      ),
       headers: HEADERS,
-      parameters: PARAMETERS,
+      parameters: { ...PARAMETERS, ...WEBHOOK_PARAMETERS },
     },
   };
 };

@@ -23,6 +23,7 @@ import type {
 } from "@realtime-avatar/domain/credits/schemas";
 import { PROBLEMS, type ProblemCode, type ProblemExtras } from "@realtime-avatar/domain/problem";
 import { PEOPLE_EXAMPLES } from "./people-examples.ts";
+import { WEBHOOK_EXAMPLES } from "./webhook-examples.ts";
 
 const suffix = "01h455vb4pex5vsknk084sn02q";
 /** Well-formed, but not the secret of any key. */
@@ -147,6 +148,7 @@ const balance: CreditBalance = {
   availableCreditMicros: 3_258_000_000,
   lifetimeGrantedCreditMicros: 3_600_000_000,
   lifetimeUsedCreditMicros: 42_000_000,
+  lowThresholdCreditMicros: 600_000_000,
   updatedAt: time,
 };
 
@@ -180,6 +182,7 @@ const page = <Item>(item: Item) => ({ data: [item], nextCursor: null });
 /** By the name of the schema in the document. */
 export const EXAMPLES = {
   ...PEOPLE_EXAMPLES,
+  ...WEBHOOK_EXAMPLES,
   ApiKey: apiKey,
   ApiKeyPage: page(apiKey),
   ApiKeyWithSecret: { ...apiKey, apiKey: secret } satisfies ApiKeyWithSecret,
@@ -284,6 +287,7 @@ export const EXAMPLES = {
     client_metadata: { user_id: "user-17" },
   } satisfies StartCall,
   UpdateApiKey: { name: "Shop", spendLimitCreditMicros: null } satisfies UpdateApiKey,
+  UpdateCreditBalance: { lowThresholdCreditMicros: 600_000_000 },
   UpdateAvatar: { displayName: "Ada Lovelace", metadata: { team: "sales" } } satisfies UpdateAvatar,
   UsageSession: session,
   UsageSessionPage: { ...window, ...page(session) },

@@ -18,6 +18,8 @@ export type Operation = {
   isForm?: true;
   /** The schema of the query parameters; absent when the operation takes none. */
   query?: TObject;
+  /** Whether the response has no `ETag`, though it has an id. */
+  isUnversioned?: true;
   /** Whether the operation supports `If-None-Match`. */
   isConditional?: true;
   /** A redirect (303) has no body. */

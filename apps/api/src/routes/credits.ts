@@ -1,14 +1,22 @@
 /** `/api/v1/credits` */
 import type { AnyCaller } from "@realtime-avatar/db/api-keys/callers";
-import { findCreditBalance, listCreditEntries } from "@realtime-avatar/db/credits/credits";
+import { auditEvent } from "@realtime-avatar/db/audit/audit-events";
+import { changeLowThreshold, findCreditBalance, listCreditEntries } from "@realtime-avatar/db/credits/credits";
 import { emptyBalance } from "@realtime-avatar/domain/credits/balance";
-import { CREDIT_ENTRY_LIST, CreditBalance, CreditEntryPage } from "@realtime-avatar/domain/credits/schemas";
+import {
+  CREDIT_ENTRY_LIST,
+  CreditBalance,
+  CreditEntryPage,
+  UpdateCreditBalance,
+} from "@realtime-avatar/domain/credits/schemas";
+import { notFound } from "@realtime-avatar/domain/problem";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../dependencies.ts";
 import { authentication } from "../http/authenticate.ts";
 import { listHandler } from "../http/list.ts";
 import { NO_PARAMETERS, readQuery } from "../http/query.ts";
 import { responseText } from "../http/response.ts";
+import { type Attempt, execute, type OutcomeOf } from "../http/write.ts";
 import { operations } from "../openapi/operation.ts";
 
 const OPERATIONS = operations({
@@ -16,6 +24,14 @@ const OPERATIONS = operations({
     summary: "Read the credit balance",
     description: "Returns the credits of the tenant in the environment of the calling key.",
     success: { status: 200, description: "The balance.", schema: CreditBalance },
+  },
+  updateCreditBalance: {
+    summary: "Change the threshold of low credits",
+    description:
+      "Changes below how many available credits the event `credits.low` is sent to the webhook endpoints of the tenant, in the environment of the calling key. Null: never. Nothing is granted or spent.",
+    body: UpdateCreditBalance,
+    success: { status: 200, description: "The balance, with the threshold.", schema: CreditBalance },
+    problems: ["not_found"],
   },
   listCreditEntries: {
     summary: "List credit entries",
@@ -38,6 +54,31 @@ const entriesOf = (caller: AnyCaller) => ({
 
 const BALANCE = { schema: CreditBalance, toText: JSON.stringify };
 
+type UpdateAttempt = Attempt<UpdateCreditBalance>;
+const UPDATE_BALANCE = {
+  body: UpdateCreditBalance,
+  representation: BALANCE,
+  plan: ({ body, caller, origin }: UpdateAttempt) => {
+    const { tenantId, environment } = caller;
+    const event = auditEvent(
+      "credits.limit_changed",
+      { tenantId, environment, id: tenantId },
+      origin,
+      Object.keys(body),
+    );
+    const change = { tenantId, environment, lowThreshold: body.lowThresholdCreditMicros };
+    return { response: null, input: [change, caller, event] as const };
+  },
+  write: changeLowThreshold,
+  settle: async ({ kind }: OutcomeOf<typeof changeLowThreshold>, { caller, db }: UpdateAttempt) => {
+    if (kind === "stale") return { kind };
+    const balance = await findCreditBalance(db, caller.tenantId, caller.environment);
+    // A tenant that was never granted anything.
+    if (!balance) throw notFound();
+    return { kind: "written" as const, resource: { version: null, body: balance } };
+  },
+};
+
 export const creditRoutes = (dependencies: Dependencies) =>
   new Elysia({ name: "credits", prefix: "/api/v1/credits" })
     .use(authentication(dependencies))
@@ -51,6 +92,10 @@ export const creditRoutes = (dependencies: Dependencies) =>
       },
       { scope: "credits:read", detail: OPERATIONS.getCreditBalance },
     )
+    .patch("/balance", ({ write }) => execute(write, UPDATE_BALANCE), {
+      scope: "*",
+      detail: OPERATIONS.updateCreditBalance,
+    })
     .get(
       "/entries",
       listHandler(dependencies, CREDIT_ENTRY_LIST, ({ caller, db }, page) =>

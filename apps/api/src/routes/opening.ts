@@ -29,6 +29,8 @@ export const checkHeadroom = async (db: Db, planned: PlannedSession, caller: Cal
   const reached = reachedLimitOf(headroom);
   if (reached) throw await sessionLimitReached(db, caller, reached);
   const refusal = refusalOf(planned, headroom);
+  // The write refuses it then, and announces it: at most once an hour.
+  if (refusal?.code === "insufficient_credits" && headroom.announcesExhaustion) return;
   if (refusal) throw refusal;
 };
 

@@ -310,7 +310,11 @@ describe("the path last", () => {
     const inTest = await api.key({ scopes: ["*", "usage:write"] });
     const strangersTenant = await seedTenant(db, { live: AMPLE_CREDITS });
     const strangers = (await seedKey(db, strangersTenant, { environment: "live", scopes: ["*"] })).secret.reveal();
+    const endpoint = async (key: string) =>
+      (await api.call("POST", "/api/v1/webhook-endpoints", { key, body: { url: null } })).body.id;
     const created = async (key: string) => ({
+      whe: await endpoint(key),
+      whd: (await api.call("POST", `/api/v1/webhook-endpoints/${await endpoint(key)}/test`, { key })).body.id,
       ses: (await api.call("POST", "/api/v1/usage/sessions", { key, body: { maxSessionSeconds: 1 } })).body.sessionId,
       key: (await api.call("POST", "/api/v1/api-keys", { key, body: { name: "x", environment: "live" } })).body.id,
       ast: (await api.call("POST", "/api/v1/assets", { key, ...FORM })).body.id,

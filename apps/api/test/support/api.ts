@@ -102,6 +102,13 @@ export const TEST_CONFIG: AppOptions["config"] = {
   trustedProxyHops: 1,
 };
 
+/** No worker runs beside most tests: they do not wait for one. */
+export const TEST_WEBHOOKS: AppOptions["webhooks"] = {
+  sealingKey: new Uint8Array(32),
+  allowHttpLocalhost: false,
+  testWaitMs: 0,
+};
+
 /** A store of files on a disk, and a spool, in a folder that ends with the process. */
 export const testStorage = async (origin: () => string) => {
   const folder = await temporaryFolder();
@@ -135,6 +142,7 @@ export const createTestApp = (db: Db, given: Partial<AppOptions> = {}) =>
     noteSeen: () => {},
     publicUrl: () => PUBLIC_URL,
     sessionSecret: new Secret("the secret of the tests, which signs challenges"),
+    webhooks: TEST_WEBHOOKS,
     peerAddress: () => null,
     redis: null,
     responseBytes: createResponseBytes(),

@@ -47,6 +47,7 @@ export const ROUTES: Record<string, RouteFacts> = {
   "DELETE /api/v1/avatars/:id": { scope: "avatars:write" },
   "POST /api/v1/avatars/:id/prepare": { scope: "avatars:write", body: {}, isBodyOptional: true },
   "GET /api/v1/credits/balance": { scope: "credits:read" },
+  "PATCH /api/v1/credits/balance": { scope: "*", body: { lowThresholdCreditMicros: null } },
   "GET /api/v1/credits/entries": { scope: "credits:read" },
   "GET /api/v1/models": { scope: "avatars:read" },
   "GET /api/v1/usage/sessions": { scope: "usage:read" },
@@ -88,6 +89,17 @@ export const ROUTES: Record<string, RouteFacts> = {
   "POST /api/v1/oidc/verification": { scope: "person", body: { returnTo: "/keys" } },
   "GET /api/v1/identities": { scope: "person" },
   "DELETE /api/v1/identities/:id": { scope: "person" },
+  "GET /api/v1/webhook-endpoints": { scope: "*" },
+  "POST /api/v1/webhook-endpoints": { scope: "*", body: { url: "https://www.example.com/hooks" } },
+  "GET /api/v1/webhook-endpoints/:id": { scope: "*" },
+  "PATCH /api/v1/webhook-endpoints/:id": { scope: "*", body: { ordered: true } },
+  "DELETE /api/v1/webhook-endpoints/:id": { scope: "*" },
+  "POST /api/v1/webhook-endpoints/:id/rotate-secret": { scope: "*", body: {}, isBodyOptional: true },
+  "POST /api/v1/webhook-endpoints/:id/test": { scope: "*", body: {}, isBodyOptional: true },
+  "POST /api/v1/webhook-endpoints/:id/recover": { scope: "*", body: { since: "2026-11-20T00:00:00Z" } },
+  "GET /api/v1/webhook-deliveries": { scope: "*" },
+  "GET /api/v1/webhook-deliveries/:id": { scope: "*" },
+  "POST /api/v1/webhook-deliveries/:id/resend": { scope: "*", body: {}, isBodyOptional: true },
   "POST /api/v1/leaked-keys": { scope: "none", body: { apiKey: "x" } },
 };
 
@@ -102,6 +114,8 @@ const KINDS = [
   ["identities", "idn"],
   ["invitations", "inv"],
   ["sessions", "ses"],
+  ["webhook-endpoints", "whe"],
+  ["webhook-deliveries", "whd"],
 ] as const;
 /** The kind of the ids that a path takes. */
 export const kindOf = (path: string): (typeof KINDS)[number][1] | "key" =>

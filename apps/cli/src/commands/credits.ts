@@ -2,6 +2,7 @@
 import { auditEvent } from "@realtime-avatar/db/audit/audit-events";
 import {
   type CreditMovement,
+  changeLowThreshold,
   changeSessionLimit,
   findCreditBalance,
   listCreditEntries,
@@ -10,6 +11,7 @@ import {
 } from "@realtime-avatar/db/credits/credits";
 import { OPERATOR_ACTIONS } from "@realtime-avatar/domain/credits/entry";
 import {
+  ChangeLowThreshold,
   ChangeSessionLimit,
   CREDIT_ENTRY_LIST,
   type CreditBalance,
@@ -114,6 +116,7 @@ const BALANCE: Columns<CreditBalance> = {
   HELD: ({ reservedCreditMicros }) => micros(reservedCreditMicros),
   SPENT: ({ lifetimeUsedCreditMicros }) => micros(lifetimeUsedCreditMicros),
   GRANTED: ({ lifetimeGrantedCreditMicros }) => micros(lifetimeGrantedCreditMicros),
+  "LOW BELOW": ({ lowThresholdCreditMicros: threshold }) => (threshold === null ? null : micros(threshold)),
   UPDATED: ({ updatedAt }) => updatedAt,
 };
 
@@ -171,6 +174,32 @@ const limit = async (options: LimitOptions): Promise<void> => {
   });
 };
 
+type ThresholdOptions = TenantOptions & { environment?: string; amount: number | string };
+
+const threshold = async ({
+  tenant: tenantId,
+  environment = "test",
+  amount,
+  ...options
+}: ThresholdOptions): Promise<void> => {
+  const lowThresholdCreditMicros = amount === "none" ? null : amount;
+  const errors = validate(ChangeLowThreshold, { environment, lowThresholdCreditMicros });
+  if (errors.length > 0) throw usageError(errors);
+  const owner = { tenantId, environment: environment as Environment };
+  const lowThreshold = lowThresholdCreditMicros as number | null;
+  await withDatabase(async ({ db }) => {
+    const fields = ["lowThresholdCreditMicros"];
+    const event = auditEvent("credits.limit_changed", { ...owner, id: tenantId }, operatorOrigin(), fields);
+    const { kind } = await changeLowThreshold(db, { ...owner, lowThreshold }, null, event);
+    if (kind !== "written") throw new Error("No tenant has this id.");
+    const text =
+      lowThreshold === null
+        ? `The event credits.low is not sent (${environment}).`
+        : `The event credits.low is sent when less than ${micros(lowThreshold)} becomes available (${environment}).`;
+    print(options, { ...owner, lowThresholdCreditMicros }, text);
+  });
+};
+
 /** The options that every movement has. */
 const withMoveOptions = (command: Command): Command =>
   withTenantOptions(command)
@@ -201,6 +230,12 @@ export const addCredits = (program: Command): void => {
     .requiredOption("--max-concurrent-sessions <number>", "maximum number, 1 or more", parseInteger)
     .option(...environment)
     .action(limit);
+
+  withTenantOptions(credits.command("threshold"))
+    .description("change below how many available credits the event credits.low is sent")
+    .requiredOption("--amount <micros>", "amount in credit micros, 1 or more; none: it is not sent", parseInteger)
+    .option(...environment)
+    .action(threshold);
 
   withTenantOptions(credits.command("balance")).description("show the balances of a tenant").action(balance);
 

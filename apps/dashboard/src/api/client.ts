@@ -1,6 +1,7 @@
 /** The client of the API, as the person who has signed in. */
 import {
   ApiProblem,
+  type ClientOptions,
   createClient,
   NoResponse,
   type ProblemCode,
@@ -12,20 +13,27 @@ export type Environment = (typeof ENVIRONMENTS)[number];
 
 const clients = new Map<Environment, RealtimeAvatarClient>();
 
-const newClient = (environment: Environment, maxAttempts: number): RealtimeAvatarClient =>
-  createClient({ baseUrl: location.origin, cookieEnvironment: environment, maxAttempts, timeoutMs: 20_000 });
+type Patience = Pick<ClientOptions, "maxAttempts" | "timeoutMs" | "attemptTimeoutMs">;
+
+const newClient = (environment: Environment, patience: Patience): RealtimeAvatarClient =>
+  createClient({ baseUrl: location.origin, cookieEnvironment: environment, timeoutMs: 20_000, ...patience });
 
 /** The client that works in this environment. */
 export const clientFor = (environment: Environment): RealtimeAvatarClient => {
   const known = clients.get(environment);
   if (known) return known;
-  const client = newClient(environment, 3);
+  const client = newClient(environment, { maxAttempts: 3 });
   clients.set(environment, client);
   return client;
 };
 
 /** A client that does not try again by itself: the person waits, and may have another way. */
-export const impatientClient = (environment: Environment): RealtimeAvatarClient => newClient(environment, 1);
+export const impatientClient = (environment: Environment): RealtimeAvatarClient =>
+  newClient(environment, { maxAttempts: 1 });
+
+/** A client for a request that waits up to 20 seconds for a receiver. */
+export const patientClient = (environment: Environment): RealtimeAvatarClient =>
+  newClient(environment, { maxAttempts: 1, timeoutMs: 30_000, attemptTimeoutMs: 30_000 });
 
 /** The first `limit` items of a list, and whether there are more. */
 export const takeFrom = async <Item>(

@@ -26,6 +26,7 @@ export const ACTION_TEXTS: Record<AuditEvent["action"], string> = {
   "credits.voided": "Grant withdrawn",
   "credits.adjusted": "Credits refunded",
   "credits.limit_changed": "Limit of open calls changed",
+  "session.ended": "Session ended",
   "user.created": "Member joined",
   "user.updated": "Member changed",
   "user.deleted": "Member removed",
@@ -39,6 +40,11 @@ export const ACTION_TEXTS: Record<AuditEvent["action"], string> = {
   "passkey.deleted": "Passkey deleted",
   "identity.created": "Account linked",
   "identity.deleted": "Account unlinked",
+  "webhook_endpoint.created": "Endpoint added",
+  "webhook_endpoint.updated": "Endpoint changed",
+  "webhook_endpoint.deleted": "Endpoint deleted",
+  "webhook_endpoint.secret_rotated": "Endpoint's secret rotated",
+  "webhook_endpoint.disabled": "Endpoint disabled",
 };
 
 /** What was changed, by field. */
@@ -50,6 +56,7 @@ const FIELD_TEXTS: Record<string, string> = {
   sourceAssetId: "photo or video",
   modelId: "model",
   defaultVoiceId: "voice",
+  lowThresholdCreditMicros: "threshold of low credits",
 };
 
 export const fieldText = (field: string): string => FIELD_TEXTS[field] ?? field;
@@ -66,6 +73,7 @@ const KIND_TEXTS: Record<string, string> = {
   idn: "A linked account",
   ses: "A call",
   ten: "The team",
+  whe: "A webhook endpoint",
 };
 
 export const kindText = (id: string): string => KIND_TEXTS[id.slice(0, 3)] ?? id;
@@ -74,7 +82,9 @@ export const kindText = (id: string): string => KIND_TEXTS[id.slice(0, 3)] ?? id
 export const serviceText = (action: AuditEvent["action"]): string => {
   if (action === "api_key.reported_leaked") return "a report of its secret";
   if (action.startsWith("credits.")) return "the operator of the service";
-  return /^avatar\.prep|^asset\./.test(action) ? "the service itself" : "the service or its operator";
+  return /^avatar\.prep|^asset\.|^webhook_endpoint\./.test(action)
+    ? "the service itself"
+    : "the service or its operator";
 };
 
 export type Filters = { action: string | undefined; target: string | undefined };

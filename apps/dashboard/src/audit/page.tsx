@@ -16,6 +16,7 @@ type Names = ReadonlyMap<string, string>;
 const pageOf = (id: string): { to: Page; search?: SearchChange } | null => {
   if (id.startsWith("key_")) return { to: "/keys", search: { key: id, all: true } };
   if (id.startsWith("ava_")) return { to: "/avatars", search: { avatar: id } };
+  if (id.startsWith("whe_")) return { to: "/webhooks", search: { endpoint: id } };
   return /^(usr|uss|inv|psk|idn)_/.test(id) ? { to: "/people" } : null;
 };
 

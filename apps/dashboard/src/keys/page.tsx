@@ -11,7 +11,7 @@ import { type Keys, useKeys } from "./data.ts";
 import { KeyDetails } from "./details.tsx";
 import { RevokeDialog, RotateDialog } from "./end.tsx";
 import { KeyList, type Open } from "./list.tsx";
-import { SecretDialog } from "./secret.tsx";
+import { KeySecretDialog } from "./secret.tsx";
 
 const Dialogs = ({ open, keys, onOpen }: { open: Open | null; keys: Keys; onOpen: (open: Open | null) => void }) => {
   const close = () => onOpen(null);
@@ -20,7 +20,7 @@ const Dialogs = ({ open, keys, onOpen }: { open: Open | null; keys: Keys; onOpen
     case "create":
       return <CreateKeyDialog onClose={close} onCreated={show} />;
     case "secret":
-      return <SecretDialog issued={open.issued} onClose={close} />;
+      return <KeySecretDialog issued={open.issued} onClose={close} />;
     case "change":
       return <ChangeKeyDialog apiKey={open.key} keys={keys} onClose={close} />;
     case "rotate":

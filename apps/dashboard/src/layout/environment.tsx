@@ -30,6 +30,8 @@ export const EnvironmentSwitch = ({ environment }: { environment: Environment })
                 key: undefined,
                 avatar: undefined,
                 session: undefined,
+                endpoint: undefined,
+                delivery: undefined,
               })
             }
           />

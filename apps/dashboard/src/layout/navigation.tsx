@@ -3,7 +3,7 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { Search } from "../search.ts";
 
-export type Page = "/keys" | "/avatars" | "/usage" | "/audit" | "/people" | "/sign-in";
+export type Page = "/keys" | "/avatars" | "/usage" | "/webhooks" | "/audit" | "/people" | "/sign-in";
 
 /** New values of parameters; undefined removes one. */
 export type SearchChange = { [Name in keyof Search]?: Search[Name] | undefined };

@@ -1,7 +1,7 @@
 /** The frame of all pages of a signed-in person: header, navigation and the present page. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Navigate, Outlet, useLocation } from "@tanstack/react-router";
-import { useId, useMemo } from "react";
+import { useEffect, useId, useMemo, useRef } from "react";
 import { type Environment, isSignedOut } from "../api/client.ts";
 import { readSession, signOut } from "../api/people.ts";
 import { Button } from "../components/button.tsx";
@@ -19,23 +19,32 @@ const PAGES = [
   ["/keys", "Keys"],
   ["/avatars", "Avatars"],
   ["/usage", "Usage"],
+  ["/webhooks", "Webhooks"],
   ["/audit", "Audit"],
   ["/people", "People"],
 ] as const;
 
-const Navigation = () => (
-  <nav aria-label="Pages" className="-mx-1 flex gap-1 overflow-x-auto px-1 py-1">
-    {PAGES.map(([to, name]) => (
-      <PageLink
-        key={to}
-        to={to}
-        className="rounded-lg px-3 py-1.5 text-sm font-medium text-muted hover:bg-raised aria-[current=page]:bg-raised aria-[current=page]:text-text"
-      >
-        {name}
-      </PageLink>
-    ))}
-  </nav>
-);
+const Navigation = () => {
+  const ref = useRef<HTMLElement>(null);
+  const path = useLocation({ select: ({ pathname }) => pathname });
+  // On a phone, they have no room beside each other.
+  useEffect(() => {
+    ref.current?.querySelector(`[href*="${path}"]`)?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [path]);
+  return (
+    <nav ref={ref} aria-label="Pages" className="-mx-1 flex gap-1 overflow-x-auto px-1 py-1">
+      {PAGES.map(([to, name]) => (
+        <PageLink
+          key={to}
+          to={to}
+          className="rounded-lg px-3 py-1.5 text-sm font-medium text-muted hover:bg-raised aria-[current=page]:bg-raised aria-[current=page]:text-text"
+        >
+          {name}
+        </PageLink>
+      ))}
+    </nav>
+  );
+};
 
 /** A new tab: what is open on the page stays. */
 const ReferenceLink = () => (

@@ -5,7 +5,21 @@ import { BASE } from "../paths.ts";
 import type { Search } from "../search.ts";
 
 /** The parameters of the pages. */
-const KEPT = ["environment", "key", "avatar", "session", "days", "all", "filter", "action", "target"] as const;
+const KEPT = [
+  "environment",
+  "key",
+  "avatar",
+  "session",
+  "endpoint",
+  "delivery",
+  "days",
+  "all",
+  "filter",
+  "action",
+  "target",
+  "status",
+  "event",
+] as const;
 
 const lastingParameters = (search: Search): Search =>
   Object.fromEntries(KEPT.flatMap((name) => (search[name] === undefined ? [] : [[name, search[name]]])));

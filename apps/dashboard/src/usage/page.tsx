@@ -8,6 +8,7 @@ import { barsOfDays, DayChart, RankChart } from "./charts.tsx";
 import { addUp, largest, type Usage, useBalance, useNames, usePrice, useUsage, useUsageRefresh } from "./data.ts";
 import { Entries } from "./entries.tsx";
 import { SessionDialog } from "./session.tsx";
+import { Threshold } from "./threshold.tsx";
 
 const DEFAULT_DAYS = 30;
 const TILE = "rounded-2xl border border-line bg-surface px-4 py-3";
@@ -131,8 +132,13 @@ export const UsagePage = () => {
         A call holds credits while it is open, and is charged for what it used when it ends.
         <Price />
       </PageHead>
-      <Loaded query={useBalance()} skeleton={<Skeleton label="the balance" rows={1} height="h-20 mb-3" />}>
-        {(balance) => <Balance balance={balance} />}
+      <Loaded query={useBalance()} skeleton={<Skeleton label="the balance" rows={1} height="h-32 mb-5" />}>
+        {(balance) => (
+          <>
+            <Balance balance={balance} />
+            <Threshold balance={balance} />
+          </>
+        )}
       </Loaded>
       <Loaded query={useUsage(days)} skeleton={<ChartSkeletons />}>
         {(usage) => <Charts usage={usage} />}

@@ -1,9 +1,8 @@
-/** One HTTPS request to an address that was checked. */
+/** One request, over HTTPS, to an address that was checked. */
 import { lookup } from "node:dns/promises";
-import type { ClientRequest, IncomingMessage } from "node:http";
-import { request } from "node:https";
-import { isIPv6 } from "node:net";
-import type { TLSSocket } from "node:tls";
+import { type Agent, type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
+import { isIPv6, type Socket } from "node:net";
 import { isPublicAddress } from "./address.ts";
 import { type Refused, refused, type Unavailable, unavailable } from "./outcome.ts";
 import { HTTPS_PORTS, type Target } from "./target.ts";
@@ -28,11 +27,31 @@ export const PUBLIC_INTERNET: Network = {
 /** More addresses than this are not tried. */
 const MAX_ADDRESSES = 8;
 
+/** What is sent. */
+export type Outgoing = {
+  method: "GET" | "POST";
+  headers: Record<string, string | number>;
+  body: Buffer | null;
+  /** Keeps connections to the addresses of this target alone. False: the connection is used once. */
+  agent: Agent | false;
+};
+
+const GET: Outgoing = {
+  method: "GET",
+  headers: { Accept: "*/*", "Accept-Encoding": "identity", "User-Agent": "realtime-avatar" },
+  body: null,
+  // A connection that is used again is not looked up again.
+  agent: false,
+};
+
 /** The addresses of the host. `refused` when one of them is not allowed: such a name must not be usable in any way. */
-const checkedAddresses = async (host: string, network: Network): Promise<string[] | Refused | Unavailable> => {
-  const addresses = await network.resolve(host).catch((): string[] => []);
+const checkedAddresses = async (
+  { host }: Target,
+  { resolve, isAllowed }: Pick<Network, "resolve" | "isAllowed">,
+): Promise<string[] | Refused | Unavailable> => {
+  const addresses = await resolve(host).catch((): string[] => []);
   if (addresses.length === 0) return unavailable("host_not_found", "The host of the URL has no address.");
-  if (!addresses.every(network.isAllowed)) {
+  if (!addresses.every(isAllowed)) {
     return refused("host_not_public", "The host of the URL has an address that is not public.");
   }
   return addresses.slice(0, MAX_ADDRESSES);
@@ -50,28 +69,36 @@ const failureOf = ({ code = "" }: NodeJS.ErrnoException): Refused | Unavailable 
 };
 
 /** `isCut`: whether the connection failed or was aborted since, which `response.complete` does not say for each body. */
-type Opened = { kind: "response"; response: IncomingMessage; isCut: () => boolean };
+export type Opened = { kind: "response"; response: IncomingMessage; isCut: () => boolean };
+/** `isStale`: a kept connection failed before any response. The host may have closed it before it got the request. */
+export type NotOpened = (Refused | Unavailable) & { isStale?: true };
 
 /** Interim responses (1xx) before the response. A host could send them without end. */
 const MAX_INTERIM = 10;
+
+/** Calls `then` when the request has a connection on which it can be sent: a new one, or one that was kept. */
+const onConnected = (outgoing: ClientRequest, then: (socket: Socket) => void): void => {
+  outgoing.on("socket", (socket) => {
+    if (outgoing.reusedSocket) return then(socket);
+    socket.once("encrypted" in socket ? "secureConnect" : "connect", () => then(socket));
+  });
+};
 
 /** The events of a request. `settle` is called in every way in which it can end; the first call counts. */
 const settleOnEvents = (
   outgoing: ClientRequest,
   addresses: readonly string[],
   signal: AbortSignal,
-  settle: (outcome: Opened | Refused | Unavailable) => void,
+  settle: (outcome: Opened | NotOpened) => void,
 ): void => {
   let interim = 0;
   let hasFailed = false;
-  outgoing.on("socket", (socket) =>
-    socket.once("secureConnect", () => {
-      // A second check, in case the runtime ignores `lookup`.
-      if (addresses.includes((socket as TLSSocket).remoteAddress ?? "")) return;
-      settle(refused("host_not_public", "The host of the URL has an address that is not public."));
-      outgoing.destroy();
-    }),
-  );
+  onConnected(outgoing, (socket) => {
+    // A second check, in case the runtime ignores `lookup`.
+    if (addresses.includes(socket.remoteAddress ?? "")) return;
+    settle(refused("host_not_public", "The host of the URL has an address that is not public."));
+    outgoing.destroy();
+  });
   outgoing.on("information", () => {
     interim += 1;
     if (interim <= MAX_INTERIM) return;
@@ -91,29 +118,32 @@ const settleOnEvents = (
   });
   outgoing.on("error", (error: NodeJS.ErrnoException) => {
     hasFailed = true;
-    settle(failureOf(error));
+    settle({ ...failureOf(error), ...(outgoing.reusedSocket && { isStale: true }) });
   });
   outgoing.on("close", () => settle(failureOf({ name: "", message: "" })));
 };
 
-const connect = (
+/** Sends a request to one of `addresses`, those of the target that were checked. `connectMs` bounds the connection. */
+export const sendTo = (
   { url, host, port }: Target,
   addresses: readonly string[],
-  network: Network,
+  ca: string | undefined,
+  { method, headers, body, agent }: Outgoing,
   connectMs: number,
   signal: AbortSignal,
-): Promise<Opened | Refused | Unavailable> =>
+): Promise<Opened | NotOpened> =>
   new Promise((resolve) => {
+    const request = url.protocol === "https:" ? requestHttps : requestHttp;
     const outgoing = request({
+      method,
       host,
       port,
       path: url.pathname + url.search,
       servername: host,
-      // A connection that is used again is not looked up again.
-      agent: false,
+      agent,
       signal,
-      ...(network.ca === undefined ? {} : { ca: network.ca }),
-      headers: { Accept: "*/*", "Accept-Encoding": "identity", "User-Agent": "realtime-avatar" },
+      ...(ca === undefined ? {} : { ca }),
+      headers,
       // The connection goes to an address that was checked. A second look-up could return another one (DNS rebinding).
       lookup: (_host, _options, callback) =>
         callback(
@@ -122,7 +152,7 @@ const connect = (
         ),
     });
     const stop = () => settle(unavailable("canceled", "The request was canceled."));
-    const settle = (outcome: Opened | Refused | Unavailable): void => {
+    const settle = (outcome: Opened | NotOpened): void => {
       clearTimeout(giveUp);
       signal.removeEventListener("abort", stop);
       resolve(outcome);
@@ -131,12 +161,31 @@ const connect = (
       settle(unavailable("timed_out", `The host did not accept a TLS connection within ${connectMs} ms.`));
       outgoing.destroy();
     }, connectMs);
-    outgoing.on("socket", (socket) => socket.once("secureConnect", () => clearTimeout(giveUp)));
+    onConnected(outgoing, () => clearTimeout(giveUp));
     signal.addEventListener("abort", stop);
     if (signal.aborted) stop();
     settleOnEvents(outgoing, addresses, signal, settle);
-    outgoing.end();
+    outgoing.end(body ?? undefined);
   });
+
+/** The addresses of `target`, all of them allowed. `connectMs` bounds the look-up. */
+export const resolveTarget = async (
+  target: Target,
+  network: Pick<Network, "resolve" | "isAllowed">,
+  connectMs: number,
+  signal: AbortSignal,
+): Promise<string[] | Refused | Unavailable> => {
+  const { promise: tooLate, resolve } = Promise.withResolvers<Unavailable>();
+  // A look-up cannot be canceled. Its result is ignored.
+  const stop = () => resolve(unavailable("host_not_found", `The host was not resolved within ${connectMs} ms.`));
+  const timer = setTimeout(stop, connectMs);
+  signal.addEventListener("abort", stop, { once: true });
+  if (signal.aborted) stop();
+  const addresses = await Promise.race([tooLate, checkedAddresses(target, network)]);
+  clearTimeout(timer);
+  signal.removeEventListener("abort", stop);
+  return addresses;
+};
 
 /**
  * Sends a GET request to `target` and resolves to the response with its body unread. `connectMs` bounds the look-up and the
@@ -149,15 +198,8 @@ export const openTarget = async (
   signal: AbortSignal,
 ): Promise<Opened | Refused | Unavailable> => {
   const startedAt = performance.now();
-  const { promise: tooLate, resolve } = Promise.withResolvers<Unavailable>();
-  // A look-up cannot be canceled. Its result is ignored.
-  const stop = () => resolve(unavailable("host_not_found", `The host was not resolved within ${connectMs} ms.`));
-  const timer = setTimeout(stop, connectMs);
-  signal.addEventListener("abort", stop, { once: true });
-  if (signal.aborted) stop();
-  const addresses = await Promise.race([tooLate, checkedAddresses(target.host, network)]);
-  clearTimeout(timer);
-  signal.removeEventListener("abort", stop);
+  const addresses = await resolveTarget(target, network, connectMs, signal);
   if (!Array.isArray(addresses)) return addresses;
-  return connect(target, addresses, network, Math.max(1, connectMs - (performance.now() - startedAt)), signal);
+  const leftMs = Math.max(1, connectMs - (performance.now() - startedAt));
+  return sendTo(target, addresses, network.ca, GET, leftMs, signal);
 };

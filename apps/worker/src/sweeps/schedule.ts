@@ -7,7 +7,7 @@ export type Sweep = {
   name: string;
   /** Mean pause between two passes. Each is half to one and a half times as long. */
   intervalMs: number;
-  /** Does one pass, and returns how many things it has removed or ended. Ends early when `signal` is aborted. */
+  /** Does one pass, and returns how many things it has removed, ended or announced. Ends early when `signal` is aborted. */
   run(signal: AbortSignal): Promise<number>;
 };
 

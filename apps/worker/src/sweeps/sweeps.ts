@@ -1,6 +1,9 @@
-/** The sweeps of assets: what they remove, and how often. */
+/** The sweeps of assets and of webhooks: what they remove or announce, and how often. */
+import type { Runner } from "@realtime-avatar/db/connection/batch";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { failAbandonedUploads } from "@realtime-avatar/db/jobs/jobs";
+import { announceExpiringKeys } from "@realtime-avatar/db/webhooks/expiring-keys";
+import { sweepDeliveries } from "@realtime-avatar/db/webhooks/sending";
 import { newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import type { Metrics } from "@realtime-avatar/runtime/metrics";
@@ -15,6 +18,32 @@ const HOUR_MS = 60 * MINUTE_MS;
 const UPLOADS = 250;
 /** A write to the store that has not moved for so long was interrupted. */
 const TEMPORARY_AGE_MS = 24 * HOUR_MS;
+
+/** Webhook deliveries that one statement deletes at most, some 20 ms of the database; and keys that one announces. */
+const WEBHOOKS = 500;
+
+/** Calls `pass` until it has found less than `WEBHOOKS`, and returns how much it has found. */
+const untilDone = async (signal: AbortSignal, pass: () => Promise<number>): Promise<number> => {
+  for (let all = 0; ; ) {
+    const found = await pass();
+    all += found;
+    if (found < WEBHOOKS || signal.aborted) return all;
+  }
+};
+
+/** Deliveries that are older than 30 days, and the events that no delivery needs; and the events of keys that expire soon. */
+export const webhookSweeps = (db: Runner): Sweep[] => [
+  {
+    name: "webhook deliveries",
+    intervalMs: HOUR_MS,
+    run: (signal) => untilDone(signal, () => sweepDeliveries(db, WEBHOOKS, new Date())),
+  },
+  {
+    name: "keys that expire soon",
+    intervalMs: 10 * MINUTE_MS,
+    run: (signal) => untilDone(signal, () => announceExpiringKeys(db, WEBHOOKS)),
+  },
+];
 
 export type SweepOptions = {
   db: Db;

@@ -15,6 +15,7 @@ import type { Db } from "../connection/pool.ts";
 import { apiKeyMeters, creditAccounts, usageSessions } from "../credits/tables.ts";
 import { FUNCTIONS_SCHEMA } from "../functions/schema.ts";
 import { batchStatement, inputColumn, statement, sweepOf } from "../query/statement.ts";
+import { webhookEndpoints } from "../webhooks/tables.ts";
 import { delayWhilePending, HAS_PENDING_CHANGE } from "./pending-changes.ts";
 import { LINEAGE, METER, RECORD, type RecordRow, toRecord } from "./record.ts";
 import { apiKeyCredentials, apiKeys } from "./tables.ts";
@@ -28,8 +29,11 @@ export type Caller = ApiKeyRecord & {
   credentialKeyId: string;
   /** The database's time at the look-up: the one clock of all replicas, which decides about expiry. */
   checkedAt: Date;
-  /** What it can still hold, and whether its tenant has overdue sessions; null when the look-up did not ask. */
-  headroom: (Headroom & { hasOverdue: boolean }) | null;
+  /**
+   * What it can still hold, whether its tenant has overdue sessions, and whether a refusal for lack of credits is to be announced
+   * (`credits.exhausted`); null when the look-up did not ask.
+   */
+  headroom: (Headroom & { hasOverdue: boolean; announcesExhaustion: boolean }) | null;
 };
 
 /** An authenticated person, as the look-up of the session found it. */
@@ -110,7 +114,8 @@ const HEADROOM = sql`(
         and (${usageSessions.tenantId}, ${usageSessions.expiresAt}) >= (${apiKeys.tenantId}, timestamptz '-infinity')
         and (${usageSessions.tenantId}, ${usageSessions.expiresAt}) <= (${apiKeys.tenantId}, now())
       order by ${usageSessions.tenantId}, ${usageSessions.expiresAt} limit 1
-    ), false)
+    ), false),
+    'announcesExhaustion', coalesce(bool_or(account.announces_exhaustion), false)
   )
   from (
     select line.id, line.spend_limit_credit_micros - coalesce(meter.settled + meter.reserved, 0) as headroom,
@@ -127,7 +132,14 @@ const HEADROOM = sql`(
   ) line
   left join lateral (
     select granted - forfeited - settled - reserved as available,
-      case when open_sessions >= max_concurrent_sessions then max_concurrent_sessions end as reached_limit
+      case when open_sessions >= max_concurrent_sessions then max_concurrent_sessions end as reached_limit,
+      (exhausted_at > now() - interval '1 hour') is not true and exists (
+        select from ${webhookEndpoints}
+        where ${webhookEndpoints.tenantId} = ${apiKeys.tenantId} and ${webhookEndpoints.environment} = ${apiKeys.environment}
+          and ${webhookEndpoints.status} = 'enabled'
+          and ${sql.raw(FUNCTIONS_SCHEMA)}.selects(${webhookEndpoints.events}, 'credits.exhausted')
+        offset 0
+      ) as announces_exhaustion
     from ${creditAccounts}
     where ${creditAccounts.tenantId} = ${apiKeys.tenantId} and ${creditAccounts.environment} = ${apiKeys.environment}
     offset 0

@@ -4,7 +4,13 @@ import type { AssetRecord } from "@realtime-avatar/domain/assets/asset";
 import { newId } from "@realtime-avatar/domain/id";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { inOneBatch } from "@realtime-avatar/testing/postgres/batching";
-import { expectIndexed, explainedSession, insertKeyRows, rowId } from "@realtime-avatar/testing/postgres/plans";
+import {
+  expectIndexed,
+  explainedSession,
+  insertEndpointRows,
+  insertKeyRows,
+  rowId,
+} from "@realtime-avatar/testing/postgres/plans";
 import { holdPreparation, readyResult, seedAvatarIn } from "@realtime-avatar/testing/preparations";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import {
@@ -76,6 +82,7 @@ await database.db.client.unsafe(`
   insert into idempotency_claims (tenant_id, caller_id, request, idempotency_key, attempt_id, body_hash, status, etag, response_body, created_at)
     select '${tenantId}', '${caller.id}', 'POST /api/v1/avatars', i::text, ${rowId("aud")}, sha256('x'), 201, '1', 'x', now()
     from generate_series(1, ${ROWS}) i;
+  ${insertEndpointRows(ROWS)}
   analyze`);
 await explain();
 

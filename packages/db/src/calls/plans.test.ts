@@ -4,7 +4,7 @@ import type { SessionId, TenantId } from "@realtime-avatar/domain/id";
 import { callRequest, readyAvatar, report, sync } from "@realtime-avatar/testing/calls/calls";
 import { seedCaller } from "@realtime-avatar/testing/credits";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
-import { explainedSession, insertKeyRows, rowId } from "@realtime-avatar/testing/postgres/plans";
+import { explainedSession, insertEndpointRows, insertKeyRows, rowId } from "@realtime-avatar/testing/postgres/plans";
 import { claimOf, operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { confirmRoom, failCall, openCall, releaseCall } from "./calls.ts";
 import { findCallFile, listWorkersWithWork } from "./fleet.ts";
@@ -55,6 +55,7 @@ await database.db.client.unsafe(`
     from generate_series(1, ${ROWS}) i;
   update credit_accounts set reserved = 1000000, open_sessions = ${OPEN} where tenant_id = '${tenantId}' and environment = 'live';
   update credit_accounts set max_concurrent_sessions = ${ROWS} where tenant_id = '${tenantId}';
+  ${insertEndpointRows(ROWS)}
   analyze`);
 await explain();
 

@@ -6,7 +6,12 @@ import type { Environment } from "@realtime-avatar/domain/environment";
 import type { ApiKeyId, CreditEntryId, SessionId, TenantId } from "@realtime-avatar/domain/id";
 import type { PageRequest, WrittenPage } from "@realtime-avatar/domain/page";
 import { sql } from "drizzle-orm";
-import { changeSessionLimit as callChangeLimit, moveCredits as callMove } from "../../generated/functions.ts";
+import {
+  changeSessionLimit as callChangeLimit,
+  changeLowThreshold as callChangeThreshold,
+  moveCredits as callMove,
+} from "../../generated/functions.ts";
+import type { AnyCaller } from "../api-keys/callers.ts";
 import { apiKeys } from "../api-keys/tables.ts";
 import type { BatchKind } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
@@ -58,9 +63,32 @@ export const changeSessionLimit = async (
   auditEvent: AuditEventRecord,
 ): Promise<boolean> => (await callChangeLimit(db, { ...change, auditEvent }))[0]?.result === true;
 
-type Account = { granted: string; forfeited: string; settled: string; reserved: string; updatedAt: Date };
+/**
+ * Changes below how many available credits `credits.low` is sent, null for never, and writes the audit event. The operator acts when
+ * `caller` is null. `not_found`: the tenant has no account. One statement.
+ */
+export const changeLowThreshold = async (
+  db: Db,
+  change: { tenantId: TenantId; environment: Environment; lowThreshold: number | null },
+  caller: AnyCaller | null,
+  auditEvent: AuditEventRecord,
+): Promise<{ kind: "written" | "stale" | "not_found" }> => {
+  const [row] = await callChangeThreshold(db, { ...change, caller, auditEvent });
+  const kind = (["written", "stale", "not_found"] as const).find((known) => known === row?.result);
+  if (!kind) throw new TypeError(`unknown outcome of a change: ${row?.result}`);
+  return { kind };
+};
+
+type Account = {
+  granted: string;
+  forfeited: string;
+  settled: string;
+  reserved: string;
+  lowThreshold: string | null;
+  updatedAt: Date;
+};
 type Owner = { tenantId: TenantId; environment: Environment };
-const { granted, forfeited, settled, reserved, updatedAt } = creditAccounts;
+const { granted, forfeited, settled, reserved, lowThreshold, updatedAt } = creditAccounts;
 const presentBalance = (account: Account, { tenantId, environment }: Owner): CreditBalance => {
   const lifetimeGrantedCreditMicros = Number(account.granted) - Number(account.forfeited);
   const lifetimeUsedCreditMicros = Number(account.settled);
@@ -74,6 +102,7 @@ const presentBalance = (account: Account, { tenantId, environment }: Owner): Cre
     availableCreditMicros: balanceCreditMicros - reservedCreditMicros,
     lifetimeGrantedCreditMicros,
     lifetimeUsedCreditMicros,
+    lowThresholdCreditMicros: account.lowThreshold === null ? null : Number(account.lowThreshold),
     updatedAt: account.updatedAt.toISOString(),
   };
 };
@@ -82,7 +111,7 @@ const BALANCES = batchedRead<Account, Owner, CreditBalance>(
   "find_credit_balance",
   ["tenantId", "environment"],
   (inputs) => sql`
-    select position::integer as "position", ${columnsOf({ granted, forfeited, settled, reserved, updatedAt })}
+    select position::integer as "position", ${columnsOf({ granted, forfeited, settled, reserved, lowThreshold, updatedAt })}
     from ${inputs}
     cross join lateral (
       select * from ${creditAccounts}

@@ -150,7 +150,10 @@ describe("the headroom", () => {
     expect((await callerOf(root.secret.keyId)).headroom).toBeNull();
     const id = await open(await callerOf(grandchild.secret.keyId), {});
     const account = 90_000_000;
-    const noneReached = { reachedLimits: { self: null, ancestor: null, tenant: null }, hasOverdue: false };
+    const noneReached = {
+      ...{ reachedLimits: { self: null, ancestor: null, tenant: null }, hasOverdue: false },
+      announcesExhaustion: false,
+    };
     expect(await headroom(root)).toEqual({ own: 40_000_000, ancestors: null, account, ...noneReached });
     expect(await headroom(child)).toEqual({ own: null, ancestors: 40_000_000, account, ...noneReached });
     expect(await headroom(grandchild)).toMatchObject({ own: 2_000_000, ancestors: 40_000_000 });

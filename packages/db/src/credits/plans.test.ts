@@ -3,7 +3,13 @@ import { expect, test } from "bun:test";
 import { type ApiKeyId, newId } from "@realtime-avatar/domain/id";
 import { CreditWorld, type SessionToOpen } from "@realtime-avatar/testing/credits/world";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
-import { expectIndexed, explainedSession, insertKeyRows, rowId } from "@realtime-avatar/testing/postgres/plans";
+import {
+  expectIndexed,
+  explainedSession,
+  insertEndpointRows,
+  insertKeyRows,
+  rowId,
+} from "@realtime-avatar/testing/postgres/plans";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { findCreditBalance, listCreditEntries } from "./credits.ts";
 import { countOpenSessions } from "./list-usage-sessions.ts";
@@ -40,6 +46,7 @@ await database.db.client.unsafe(`
     version, created_at, updated_at)
     select '${tenantId}', ${rowId("ava")}, 'live', 'n', 'image', 'm', 'ready', 0, '{}', '{}', 1, now(), now()
     from generate_series(1, ${ROWS}) i;
+  ${insertEndpointRows(ROWS)}
   analyze`);
 await explain();
 

@@ -47,6 +47,10 @@ export const creditAccounts = pgTable(
     maxConcurrentSessions: bigint("max_concurrent_sessions", { mode: "number" })
       .notNull()
       .default(DEFAULT_MAX_CONCURRENT_SESSIONS),
+    /** `credits.low` is sent when less than this becomes available; null: never. */
+    lowThreshold: bigint("low_threshold", { mode: "number" }),
+    /** When `credits.exhausted` was sent last. */
+    exhaustedAt: time("exhausted_at"),
     version: integer("version").notNull().default(1),
     updatedAt: time("updated_at").notNull(),
   },
@@ -79,6 +83,10 @@ export const apiKeyMeters = pgTable(
     reserved: micros("reserved").default(0),
     /** How many sessions are open: see `isCounted` of a session. */
     openSessions: bigint("open_sessions", { mode: "number" }).notNull().default(0),
+    /** The percentage of the spend cap that was announced last: 0, 80 or 100. */
+    spendNotice: integer("spend_notice").notNull().default(0),
+    /** How many days before the expiry of the key it was announced last: 7 or 1; null: not yet. */
+    expiryNotice: integer("expiry_notice"),
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.apiKeyId] }),

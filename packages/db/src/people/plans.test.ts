@@ -10,7 +10,7 @@ import {
 import type { SessionToken } from "@realtime-avatar/domain/people/tokens";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { challengeOf, passkeyOf, seedPerson } from "@realtime-avatar/testing/people/seeds";
-import { expectIndexed, explainedSession, rowId } from "@realtime-avatar/testing/postgres/plans";
+import { expectIndexed, explainedSession, insertEndpointRows, rowId } from "@realtime-avatar/testing/postgres/plans";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, originOf, seedTenant } from "@realtime-avatar/testing/seeds";
 import type { PersonCaller } from "../api-keys/callers.ts";
@@ -64,6 +64,7 @@ await database.db.client.unsafe(`
   insert into pending_changes select ${tenantOf}, ${rowId("usr")}, now() - interval '1 hour' ${all};
   insert into idempotency_claims (tenant_id, caller_id, request, idempotency_key, attempt_id, body_hash, status, etag, response_body, created_at)
     select ${tenantOf}, ${rowId("usr")}, 'POST /api/v1/invitations live', i::text, ${rowId("aud")}, sha256('x'), 201, '1', 'x', now() ${all};
+  ${insertEndpointRows(TENANTS)}
   analyze`);
 await explain();
 ({ passkey, token } = await seedPerson(db, tenantId, "owner"));

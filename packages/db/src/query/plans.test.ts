@@ -9,7 +9,7 @@ import { type AvatarId, newId } from "@realtime-avatar/domain/id";
 import type { TestDb } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { inOneBatch } from "@realtime-avatar/testing/postgres/batching";
-import { expectIndexed, explainedSession, rowId } from "@realtime-avatar/testing/postgres/plans";
+import { expectIndexed, explainedSession, insertEndpointRows, rowId } from "@realtime-avatar/testing/postgres/plans";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { claimOf, inStatus, operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { findApiKey, insertApiKey, revokeApiKey, rotateApiKey, updateApiKey } from "../api-keys/api-keys.ts";
@@ -68,6 +68,7 @@ await db.client.unsafe(`
   insert into audit_events (tenant_id, id, environment, actor_id, actor_key_id, action, target_id, request_id, created_at)
     select '${tenantId}', ${rowId("aud")}, 'live', '${parent.record.id}', '${parent.record.keyId}', 'avatar.created',
     case when i % 2 = 0 then '${parent.record.id}' else '${target.id}' end, 'r', now() from generate_series(1, ${ROWS}) i;
+  ${insertEndpointRows(ROWS)}
   analyze`);
 const found = await findCredential(db, secret.keyId);
 if (!found) throw new Error("no caller");

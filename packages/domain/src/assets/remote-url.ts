@@ -10,8 +10,11 @@ const FORM = new RegExp(REMOTE_URL_PATTERN);
 const PORTS = ["", "8443"];
 /** The URL parser turns every spelling of an IPv4 address (decimal, octal, hexadecimal, shortened) into this one. */
 const IPV4 = /^\d+\.\d+\.\d+\.\d+$/;
+/** The names below `localhost` are those of the machine (RFC 6761 §6.3). */
+const LOCAL = /\.localhost$/;
 
-const detailOf = (text: string): string | null => {
+/** Why `text` cannot be the https URL of a public host, whatever its name resolves to; null when it can be. */
+export const publicUrlFault = (text: string): string | null => {
   if (!URL.canParse(text)) return "Must be a URL.";
   const { protocol, username, password, port, hostname } = new URL(text);
   if (protocol !== "https:") return "Must begin with https://.";
@@ -19,12 +22,12 @@ const detailOf = (text: string): string | null => {
   if (!PORTS.includes(port)) return "Must have port 443 or 8443.";
   const host = hostname.replace(/\.$/, "");
   if (hostname.startsWith("[") || IPV4.test(host)) return "Must have a host name, not an IP address.";
-  if (!host.includes(".")) return "Must have a public host name.";
+  if (!host.includes(".") || LOCAL.test(host)) return "Must have a public host name.";
   return FORM.test(text) ? null : "Must be written in ASCII, without spaces, and begin with https:// and a host name.";
 };
 
 /** The errors of `remoteUrl`, a valid text; none when the worker may try to fetch it. */
 export const remoteUrlErrors = (remoteUrl: string): FieldError[] => {
-  const detail = detailOf(remoteUrl);
+  const detail = publicUrlFault(remoteUrl);
   return detail === null ? [] : [{ pointer: "#/remoteUrl", code: "unsupported_url", detail }];
 };

@@ -15,5 +15,6 @@ export const emptyBalance = (
   availableCreditMicros: 0,
   lifetimeGrantedCreditMicros: 0,
   lifetimeUsedCreditMicros: 0,
+  lowThresholdCreditMicros: null,
   updatedAt: at.toISOString(),
 });

@@ -161,6 +161,8 @@ export const ReportedSession = ClosedObject({
 });
 export type ReportedSession = Static<typeof ReportedSession>;
 
+const LowThreshold = Count({ minimum: 1 });
+
 export const CreditBalance = ClosedObject({
   tenantId: id(),
   environment: OneOf(ENVIRONMENTS),
@@ -169,9 +171,17 @@ export const CreditBalance = ClosedObject({
   availableCreditMicros: Count({ description: "What new sessions can hold." }),
   lifetimeGrantedCreditMicros: Count({ description: "What was ever granted, less what was voided." }),
   lifetimeUsedCreditMicros: Count({ description: "What sessions were charged, less refunds." }),
+  lowThresholdCreditMicros: Nullable(LowThreshold, {
+    description: "The event `credits.low` is sent when less than this becomes available; null: never.",
+  }),
   updatedAt: DateTime(),
 });
 export type CreditBalance = Static<typeof CreditBalance>;
+
+export const UpdateCreditBalance = ClosedObject({
+  lowThresholdCreditMicros: CreditBalance.properties.lowThresholdCreditMicros,
+});
+export type UpdateCreditBalance = Static<typeof UpdateCreditBalance>;
 
 export const CreditEntry = ClosedObject({
   id: id(),
@@ -202,6 +212,12 @@ export type MoveCredits = Static<typeof MoveCredits>;
 export const ChangeSessionLimit = ClosedObject({
   environment: OneOf(ENVIRONMENTS),
   maxConcurrentSessions: SessionLimit,
+});
+
+/** The threshold of low credits of a tenant, as the operator changes it. */
+export const ChangeLowThreshold = ClosedObject({
+  environment: OneOf(ENVIRONMENTS),
+  ...UpdateCreditBalance.properties,
 });
 
 /** `GET /api/v1/credits/entries` */

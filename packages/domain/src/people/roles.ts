@@ -36,6 +36,7 @@ export const MINIMUM_ROLES: Readonly<Record<string, Role | null>> = {
   listModels: "viewer",
 
   getCreditBalance: "viewer",
+  updateCreditBalance: "developer",
   listCreditEntries: "viewer",
   listUsageSessions: "viewer",
   getUsageSession: "viewer",
@@ -46,6 +47,18 @@ export const MINIMUM_ROLES: Readonly<Record<string, Role | null>> = {
   releaseSession: null,
   startCall: null,
   releaseCall: null,
+
+  listWebhookEndpoints: "viewer",
+  getWebhookEndpoint: "viewer",
+  createWebhookEndpoint: "developer",
+  updateWebhookEndpoint: "developer",
+  deleteWebhookEndpoint: "developer",
+  rotateWebhookSecret: "developer",
+  testWebhookEndpoint: "developer",
+  recoverWebhookDeliveries: "developer",
+  listWebhookDeliveries: "viewer",
+  getWebhookDelivery: "viewer",
+  resendWebhookDelivery: "developer",
 
   listAuditEvents: "viewer",
 

@@ -33,6 +33,18 @@ export const insertKeyRows = (tenantId: string, rows: number): string => `
   insert into api_key_credentials (key_id, tenant_id, api_key_id, digest, is_unused, created_at)
     select lpad(i::text, 16, '0'), '${tenantId}', ${rowId("key")}, sha256('x'), false, now() from generate_series(1, ${rows}) i;`;
 
+/** Inserts an endpoint of each of `rows` other tenants, an event of each, and its delivery. */
+export const insertEndpointRows = (rows: number): string => `
+  insert into webhook_endpoints (tenant_id, id, environment, status, secret, version, created_at, updated_at)
+    select ${rowId("ten")}, ${rowId("whe")}, 'live', 'enabled', 'x', 1, now(), now() from generate_series(1, ${rows}) i;
+  insert into webhook_events (tenant_id, id, environment, type, target_id, sequence, created_at)
+    select ${rowId("ten")}, ${rowId("evt")}, 'live', 'avatar.created', ${rowId("ava")}, 1, now() from generate_series(1, ${rows}) i;
+  insert into webhook_deliveries (
+    tenant_id, id, environment, endpoint_id, event_id, event_type, target_id, sequence, status, created_at
+  )
+    select ${rowId("ten")}, ${rowId("whd")}, 'live', ${rowId("whe")}, ${rowId("evt")}, 'avatar.created', ${rowId("ava")}, 1, 'delivered',
+      now() from generate_series(1, ${rows}) i;`;
+
 /** Indexes that are not entered by the tenant: those by which a credential, a public file, and work of all tenants is found. */
 const OF_ALL_TENANTS = [
   "api_key_credentials_pkey",
@@ -41,6 +53,8 @@ const OF_ALL_TENANTS = [
   "assets_pending_upload_index",
   "jobs_available_index",
   "job_slots_started_at_index",
+  "webhook_deliveries_due_index",
+  "webhook_turns_claimed_at_index",
 ];
 
 /** Fails unless the plans read by indexes, each by the tenant and that of claims by its whole key. Returns all in one text. */

@@ -11,7 +11,17 @@ import type { ResponseHead } from "../../http/response.ts";
 import { type DashboardFile, openDashboard } from "./files.ts";
 
 /** The paths of the pages, which the router of `apps/dashboard` shows. Its tests open each of them. */
-export const PAGE_PATHS = ["", "/keys", "/avatars", "/usage", "/audit", "/people", "/sign-in", "/register"];
+export const PAGE_PATHS = [
+  "",
+  "/keys",
+  "/avatars",
+  "/usage",
+  "/webhooks",
+  "/audit",
+  "/people",
+  "/sign-in",
+  "/register",
+];
 
 const allowedFor = (assetOrigin: string): string =>
   [

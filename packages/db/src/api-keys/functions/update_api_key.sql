@@ -1,6 +1,6 @@
 -- Changes a key to `p_api_key` and writes the audit event. Returns false, with nothing written, when the caller or the
 -- target has changed since its look-up, or the new expiry has passed.
--- Lock order: see lock_target.
+-- Lock order: see lock_target; then the meter of the target, if something was announced, and the event.
 create function rta.update_api_key(
   p_caller rta.caller,
   p_target rta.target,
@@ -12,6 +12,17 @@ begin
   if not rta.lock_target(p_caller, p_target) or p_api_key.expires_at <= clock_timestamp() then
     return false;
   end if;
+
+  -- A raised spend cap and another expiry are announced again (emit_closing_events, announce_expiring_keys).
+  update public.api_key_meters meter set
+    spend_notice = case
+      when p_api_key.spend_limit_credit_micros <= key.spend_limit_credit_micros then meter.spend_notice else 0
+    end,
+    expiry_notice = case when p_api_key.expires_at = key.expires_at then meter.expiry_notice end
+  from public.api_keys key
+  where key.tenant_id = p_target.tenant_id and key.id = p_target.id
+    and meter.tenant_id = key.tenant_id and meter.api_key_id = key.id
+    and (meter.spend_notice > 0 or meter.expiry_notice is not null);
 
   update public.api_keys set
     name = p_api_key.name, scopes = p_api_key.scopes,

@@ -32,10 +32,14 @@ begin
     update public.asset_meters set assets = assets - v_change.assets, bytes = bytes - v_change.bytes
     where tenant_id = v_change.tenant_id and environment = v_change.environment;
   end loop;
-  insert into public.audit_events (
-    tenant_id, id, environment, action, target_id, request_id, created_at
-  )
-  select tenant_id, p_event_ids[ordinality], environment, 'asset.failed', id, p_request_id, p_created_at
-  from unnest(v_assets) with ordinality;
+  perform rta.insert_audit_events(
+    array(
+      select row(
+        tenant_id, p_event_ids[ordinality], environment, null, null, 'asset.failed', id, '{}', p_request_id, p_created_at
+      )::rta.audit_event
+      from unnest(v_assets) with ordinality
+    ),
+    array_fill((rta.all_written())[1], array[cardinality(v_assets)])
+  );
   return cardinality(v_assets);
 end $$;

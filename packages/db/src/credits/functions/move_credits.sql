@@ -7,7 +7,7 @@
 --   'too_large'      nothing is written: the tenant would have been granted more than 2^53 - 1 in all
 --   'not_found'      there is no such tenant, or no such session
 --
--- Lock order: the session, its meters (lock_meters), the account. Two movements with one reference queue at the account.
+-- Lock order: the session, its meters (lock_meters), the account, the events. Two movements with one reference queue at the account.
 create function rta.move_credits(p_entry rta.credit_entry, p_audit_event rta.audit_event) returns text
 language plpgsql as $$
 declare
@@ -76,5 +76,8 @@ begin
     v_session.api_key_id, p_entry.reference, p_entry.request_id, p_entry.created_at
   );
   perform rta.insert_audit_events(array[p_audit_event], rta.all_written());
+  if p_entry.kind = 'void' then
+    perform rta.emit_low_credits(v_account, p_audit_event.created_at);
+  end if;
   return 'written';
 end $$;

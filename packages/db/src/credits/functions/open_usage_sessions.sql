@@ -5,7 +5,7 @@
 -- request takes nothing. Returns the outcome of each, in the order of `p_requests`.
 --
 -- Lock order: callers (lock_callers: keys, then credentials), all meters by primary key, all accounts by primary key, free slots
--- (which are not waited for), tickets, the claims. Everything that decides is read after the last lock that can be waited for (admit_sessions).
+-- (which are not waited for), tickets, the claims, the events. Everything that decides is read after the last lock that can be waited for (admit_sessions).
 --
 -- Only counters of locked rows decide; sessions and entries are never summed.
 create function rta.open_usage_sessions(
@@ -50,5 +50,10 @@ begin
     v_counters.callers, p_caller_at, p_requests, p_calls, v_queue, v_admitted.outcomes
   );
   perform rta.insert_usage_sessions(v_counters.callers, p_caller_at, p_requests, p_claims, v_admitted.outcomes);
+  if rta.has_endpoints(v_counters.account_tenant_ids) then
+    perform rta.emit_opening_events(
+      v_counters, p_caller_at, p_requests, v_accounts, v_admitted.accounts_held, v_admitted.outcomes
+    );
+  end if;
   return query select * from unnest(v_admitted.outcomes);
 end $$;

@@ -7,7 +7,7 @@
 --   'session_closed'  nothing is written: the session has ended, its lease has expired, or it is a call, which its worker reports
 --   'stale'           nothing is written: the caller has changed since its look-up
 --
--- Lock order: the caller (lock_caller), the session, the claim. No meter and no account: what is reported is held
+-- Lock order: the caller (lock_caller), the session, the claim, the event. No meter and no account: what is reported is held
 -- already. (The trigger of the migration 0018 locks them at the first report of a session from before it.)
 create function rta.report_usage(
   p_caller rta.caller,
@@ -27,6 +27,7 @@ declare
   v_session public.usage_sessions;
   v_stored rta.stored_response;
   v_now timestamptz;
+  v_starts boolean;
   v_valid_until timestamptz := rta.lock_caller(p_caller, true);
 begin
   select * into v_session from public.usage_sessions
@@ -50,6 +51,7 @@ begin
   elsif kind = 'session_closed' then
     session := rta.session_record(v_session);
   elsif kind = 'written' then
+    v_starts := v_session.started_at is null;
     update public.usage_sessions set
       status = 'started', started_at = coalesce(started_at, v_now),
       used = least(reserved, greatest(used, p_used)), reported_by = p_caller.id,
@@ -60,6 +62,9 @@ begin
     session := rta.session_record(v_session);
     if p_claim.request is not null then
       perform rta.store_session_change(p_caller, p_claim, v_session.id, '"' || v_session.version || '"', session);
+    end if;
+    if v_starts then
+      perform rta.emit_session_started(v_session);
     end if;
   end if;
   return next;

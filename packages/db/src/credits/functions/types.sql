@@ -65,7 +65,7 @@ create type rta.counters as (
 -- A meter, and an account, as they are under their lock. `used`: settled and held. Of an account that does not exist, 0 is
 -- available.
 create type rta.locked_meter as (used bigint, open_sessions bigint);
-create type rta.locked_account as (available bigint, open_sessions bigint, session_limit bigint);
+create type rta.locked_account as (available bigint, open_sessions bigint, session_limit bigint, low_threshold bigint);
 
 -- What only the write of a new session knows, under the names of the API: `presentSession` presents it.
 create type rta.opened_session as ("avatarName" text, "reservedCreditMicros" bigint, "expiresAt" timestamptz);

@@ -33,6 +33,9 @@ import "../../people/seen.ts";
 import "../../people/user-sessions.ts";
 import "../../people/users.ts";
 import "../../tenants/tenants.ts";
+import { listDeliveries } from "../../webhooks/deliveries.ts";
+import "../../webhooks/endpoints.ts";
+import "../../webhooks/sending.ts";
 
 /** The types of columns in TypeScript, by their ids in the catalog (pg_type.dat of PostgreSQL). */
 const TYPES: Record<number, [sql: string, typescript: string]> = {
@@ -66,6 +69,18 @@ const makeLists = async (): Promise<void> => {
             { tenantId, environment: "live", ofLineage },
             { ...page, filters: { ...kind, ...key, ...session } },
           );
+        }
+      }
+    }
+  }
+  for (const environment of ["live", "test"] as const) {
+    for (const endpoint of [{}, { endpointId: "whe_" }]) {
+      for (const status of [{}, { status: "failed" }] as const) {
+        for (const type of [{}, { eventType: "avatar.created" }] as const) {
+          for (const target of [{}, { targetId: "ava_" }]) {
+            const filters = { ...endpoint, ...status, ...type, ...target };
+            await listDeliveries(db, { tenantId, environment }, { ...page, filters });
+          }
         }
       }
     }

@@ -1,6 +1,6 @@
 -- Writes what a worker reports of a started call, and extends its lease. The first report starts it: not earlier than the worker
 -- has seen both sides, as it rounds its seconds up, and not later than now: `created_at` is by the clock of the API. The calling
--- function has locked the session.
+-- function has locked the session: so its event waits for nobody (emit_events).
 create function rta.report_call(
   p_session public.usage_sessions,
   p_used_seconds bigint,
@@ -9,6 +9,7 @@ create function rta.report_call(
 ) returns public.usage_sessions
 language plpgsql as $$
 declare
+  v_starts boolean := p_session.started_at is null;
   v_seconds bigint := least(p_used_seconds, p_session.reserved / p_session.price); -- that it holds credits for, at most
 begin
   update public.usage_sessions set
@@ -20,5 +21,8 @@ begin
     expires_at = p_now + make_interval(secs => p_lease_seconds), version = version + 1
   where tenant_id = p_session.tenant_id and id = p_session.id
   returning * into p_session;
+  if v_starts then
+    perform rta.emit_session_started(p_session);
+  end if;
   return p_session;
 end $$;

@@ -1,6 +1,6 @@
 -- Closes open sessions at `p_now`: what each is charged moves from held to spent, the rest back to available, and both
 -- entries are written. Sessions that are counted as open are so no more. Every counter changes once, by a relative amount. A call
--- also gives its slot and its room up (end_calls).
+-- also gives its slot and its room up (end_calls). Sends the events last: a function closes all of its sessions by one call.
 -- The calling function has locked the sessions, and then their counters (lock_counters).
 create function rta.close_sessions(p_closings rta.closing[], p_now timestamptz) returns void
 language plpgsql as $$
@@ -50,4 +50,7 @@ begin
   perform rta.end_calls(
     array(select tenant_id from unnest(p_closings)), array(select session_id from unnest(p_closings))
   );
+  if rta.has_endpoints(array(select tenant_id from unnest(p_closings))) then
+    perform rta.emit_closing_events(p_closings, v_now);
+  end if;
 end $$;

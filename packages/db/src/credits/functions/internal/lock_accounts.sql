@@ -7,14 +7,16 @@ begin
   return array(
     with locked as materialized (
       select account.tenant_id, account.environment, granted - forfeited - settled - reserved as available,
-        open_sessions, max_concurrent_sessions
+        open_sessions, max_concurrent_sessions, low_threshold
       from unnest(p_tenant_ids, p_environments) wanted (tenant_id, environment)
       join public.credit_accounts account
         on account.tenant_id = wanted.tenant_id and account.environment = wanted.environment
       order by account.tenant_id, account.environment
       for no key update of account
     )
-    select row(coalesce(locked.available, 0), locked.open_sessions, locked.max_concurrent_sessions)::rta.locked_account
+    select row(
+      coalesce(locked.available, 0), locked.open_sessions, locked.max_concurrent_sessions, locked.low_threshold
+    )::rta.locked_account
     from unnest(p_tenant_ids, p_environments) with ordinality wanted (tenant_id, environment, at)
     left join locked on locked.tenant_id = wanted.tenant_id and locked.environment = wanted.environment
     order by at

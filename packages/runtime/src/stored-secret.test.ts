@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { chmod, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { removeAtEnd, temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
-import { readSessionSecret } from "./session-secret.ts";
+import { readStoredSecret } from "./stored-secret.ts";
 
 const folderOf = async (): Promise<string> => {
   const folder = await temporaryFolder();
@@ -10,19 +10,19 @@ const folderOf = async (): Promise<string> => {
   return join(folder, "data");
 };
 
-test("a session secret, eight processes starting together: one secret, readable by this user only", async () => {
+test("a stored secret, eight processes starting together: one secret, readable by this user only", async () => {
   const folder = await folderOf();
-  const secrets = await Promise.all(Array.from({ length: 8 }, () => readSessionSecret(folder)));
+  const secrets = await Promise.all(Array.from({ length: 8 }, () => readStoredSecret(folder, "session-secret")));
   expect(new Set(secrets.map((secret) => secret.reveal())).size).toBe(1);
   expect(secrets[0]?.reveal()).toHaveLength(43);
   expect((await stat(join(folder, "session-secret"))).mode & 0o777).toBe(0o600);
   expect(`${secrets[0]}`).toBe("[secret]");
 });
 
-test("a session secret, too short: refused", async () => {
+test("a stored secret, too short: refused", async () => {
   const folder = await folderOf();
-  await readSessionSecret(folder);
+  await readStoredSecret(folder, "session-secret");
   await chmod(join(folder, "session-secret"), 0o600);
   await writeFile(join(folder, "session-secret"), "short");
-  await expect(readSessionSecret(folder)).rejects.toThrow("too short");
+  await expect(readStoredSecret(folder, "session-secret")).rejects.toThrow("too short");
 });

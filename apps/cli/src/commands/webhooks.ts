@@ -1,0 +1,107 @@
+/** `webhooks`: the endpoints of all tenants, and what the operator does with one of them. */
+import type { Db } from "@realtime-avatar/db/connection/pool";
+import { listTenants } from "@realtime-avatar/db/tenants/tenants";
+import { recoverDeliveries } from "@realtime-avatar/db/webhooks/deliveries";
+import {
+  disableEndpoint,
+  findEndpoint,
+  listEndpoints,
+  type WebhookOwner,
+} from "@realtime-avatar/db/webhooks/endpoints";
+import { parseDateTime } from "@realtime-avatar/domain/date-time";
+import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
+import type { TenantId, WebhookEndpointId } from "@realtime-avatar/domain/id";
+import { itemsOf } from "@realtime-avatar/domain/page";
+import { presentWebhookEndpoint, type WebhookEndpointRecord } from "@realtime-avatar/domain/webhooks/endpoint";
+import { DELIVERY_DAYS, MAX_ENDPOINTS, type WebhookEndpoint } from "@realtime-avatar/domain/webhooks/schemas";
+import type { Command } from "commander";
+import { operatorOrigin, withDatabase } from "../database.ts";
+import { idParser, type OutputOptions, withOutputOptions } from "../options.ts";
+import { type Columns, fields, print, table, UsageError } from "../terminal.ts";
+
+type TenantOption = OutputOptions & { tenant?: TenantId };
+
+/** Every environment of every tenant, or of one. */
+const ownersOf = async (db: Db, tenant: TenantId | undefined): Promise<WebhookOwner[]> => {
+  const tenants = tenant ? [tenant] : (await listTenants(db)).map(({ tenantId }) => tenantId);
+  return tenants.flatMap((tenantId) => ENVIRONMENTS.map((environment) => ({ tenantId, environment })));
+};
+
+const COLUMNS: Columns<WebhookEndpoint> = {
+  TENANT: ({ tenantId }) => tenantId,
+  ENDPOINT: ({ id }) => id,
+  ENVIRONMENT: ({ environment }) => environment,
+  STATUS: ({ status, disabledReason }) => (disabledReason ? `${status} (${disabledReason})` : status),
+  "FAILING SINCE": ({ failingSince }) => failingSince,
+  URL: ({ url }) => url,
+};
+
+const list = (options: TenantOption & { disabled?: boolean }): Promise<void> =>
+  withDatabase(async ({ db }) => {
+    const data: WebhookEndpoint[] = [];
+    for (const owner of await ownersOf(db, options.tenant)) {
+      const page = await listEndpoints(db, owner, { before: null, limit: MAX_ENDPOINTS });
+      data.push(...itemsOf<WebhookEndpoint>(page).filter(({ status }) => !options.disabled || status === "disabled"));
+    }
+    print(options, { data }, data.length > 0 ? table(COLUMNS, data) : "No webhook endpoints.");
+  });
+
+const find = async (db: Db, id: WebhookEndpointId, tenant: TenantId | undefined): Promise<WebhookEndpointRecord> => {
+  for (const owner of await ownersOf(db, tenant)) {
+    const found = await findEndpoint(db, owner, id);
+    if (found) return found;
+  }
+  throw new Error("There is no webhook endpoint with this id.");
+};
+
+const disable = (id: WebhookEndpointId, options: TenantOption): Promise<void> =>
+  withDatabase(async ({ db }) => {
+    const { tenantId } = await find(db, id, options.tenant);
+    const outcome = await disableEndpoint(db, tenantId, id, operatorOrigin());
+    if (outcome.kind === "not_found") throw new Error("There is no webhook endpoint with this id.");
+    const endpoint = presentWebhookEndpoint(outcome.endpoint);
+    print(options, endpoint, fields(endpoint));
+  });
+
+const DAY_MS = 86_400_000;
+
+/** Parses the time from which on deliveries are sent again. */
+const parseSince = (text: string): Date => {
+  const since = parseDateTime(text);
+  if (since === null) throw new UsageError("--since: Must be a date-time such as 2026-11-20T12:00:00Z.");
+  if (since.getTime() < Date.now() - DELIVERY_DAYS * DAY_MS) {
+    throw new UsageError(`--since: Must be at most ${DELIVERY_DAYS} days ago.`);
+  }
+  return since;
+};
+
+const recover = (id: WebhookEndpointId, options: TenantOption & { since: Date }): Promise<void> =>
+  withDatabase(async ({ db }) => {
+    const { tenantId, environment, status } = await find(db, id, options.tenant);
+    const outcome = await recoverDeliveries(db, id, options.since, { tenantId, environment }, operatorOrigin());
+    if (outcome.kind !== "written") throw new Error("There is no webhook endpoint with this id.");
+    const { recovered } = outcome;
+    const ofDisabled = status === "disabled" ? " The endpoint is disabled: enable it first, or they are canceled." : "";
+    print(options, { recovered }, `Pending again: ${recovered}.${ofDisabled}`);
+  });
+
+export const addWebhooks = (program: Command): void => {
+  const tenant = (command: Command): Command =>
+    withOutputOptions(command.option("--tenant <id>", "only of this tenant (ten_…)", idParser("ten", "--tenant")));
+  const endpoint = (command: Command): Command => tenant(command).argument("<id>", "", idParser("whe", "<id>"));
+
+  const webhooks = program.command("webhooks").description("see webhook endpoints, disable them, recover deliveries");
+  tenant(webhooks.command("list"))
+    .description("list the webhook endpoints of all tenants")
+    .option("--disabled", "only those that are disabled")
+    .action(list);
+
+  endpoint(webhooks.command("disable"))
+    .description("disable a webhook endpoint (whe_…): nothing more is sent to it until its owner enables it")
+    .action(disable);
+
+  endpoint(webhooks.command("recover"))
+    .description("send again the deliveries of an endpoint (whe_…) that failed or were canceled since a time")
+    .requiredOption("--since <time>", `date-time, at most ${DELIVERY_DAYS} days ago`, parseSince)
+    .action(recover);
+};

@@ -1,0 +1,149 @@
+/** The dialogs that do one thing with an endpoint: rotate its secret, recover deliveries, delete it. */
+import type { WebhookEndpoint, WebhookEndpointWithSecret } from "@realtime-avatar/client";
+import { useState } from "react";
+import { fieldError } from "../api/client.ts";
+import { EndDialog, FormDialog } from "../components/action-dialog.tsx";
+import { SelectField, TextField } from "../components/field.tsx";
+import { counted, dateTime } from "../format.ts";
+import { useAccount } from "../layout/context.tsx";
+import { useNotify } from "../layout/notices.tsx";
+import { useAction } from "../layout/use-action.ts";
+import { useStay } from "../layout/use-stay.ts";
+import { nameOf, overlapEnd, REFRESHES } from "./data.ts";
+
+type Props = { endpoint: WebhookEndpoint; onClose: () => void };
+
+export const RotateSecretDialog = ({
+  endpoint,
+  onClose,
+  onRotated,
+}: Props & { onRotated: (issued: WebhookEndpointWithSecret) => void }) => {
+  const { client } = useAccount();
+  const params = { path: { id: endpoint.id } };
+  const rotate = useAction(
+    async () => (await client.POST("/api/v1/webhook-endpoints/{id}/rotate-secret", { params })).data,
+    REFRESHES,
+    onRotated,
+  );
+  // Its outcome is a secret.
+  useStay(rotate.isBusy);
+  const olderEnds = overlapEnd(endpoint);
+  return (
+    <FormDialog
+      title={`Rotate the secret of ${nameOf(endpoint)}`}
+      action={rotate}
+      submit="Rotate the secret"
+      onSubmit={() => rotate.run()}
+      isIncomplete={olderEnds !== null}
+      onClose={onClose}
+    >
+      {olderEnds === null ? (
+        <p>
+          The endpoint gets a new secret. For 24 hours each request has a signature with the new and one with the
+          present secret, so your receiver can use either. Then the present one ends.
+        </p>
+      ) : (
+        <p>
+          It was rotated a short time ago: the secret before signs too until {dateTime(olderEnds)}. Then it can be
+          rotated again.
+        </p>
+      )}
+    </FormDialog>
+  );
+};
+
+const HOUR_MS = 3_600_000;
+/** Hours ago. The service keeps deliveries for 30 days; the clock of this device can differ from its clock. */
+const PERIODS = {
+  1: "The last hour",
+  24: "The last 24 hours",
+  168: "The last 7 days",
+  718: "All that are kept: 30 days",
+};
+
+/** An hour before a time: what failed first had happened before its attempt. */
+const hourBefore = (time: string): string => new Date(Date.parse(time) - HOUR_MS).toISOString();
+
+/** The time from which deliveries are recovered; null while none is entered. */
+const sinceOf = (choice: string, date: string): string | null => {
+  // A choice is a number of hours, or a time.
+  const hours = Number(choice);
+  const time = choice === "date" ? Date.parse(date) : hours ? Date.now() - hours * HOUR_MS : Date.parse(choice);
+  return Number.isNaN(time) ? null : new Date(time).toISOString();
+};
+
+/** `failingSince`: when the endpoint began to fail, also if it was enabled again meanwhile. */
+export const RecoverDialog = ({ endpoint, failingSince, onClose }: Props & { failingSince: string | null }) => {
+  const { client } = useAccount();
+  const notify = useNotify();
+  const first = failingSince && hourBefore(failingSince);
+  const [choice, setChoice] = useState(first ?? "24");
+  const [date, setDate] = useState("");
+  const recover = useAction(
+    async () => {
+      const body = { since: sinceOf(choice, date) ?? "" };
+      const params = { path: { id: endpoint.id } };
+      return (await client.POST("/api/v1/webhook-endpoints/{id}/recover", { params, body })).data;
+    },
+    REFRESHES,
+    ({ recovered }) => {
+      onClose();
+      notify(recovered === 0 ? "Nothing has failed since then." : `${counted(recovered, "event")} will be sent again.`);
+    },
+  );
+  return (
+    <FormDialog
+      title="Recover failed deliveries"
+      action={recover}
+      submit="Send them again"
+      onSubmit={() => recover.run()}
+      isIncomplete={sinceOf(choice, date) === null}
+      onClose={onClose}
+    >
+      <p className="mb-4">
+        What failed or was canceled is sent to {nameOf(endpoint)} again, each event with the same id and body as before.
+      </p>
+      <SelectField
+        label="From"
+        value={choice}
+        onChange={({ target }) => setChoice(target.value)}
+        error={choice === "date" ? undefined : fieldError(recover.error, "since")}
+      >
+        {first && <option value={first}>{`An hour before it began to fail: ${dateTime(first)}`}</option>}
+        {Object.entries(PERIODS).map(([hours, text]) => (
+          <option key={hours} value={hours}>
+            {text}
+          </option>
+        ))}
+        <option value="date">A time of your choice</option>
+      </SelectField>
+      {choice === "date" && (
+        <TextField
+          label="Since"
+          type="datetime-local"
+          value={date}
+          onChange={({ target }) => setDate(target.value)}
+          error={fieldError(recover.error, "since")}
+          required
+        />
+      )}
+    </FormDialog>
+  );
+};
+
+export const DeleteEndpointDialog = ({ endpoint, onClose, onDeleted }: Props & { onDeleted: () => void }) => {
+  const { client } = useAccount();
+  return (
+    <EndDialog
+      title={`Delete ${nameOf(endpoint)}`}
+      confirm="Delete it for good"
+      end={() => client.DELETE("/api/v1/webhook-endpoints/{id}", { params: { path: { id: endpoint.id } } })}
+      refreshes={REFRESHES}
+      notice={`${nameOf(endpoint)} is deleted.`}
+      onEnded={onDeleted}
+      onClose={onClose}
+    >
+      <p>Nothing more is sent to it, also no event that waits. Its secret is deleted. It cannot be brought back.</p>
+    </EndDialog>
+  );
+};

@@ -1,0 +1,45 @@
+/** The choice of events for an endpoint: types, and groups that include their later types. */
+import {
+  meaningOf,
+  objectOf,
+  typesOf,
+  WEBHOOK_OBJECTS,
+  type WebhookEventGroup,
+  type WebhookEventType,
+  type WebhookObject,
+} from "@realtime-avatar/domain/webhooks/events";
+
+export type Choice = WebhookEventType | WebhookEventGroup;
+
+/** What each kind of event is about. */
+export const OBJECT_TEXTS: Record<WebhookObject, string> = {
+  api_key: "API keys",
+  avatar: "Avatars",
+  asset: "Files",
+  credits: "Credits",
+  usage_session: "Calls",
+  webhook_endpoint: "Webhook endpoints",
+};
+
+/** When events of a type are sent. The text of the domain has code in backticks. */
+export const eventText = (type: WebhookEventType): string => meaningOf(type).replaceAll("`", "");
+
+/** The types of each kind that can be chosen. A test is sent whatever is chosen. */
+export const offeredTypes = (object: WebhookObject): WebhookEventType[] =>
+  typesOf(object).filter((type) => type !== "webhook_endpoint.test");
+
+export const groupOf = (object: WebhookObject): WebhookEventGroup => `${object}.*`;
+
+const OFFERED: Choice[] = WEBHOOK_OBJECTS.flatMap((object) => [groupOf(object), ...offeredTypes(object)]);
+
+/** Whether a choice includes `type`, by itself or by its group. */
+export const includesType = (choices: readonly Choice[], type: WebhookEventType): boolean =>
+  choices.includes(type) || choices.includes(groupOf(objectOf(type)));
+
+/** The choices after `choice` was turned on or off. A group takes the place of its types. */
+export const withChoice = (choices: readonly Choice[], choice: Choice, isOn: boolean): Choice[] => {
+  const replaces = (other: Choice): boolean => isOn && choice.endsWith(".*") && other.startsWith(choice.slice(0, -1));
+  const known = OFFERED.filter((each) => (each === choice ? isOn : choices.includes(each) && !replaces(each)));
+  // An endpoint can have a choice that this page does not offer.
+  return [...known, ...choices.filter((each) => !OFFERED.includes(each))];
+};

@@ -1,0 +1,144 @@
+/** One attempt of a delivery: signs and sends it, and decides what follows from the response. */
+import type { ClaimedDelivery, FinishedDelivery } from "@realtime-avatar/db/webhooks/sending";
+import { maskApiKeys } from "@realtime-avatar/domain/api-keys/secret";
+import { pauseMs, retryAfterMs, slowMs } from "@realtime-avatar/domain/webhooks/schedule";
+import { type AttemptError, MAX_RESPONSE_BYTES } from "@realtime-avatar/domain/webhooks/schemas";
+import { openWebhookSecret } from "@realtime-avatar/domain/webhooks/secret";
+import { webhookHeaders } from "@realtime-avatar/domain/webhooks/signature";
+import type { RefusalCode, UnavailableCode } from "../remote/outcome.ts";
+import type { Posted, Poster } from "../remote/post.ts";
+import type { ReadyDelivery } from "./body.ts";
+
+/** What is recorded of an attempt. */
+export type Ended = Pick<FinishedDelivery, "attempt" | "outcome" | "delayMs" | "slowMs">;
+
+/** The class of a failure, or `delivered`: for metrics. */
+export type AttemptClass =
+  | "delivered"
+  | "redirected"
+  | "refused"
+  | "failed"
+  | "secret_not_readable"
+  | "handed_back"
+  | AttemptError;
+
+/** The classes that receivers and tenants are shown. They do not tell which rule an address or a URL breaks. */
+const ERRORS: Record<Exclude<RefusalCode | UnavailableCode, "canceled">, AttemptError> = {
+  invalid_url: "invalid_url",
+  https_required: "invalid_url",
+  credentials_not_allowed: "invalid_url",
+  port_not_allowed: "invalid_url",
+  ip_address_not_allowed: "invalid_url",
+  host_not_public: "host_not_public",
+  host_not_found: "host_not_found",
+  certificate_not_valid: "certificate_not_valid",
+  connection_failed: "connection_failed",
+  connection_lost: "connection_lost",
+  timed_out: "timed_out",
+  invalid_response: "invalid_response",
+  // 101: neither a success nor a failure of HTTP. The others are outcomes of files.
+  unexpected_status: "invalid_response",
+  too_many_redirects: "invalid_response",
+  encoding_not_allowed: "invalid_response",
+  too_large: "invalid_response",
+  empty: "invalid_response",
+};
+
+const WEBHOOK_SECRET = /whsec_[A-Za-z0-9+/=]*/g;
+
+/** The first bytes of a response as text that PostgreSQL stores, at most as long as the bytes may be, without secrets. */
+export const responseText = (bytes: Buffer): string => {
+  // With `stream`, a character that was cut at the end is left out.
+  const text = new TextDecoder().decode(bytes, { stream: true }).replaceAll("\0", "\u{FFFD}");
+  const masked = maskApiKeys(text).replace(WEBHOOK_SECRET, "whsec_****");
+  // What cannot be decoded becomes longer.
+  const cut = Buffer.from(masked).subarray(0, MAX_RESPONSE_BYTES);
+  return new TextDecoder().decode(cut, { stream: true });
+};
+
+const classOf = (status: number): AttemptClass => {
+  if (status < 300) return "delivered";
+  if (status < 400) return "redirected";
+  return status < 500 ? "refused" : "failed";
+};
+
+/** The secrets that sign: that of the endpoint, and the one before a rotation until it ends. Null when the first cannot be opened. */
+const secretsOf = ({ secret, previousSecret, endpointId }: ClaimedDelivery, key: Uint8Array): string[] | null => {
+  const newest = openWebhookSecret(secret, endpointId, key);
+  const previous = previousSecret && openWebhookSecret(previousSecret, endpointId, key);
+  return newest === null ? null : [newest, ...(previous === null ? [] : [previous])];
+};
+
+/** What follows from an attempt that was not a success. */
+const failedAfter = (attempts: number, retryAfter: number | null): Pick<Ended, "outcome" | "delayMs"> => {
+  const delayMs = pauseMs(attempts, retryAfter, Math.random());
+  return delayMs === null ? { outcome: "failed", delayMs } : { outcome: "retry", delayMs };
+};
+
+/** What follows from a response. */
+const judge = ({ status, retryAfter }: Posted, attempts: number, now: Date): Omit<Ended, "attempt"> => {
+  if (status >= 200 && status < 300) return { outcome: "delivered", delayMs: null, slowMs: null };
+  if (status === 410) return { outcome: "gone", delayMs: null, slowMs: null };
+  const waitMs = retryAfterMs(retryAfter, now);
+  return { ...failedAfter(attempts, waitMs), slowMs: slowMs(status, waitMs) };
+};
+
+/** A delivery that is given back, to be sent after `delayMs`. This counts as no attempt. */
+export const handedBack = (delayMs: number): Ended => ({ attempt: null, outcome: "retry", delayMs, slowMs: null });
+
+/** The pause before a delivery is tried again whose secret this worker cannot open: it has another key than the API. */
+const UNREADABLE_PAUSE_MS = 60_000;
+
+export type AttemptOptions = {
+  poster: Poster;
+  /** The key that opens the secrets of endpoints. */
+  sealingKey: Uint8Array;
+  userAgent: string;
+};
+
+/** Sends a delivery. Resolves when its outcome is known; never rejects because of the receiver. */
+export const attemptDelivery = async (
+  { poster, sealingKey, userAgent }: AttemptOptions,
+  delivery: ReadyDelivery,
+  signal: AbortSignal,
+): Promise<{ ended: Ended; class: AttemptClass; durationMs: number }> => {
+  const { url, body, eventId, endpointId, attemptCount } = delivery;
+  if (url === null) {
+    // A program reads the list of deliveries and forwards them.
+    const ended = { attempt: null, outcome: "delivered", delayMs: null, slowMs: null } as const;
+    return { ended, class: "delivered", durationMs: 0 };
+  }
+  const secrets = secretsOf(delivery, sealingKey);
+  if (secrets === null) {
+    return { ended: handedBack(UNREADABLE_PAUSE_MS), class: "secret_not_readable", durationMs: 0 };
+  }
+  const [sentAt, startedAt] = [new Date(), performance.now()];
+  const headers = {
+    ...webhookHeaders({ id: eventId, sentAt, body }, secrets),
+    "Content-Type": "application/json",
+    "User-Agent": userAgent,
+    Accept: "*/*",
+  };
+  const posted = await poster.post({ receiver: endpointId, url, headers, body }, signal);
+  const durationMs = performance.now() - startedAt;
+  if (posted.kind !== "posted" && posted.code === "canceled") {
+    return { ended: handedBack(0), class: "handed_back", durationMs };
+  }
+  const attempt = { at: sentAt.toISOString(), durationMs: Math.round(durationMs) };
+  if (posted.kind !== "posted") {
+    const error = ERRORS[posted.code as keyof typeof ERRORS];
+    const ended: Ended = {
+      attempt: { ...attempt, status: null, error, responseBody: null },
+      ...failedAfter(attemptCount + 1, null),
+      slowMs: null,
+    };
+    return { ended, class: error, durationMs };
+  }
+  const { status } = posted;
+  const responseBody = posted.body && responseText(posted.body);
+  const ended: Ended = {
+    attempt: { ...attempt, status, error: null, responseBody },
+    ...judge(posted, attemptCount + 1, new Date()),
+  };
+  return { ended, class: classOf(status), durationMs };
+};

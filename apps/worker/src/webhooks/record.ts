@@ -1,0 +1,71 @@
+/** Records what became of deliveries: one statement for all outcomes that wait. */
+import type { Db } from "@realtime-avatar/db/connection/pool";
+import { type FinishedDelivery, finishDeliveries } from "@realtime-avatar/db/webhooks/sending";
+import { newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
+import type { Logger } from "@realtime-avatar/runtime/log";
+import { errorText } from "../jobs/run-job.ts";
+
+/** Outcomes of one statement. */
+const MAX_BATCH = 100;
+/** The pause after a record that failed. */
+const FAILED_PAUSE_MS = 1000;
+/** While records fail, one is logged each minute. */
+const LOG_INTERVAL_MS = 60_000;
+
+/** `leaseEndsAt`: until when the outcome can be recorded, by `performance.now()`. */
+export type Finished = FinishedDelivery & { leaseEndsAt: number };
+
+export type Recorder = {
+  add(finished: Finished): void;
+  /** Records what waits. What cannot be recorded then is left: its delivery is claimed again when its lease ends. */
+  stop(): Promise<void>;
+};
+
+/** `onRecorded` is called after each statement. */
+export const createRecorder = (
+  { db, log, random }: { db: Db; log: Logger; random: RandomBytes },
+  onRecorded: () => void,
+): Recorder => {
+  const waiting: Finished[] = [];
+  const stopping = Promise.withResolvers<void>();
+  let isStopping = false;
+  let recording: Promise<void> | null = null;
+  let loggedAt = Number.NEGATIVE_INFINITY;
+  /** After a failure outcomes are recorded one by one, until one succeeds: one that the database refuses must not hold up others. */
+  let maxBatch = MAX_BATCH;
+
+  const recordSome = async (): Promise<void> => {
+    const batch = waiting.splice(0, maxBatch).filter(({ leaseEndsAt }) => leaseEndsAt > performance.now());
+    if (batch.length === 0) return;
+    const now = new Date();
+    try {
+      await finishDeliveries(db, batch, { actor: null, requestId: newRequestId(now, random), now, random });
+      maxBatch = MAX_BATCH;
+      onRecorded();
+    } catch (error) {
+      maxBatch = 1;
+      waiting.push(...batch);
+      if (performance.now() - loggedAt >= LOG_INTERVAL_MS) {
+        loggedAt = performance.now();
+        log.warn({ error: errorText(error) }, "failed to record deliveries; retrying");
+      }
+      await Promise.race([Bun.sleep(FAILED_PAUSE_MS), stopping.promise]);
+    }
+  };
+  const recordAll = async (): Promise<void> => {
+    while (waiting.length > 0 && !isStopping) await recordSome();
+    recording = null;
+  };
+  return {
+    add: (finished) => {
+      waiting.push(finished);
+      recording ??= recordAll();
+    },
+    stop: async () => {
+      isStopping = true;
+      stopping.resolve();
+      await recording;
+      for (let left = waiting.length; left > 0; left = waiting.length < left ? waiting.length : 0) await recordSome();
+    },
+  };
+};

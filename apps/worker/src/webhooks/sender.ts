@@ -1,0 +1,182 @@
+/**
+ * The sender: claims deliveries that are due, sends many at once, and records what became of them. Any number of workers may run
+ * it. A delivery is sent once at least: one whose outcome cannot be recorded is claimed again when its lease ends.
+ */
+import type { Db } from "@realtime-avatar/db/connection/pool";
+import { claimDeliveries } from "@realtime-avatar/db/webhooks/sending";
+import type { RandomBytes } from "@realtime-avatar/domain/id";
+import type { Logger } from "@realtime-avatar/runtime/log";
+import type { Metrics } from "@realtime-avatar/runtime/metrics";
+import { errorText } from "../jobs/run-job.ts";
+import type { Poster } from "../remote/post.ts";
+import { attemptDelivery, handedBack } from "./attempt.ts";
+import { type ReadyDelivery, withBodies } from "./body.ts";
+import { createRecorder, type Finished } from "./record.ts";
+
+/** The durations of the sender. */
+export type SenderTiming = {
+  /** The longest pause between two claims while nothing is due. Such a claim reads one entry of an index. */
+  idleMs: number;
+  /** The pause after a claim that failed. */
+  failedMs: number;
+  /** How long a claim holds a delivery. */
+  leaseSeconds: number;
+  /** A delivery is sent only while its lease lasts this much longer: the attempt, and the record of its outcome. */
+  attemptMs: number;
+  /** How long deliveries that are being sent may take when the worker stops. Then they are handed back. */
+  stopMs: number;
+};
+export const SENDER_TIMING: SenderTiming = {
+  idleMs: 250,
+  failedMs: 1000,
+  leaseSeconds: 60,
+  attemptMs: 25_000,
+  stopMs: 5000,
+};
+
+/** Deliveries of one claim. */
+const MAX_BATCH = 100;
+/** Deliveries that are open at once, in all workers together. */
+const PER_ENDPOINT = 8;
+const PER_TENANT = 64;
+const LEASE_BYTES = 16;
+/** While claims fail, one is logged each minute. */
+const LOG_INTERVAL_MS = 60_000;
+
+export type SenderOptions = {
+  db: Db;
+  log: Logger;
+  random: RandomBytes;
+  metrics: Metrics | null;
+  poster: Poster;
+  /** The key that opens the secrets of endpoints. */
+  sealingKey: Uint8Array;
+  /** Scheme, host and port of the public URLs in bodies. */
+  assetOrigin: string;
+  userAgent: string;
+  /** How many deliveries this process sends at once. */
+  sends: number;
+  timing: SenderTiming;
+};
+
+export type Sender = {
+  /**
+   * Claims nothing more, waits for the deliveries that are being sent, and hands back those that take too long. `hasCrashed`:
+   * their leases run out instead.
+   */
+  stop(hasCrashed?: boolean): Promise<void>;
+};
+
+type Lease = Pick<Finished, "lease" | "leaseEndsAt">;
+
+const SECRET_NOT_READABLE =
+  "the secret of a webhook endpoint cannot be opened: WEBHOOK_SECRET_KEY, or DATA_DIR, is not that of the API";
+
+/** Logs each message at most once a minute. */
+const limitedWarnings = (log: Logger) => {
+  const loggedAt = new Map<string, number>();
+  return (message: string, fields: object): void => {
+    if (performance.now() - (loggedAt.get(message) ?? Number.NEGATIVE_INFINITY) < LOG_INTERVAL_MS) return;
+    loggedAt.set(message, performance.now());
+    log.warn(fields, message);
+  };
+};
+
+/** A way to be woken from a pause. */
+const createWaking = () => {
+  let woken = Promise.withResolvers<void>();
+  return {
+    wake: () => woken.resolve(),
+    /** Waits until `wake` is called, and at most `ms`. */
+    pause: async (ms: number): Promise<void> => {
+      await Promise.race([Bun.sleep(ms), woken.promise]);
+      woken = Promise.withResolvers();
+    },
+  };
+};
+
+/** Starts to send. */
+export const startSender = (options: SenderOptions): Sender => {
+  const { db, log, random, metrics, assetOrigin, sends, timing } = options;
+  const handBack = new AbortController();
+  const running = new Set<Promise<void>>();
+  const warn = limitedWarnings(log);
+  const { wake, pause } = createWaking();
+  // An outcome that is recorded frees a place of its endpoint, whose next delivery may wait for that.
+  const recorder = createRecorder(options, wake);
+  let isStopping = false;
+  let hasCrashed = false;
+
+  const send = async (delivery: ReadyDelivery, lease: Lease): Promise<void> => {
+    if (lease.leaseEndsAt - performance.now() < timing.attemptMs) return;
+    const { ended, class: attemptClass, durationMs } = await attemptDelivery(options, delivery, handBack.signal);
+    if (attemptClass === "secret_not_readable") warn(SECRET_NOT_READABLE, { endpointId: delivery.endpointId });
+    metrics?.webhookAttempted({ class: attemptClass, durationMs });
+    if (!hasCrashed) recorder.add({ tenantId: delivery.tenantId, id: delivery.id, ...lease, ...ended });
+  };
+  const start = (delivery: ReadyDelivery, lease: Lease): void => {
+    const ended = send(delivery, lease)
+      // Its lease runs out. No delivery may end the worker.
+      .catch((error: unknown) =>
+        warn("failed to send a delivery", { deliveryId: delivery.id, error: errorText(error) }),
+      )
+      .finally(() => {
+        running.delete(ended);
+        wake();
+      });
+    running.add(ended);
+  };
+
+  /** Claims deliveries and starts to send them. Returns whether more may be due. */
+  const claim = async (): Promise<boolean> => {
+    const { leaseSeconds } = timing;
+    const limit = Math.min(MAX_BATCH, sends - running.size);
+    const lease = {
+      lease: Buffer.from(random(LEASE_BYTES)).toString("base64url"),
+      leaseEndsAt: performance.now() + leaseSeconds * 1000,
+    };
+    // While receivers that do not respond hold half of the places, each endpoint has one.
+    const perEndpoint = running.size < sends / 2 ? PER_ENDPOINT : 1;
+    const bounds = { leaseSeconds, limit, perEndpoint, perTenant: PER_TENANT };
+    const claimed = await claimDeliveries(db, { lease: lease.lease, ...bounds });
+    if (claimed.length === 0) return false;
+    try {
+      for (const delivery of await withBodies(db, claimed, assetOrigin)) start(delivery, lease);
+    } catch (error) {
+      for (const { tenantId, id } of claimed) {
+        recorder.add({ tenantId, id, ...lease, ...handedBack(timing.failedMs) });
+      }
+      throw error;
+    }
+    return claimed.length === limit;
+  };
+
+  const run = async (): Promise<void> => {
+    while (!isStopping) {
+      if (running.size >= sends) {
+        await pause(timing.idleMs);
+        continue;
+      }
+      try {
+        if (!(await claim())) await pause(timing.idleMs * (0.75 + Math.random() / 4));
+      } catch (error) {
+        warn("failed to claim deliveries; retrying", { error: errorText(error) });
+        await pause(timing.failedMs);
+      }
+    }
+  };
+  const claiming = run();
+  return {
+    stop: async (crashed = false) => {
+      isStopping = true;
+      hasCrashed = crashed;
+      wake();
+      await claiming;
+      const timer = setTimeout(() => handBack.abort(), crashed ? 0 : timing.stopMs);
+      await Promise.all(running);
+      clearTimeout(timer);
+      await recorder.stop();
+      options.poster.close();
+    },
+  };
+};

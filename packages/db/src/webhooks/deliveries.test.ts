@@ -1,0 +1,190 @@
+import { beforeEach, describe, expect, test } from "bun:test";
+import type { WebhookDeliveryId } from "@realtime-avatar/domain/id";
+import { itemsOf } from "@realtime-avatar/domain/page";
+import type { WebhookDelivery } from "@realtime-avatar/domain/webhooks/schemas";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { callerOf, claimOf, originOf, seedCaller, seedKey } from "@realtime-avatar/testing/seeds";
+import { claimSome, newTarget, queueOf, seedEndpoint, seedEvents } from "@realtime-avatar/testing/webhooks/seeds";
+import { findStoredResponse } from "../idempotency/idempotency-keys.ts";
+import { findDelivery, insertTestDelivery, listDeliveries, recoverDeliveries, resendDelivery } from "./deliveries.ts";
+import { updateEndpoint } from "./endpoints.ts";
+import { freezeBodies } from "./sending.ts";
+
+const { db } = await fileDatabase();
+const queue = queueOf(db);
+beforeEach(queue.clear);
+
+const ALL = { filters: {}, before: null, limit: 100 };
+const listed = async (...args: Parameters<typeof listDeliveries>) =>
+  itemsOf<WebhookDelivery>(await listDeliveries(...args));
+
+describe("the list of deliveries", () => {
+  test("by each filter, and all: the newest first, as JSON.stringify writes them", async () => {
+    const caller = await seedCaller(db);
+    const [one, other] = [await seedEndpoint(db, caller), await seedEndpoint(db, caller, { events: ["avatar.*"] })];
+    const [a, b] = [newTarget(), newTarget()];
+    await seedEvents(db, caller, [a, b]);
+    await seedEvents(db, caller, [a], 1, "asset.ready");
+    const held = await claimSome(db);
+    await freezeBodies(
+      db,
+      held.map((delivery) => ({ ...delivery, body: '{"a":"\u2028é"}' })),
+    );
+    await queue.finish(held.slice(0, 1), "failed");
+    const all = await listed(db, caller, ALL);
+    expect(all.map(({ id }) => id)).toEqual(
+      all
+        .map(({ id }) => id)
+        .toSorted()
+        .reverse(),
+    );
+    expect(all).toHaveLength(5);
+    const { items } = await listDeliveries(db, caller, ALL);
+    expect(items).toBe(all.map((delivery) => JSON.stringify(delivery)).join());
+    for (const delivery of all) expect(await findDelivery(db, caller, delivery.id as never)).toEqual(delivery);
+    for (const [filters, isListed] of [
+      [{ endpointId: one.id }, ({ endpointId }: WebhookDelivery) => endpointId === one.id],
+      [{ endpointId: other.id, targetId: a }, (d: WebhookDelivery) => d.endpointId === other.id && d.targetId === a],
+      [{ status: "failed" }, ({ status }: WebhookDelivery) => status === "failed"],
+      [{ eventType: "asset.ready" }, ({ eventType }: WebhookDelivery) => eventType === "asset.ready"],
+    ] as const) {
+      const found = await listed(db, caller, { ...ALL, filters });
+      expect(found).toEqual(all.filter(isListed));
+      expect(found.length).toBeGreaterThan(0);
+    }
+    const page = await listDeliveries(db, caller, { ...ALL, limit: 2 });
+    const rest = await listed(db, caller, { ...ALL, before: page.next as WebhookDeliveryId });
+    expect([...itemsOf<WebhookDelivery>(page), ...rest]).toEqual(all);
+  });
+
+  test("of another tenant or environment: nothing is found, nor sent again", async () => {
+    const [caller, stranger] = [await seedCaller(db), await seedCaller(db)];
+    const endpoint = await seedEndpoint(db, caller);
+    await seedEvents(db, caller, [newTarget()]);
+    const { id } = await queue.claimOne();
+    const { secret } = await seedKey(db, caller.tenantId, { environment: "test", scopes: ["*"] });
+    for (const other of [stranger, await callerOf(db, secret.keyId)]) {
+      const origin = originOf(other);
+      expect(await listed(db, other, ALL)).toEqual([]);
+      expect(await findDelivery(db, other, id)).toBeNull();
+      expect(await resendDelivery(db, id, other, origin, claimOf("s"))).toEqual({ kind: "not_found" });
+      expect(await insertTestDelivery(db, endpoint.id, other, origin, claimOf("t"))).toEqual({ kind: "not_found" });
+      const since = new Date(0);
+      expect(await recoverDeliveries(db, endpoint.id, since, other, origin, claimOf("r"))).toEqual({
+        kind: "not_found",
+      });
+    }
+    expect((await listed(db, caller, ALL)).length).toBe(1);
+  });
+});
+
+describe("a delivery that is sent again", () => {
+  test.each(["delivered", "failed", "retry"] as const)(
+    "after %s: due now, with the same event and body",
+    async (outcome) => {
+      const caller = await seedCaller(db);
+      await seedEndpoint(db, caller);
+      await seedEvents(db, caller, [newTarget()]);
+      const first = await queue.claimOne();
+      await freezeBodies(db, [{ ...first, body: "b" }]);
+      await queue.finish([first], outcome);
+      expect(await resendDelivery(db, first.id, caller, originOf(caller))).toEqual({ kind: "written" });
+      const second = await queue.claimOne();
+      const same = ({ id, eventId, body }: typeof first) => ({ id, eventId, body });
+      expect(same(second)).toEqual({ ...same(first), body: "b" });
+      expect(second.attemptCount).toBe(0);
+      await queue.finish([second], "delivered");
+      expect((await findDelivery(db, caller, first.id))?.attempts).toHaveLength(2);
+    },
+  );
+
+  test("while a worker sends it: that attempt goes on, and its schedule begins anew", async () => {
+    const caller = await seedCaller(db);
+    await seedEndpoint(db, caller);
+    await seedEvents(db, caller, [newTarget()]);
+    const held = await queue.claimOne();
+    expect(await resendDelivery(db, held.id, caller, originOf(caller))).toEqual({ kind: "written" });
+    expect(await claimSome(db)).toEqual([]);
+    expect(await queue.finish([held], "retry")).toBe(1);
+    expect(await queue.statuses()).toEqual({ pending: 1 });
+  });
+
+  test("canceled, and its endpoint is still disabled: canceled again", async () => {
+    const caller = await seedCaller(db);
+    const endpoint = await seedEndpoint(db, caller);
+    await seedEvents(db, caller, [newTarget()]);
+    await updateEndpoint(db, endpoint.id, { status: "disabled" }, { versions: null }, caller, originOf(caller));
+    expect(await claimSome(db)).toEqual([]);
+    const [{ id = "" } = {}] = await listed(db, caller, ALL);
+    await resendDelivery(db, id as WebhookDeliveryId, caller, originOf(caller));
+    expect(await queue.statuses()).toEqual({ pending: 1 });
+    expect(await claimSome(db)).toEqual([]);
+    expect(await queue.statuses()).toEqual({ canceled: 1 });
+  });
+});
+
+describe("a test of an endpoint", () => {
+  test("of one that selects other events: sent to it alone, with the next place", async () => {
+    const caller = await seedCaller(db);
+    const endpoint = await seedEndpoint(db, caller, { events: ["avatar.*"] });
+    await seedEndpoint(db, caller);
+    for (const sequence of [1, 2]) {
+      const outcome = await insertTestDelivery(db, endpoint.id, caller, originOf(caller));
+      if (outcome.kind !== "written") throw new Error(outcome.kind);
+      const delivery = await queue.claimOne();
+      expect(delivery).toMatchObject({
+        id: outcome.deliveryId,
+        endpointId: endpoint.id,
+        eventType: "webhook_endpoint.test",
+        targetId: endpoint.id,
+        sequence,
+      });
+      await queue.finish([delivery], "delivered");
+    }
+  });
+
+  test("twenty at once: each has a place of its own", async () => {
+    const caller = await seedCaller(db);
+    const endpoint = await seedEndpoint(db, caller);
+    await Promise.all(Array.from({ length: 20 }, () => insertTestDelivery(db, endpoint.id, caller, originOf(caller))));
+    const sequences = (await listed(db, caller, ALL)).map(({ sequence }) => sequence).sort((a, b) => a - b);
+    expect(sequences).toEqual(Array.from({ length: 20 }, (_, n) => n + 1));
+  });
+
+  test("twice with one Idempotency-Key: one delivery, whose id the replay has", async () => {
+    const caller = await seedCaller(db);
+    const endpoint = await seedEndpoint(db, caller);
+    const claim = claimOf("test");
+    const attempt = () => insertTestDelivery(db, endpoint.id, caller, originOf(caller), claim);
+    const [first, second] = [await attempt(), await attempt()];
+    if (first.kind !== "written") throw new Error(first.kind);
+    const { deliveryId } = first;
+    expect(second).toMatchObject({ kind: "replayed", responseFields: { deliveryId } });
+    expect(await findStoredResponse(db, caller, claim)).toMatchObject({ responseFields: { deliveryId } });
+    expect(await listed(db, caller, ALL)).toHaveLength(1);
+  });
+});
+
+describe("recovery", () => {
+  test("what failed or was canceled since then, of one endpoint: pending, and no other", async () => {
+    const caller = await seedCaller(db);
+    const [endpoint, other] = [await seedEndpoint(db, caller), await seedEndpoint(db, caller)];
+    await seedEvents(db, caller, [newTarget(), newTarget()]);
+    await queue.finish(await claimSome(db), "failed");
+    await Bun.sleep(5);
+    const since = new Date();
+    await seedEvents(db, caller, [newTarget()]);
+    await queue.finish(await claimSome(db), "failed");
+    await seedEvents(db, caller, [newTarget()]);
+    await queue.finish(await claimSome(db), "delivered");
+    const recover = (at: Date, key: string) =>
+      recoverDeliveries(db, endpoint.id, at, caller, originOf(caller), claimOf(key));
+    expect(await recover(since, "one")).toEqual({ kind: "written", recovered: 1 });
+    expect(await recover(new Date(0), "all")).toEqual({ kind: "written", recovered: 2 });
+    expect(await recover(new Date(0), "all")).toMatchObject({ kind: "replayed", responseFields: { recovered: 2 } });
+    expect(await queue.statuses()).toEqual({ pending: 3, failed: 3, delivered: 2 });
+    const owner = { tenantId: caller.tenantId, environment: "live" } as const;
+    const byOperator = await recoverDeliveries(db, other.id, new Date(0), owner, originOf());
+    expect(byOperator).toEqual({ kind: "written", recovered: 3 });
+  });
+});

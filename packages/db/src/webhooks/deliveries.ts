@@ -1,0 +1,207 @@
+/** Webhook deliveries in the database, as their tenant sees and repeats them. The worker's part is in `sending.ts`. */
+import { firstIdAt, newId, type WebhookDeliveryId, type WebhookEndpointId } from "@realtime-avatar/domain/id";
+import type { PageRequest, WrittenPage } from "@realtime-avatar/domain/page";
+import type { WEBHOOK_DELIVERY_LIST, WebhookDelivery } from "@realtime-avatar/domain/webhooks/schemas";
+import { type SQL, sql } from "drizzle-orm";
+import {
+  recoverDeliveries as callRecover,
+  resendDelivery as callResend,
+  createTestDelivery as callTest,
+} from "../../generated/functions.ts";
+import type { AnyCaller } from "../api-keys/callers.ts";
+import type { Origin } from "../audit/audit-events.ts";
+import type { BatchKind, Runner } from "../connection/batch.ts";
+import type { Db } from "../connection/pool.ts";
+import {
+  type Claim,
+  kindOf,
+  outcomeAmong,
+  type ResponseFields,
+  type StoredResponse,
+  type WriteOutcome,
+} from "../idempotency/idempotency-keys.ts";
+import { batchedRead } from "../query/batched-read.ts";
+import { nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
+import { beforeOf, boundedPage, pageReader } from "../query/list.ts";
+import { inputColumn, newestOf } from "../query/statement.ts";
+import type { WebhookOwner } from "./endpoints.ts";
+import { webhookDeliveries, webhookEvents } from "./tables.ts";
+
+/** A delivery as the API shows it. */
+const ITEM = objectJson<WebhookDelivery>({
+  id: plainJson(webhookDeliveries.id),
+  tenantId: plainJson(webhookDeliveries.tenantId),
+  environment: plainJson(webhookDeliveries.environment),
+  endpointId: plainJson(webhookDeliveries.endpointId),
+  eventId: plainJson(webhookDeliveries.eventId),
+  eventType: plainJson(webhookDeliveries.eventType),
+  targetId: textJson(webhookDeliveries.targetId),
+  sequence: rawJson(webhookDeliveries.sequence),
+  status: plainJson(webhookDeliveries.status),
+  attempts: rawJson(webhookDeliveries.attempts),
+  nextAttemptAt: nullable(timeJson(webhookDeliveries.nextAttemptAt)),
+  body: nullable(
+    textJson(sql`(
+      select ${webhookEvents.body} from ${webhookEvents}
+      where ${webhookEvents.tenantId} = ${webhookDeliveries.tenantId} and ${webhookEvents.id} = ${webhookDeliveries.eventId}
+    )`),
+  ),
+  createdAt: timeJson(webhookDeliveries.createdAt),
+});
+
+const READS = batchedRead<{ item: string }, WebhookOwner & { id: WebhookDeliveryId }, WebhookDelivery>(
+  "find_webhook_delivery",
+  ["tenantId", "environment", "id"],
+  (inputs) => sql`
+    select position::integer as "position", ${ITEM} as "item"
+    from ${inputs}
+    cross join lateral (
+      select * from ${webhookDeliveries}
+      where ${webhookDeliveries.tenantId} = ${inputColumn("tenantId")} collate "C"
+        and ${webhookDeliveries.id} = ${inputColumn("id")} collate "C"
+        and ${webhookDeliveries.environment} = ${inputColumn("environment")}
+      -- One row at a time, by the primary key: see find_credential.
+      offset 0
+    ) webhook_deliveries`,
+  ({ item }) => JSON.parse(item),
+);
+/** The delivery; `null` when the owner has none of this id. One statement, which concurrent reads share. */
+export const findDelivery = (
+  db: Db,
+  { tenantId, environment }: WebhookOwner,
+  id: WebhookDeliveryId,
+): Promise<WebhookDelivery | null> => db.batch(READS, { tenantId, environment, id }, tenantId);
+
+type DeliveryPage = PageRequest<typeof WEBHOOK_DELIVERY_LIST>;
+type Filters = DeliveryPage["filters"];
+type PageQuery = WebhookOwner & Filters & { before: WebhookDeliveryId | null; limit: number; maxRead: number };
+const FILTERS = ["endpointId", "status", "eventType", "targetId"] as const satisfies readonly (keyof Filters)[];
+
+/** How many deliveries a page reads at most. The page has those of them that meet the filters. Each costs some 0.4 us. */
+const MAX_ROWS_READ = 5000;
+
+const selectPage = (filters: readonly (keyof Filters)[], isTest: boolean): SQL => {
+  const { tenantId, environment, id } = webhookDeliveries;
+  const ofTenant = [tenantId, inputColumn("tenantId")] as const;
+  const { where, orderBy } = isTest
+    ? newestOf([[environment, sql`'test'`], ofTenant], id, beforeOf("whd"))
+    : newestOf([ofTenant], id, beforeOf("whd"));
+  const read = { where: isTest ? sql`${where} and ${environment} <> 'live'` : where, orderBy };
+  const conditions = filters.map((filter) => sql`${webhookDeliveries[filter]} = ${inputColumn(filter)}`);
+  const ofEnvironment = sql`${environment} = ${inputColumn("environment")}`;
+  return boundedPage({ table: webhookDeliveries, id, item: ITEM }, read, [ofEnvironment, ...conditions]);
+};
+
+/** A statement for each choice of filters and index. */
+const pages = new Map<string, BatchKind<PageQuery, WrittenPage>>();
+
+/**
+ * The owner's newest deliveries that `page` asks for, of at most 5,000 that it reads. One statement, which requests for the same
+ * page share.
+ */
+export const listDeliveries = (
+  db: Db,
+  { tenantId, environment }: WebhookOwner,
+  { filters, before, limit }: DeliveryPage,
+): Promise<WrittenPage> => {
+  const query: PageQuery = { tenantId, environment, ...filters, before, limit, maxRead: MAX_ROWS_READ };
+  const selected = FILTERS.filter((filter) => filters[filter] !== undefined);
+  const isTest = environment === "test";
+  const name = [isTest, ...selected].join();
+  const names = ["tenantId", "environment", "before", "limit", "maxRead", ...selected] as const;
+  const reader =
+    pages.get(name) ?? pageReader<PageQuery>("list_webhook_deliveries", selectPage(selected, isTest), names);
+  pages.set(name, reader);
+  return db.batch(reader, query, tenantId);
+};
+
+/**
+ * Sends a delivery again, whatever its status, with the same id, event and body: its schedule begins anew. One that a worker is
+ * sending is left to that attempt. One statement.
+ */
+export const resendDelivery = async (
+  db: Runner,
+  id: WebhookDeliveryId,
+  caller: AnyCaller,
+  { now, random }: Origin,
+  claim: Claim | null = null,
+): Promise<WriteOutcome | { kind: "not_found" }> => {
+  const { environment } = caller;
+  const [row] = await callResend(db, { caller, environment, id, attemptId: newId("aud", now, random), claim });
+  return outcomeAmong(row, ["not_found"]);
+};
+
+/** The outcome of a write whose response has fields that only the write knows. */
+type CompletedOutcome<Written extends object> =
+  | ({ kind: "written" } & Written)
+  /** Nothing was written: an earlier attempt with the same claim had this response. */
+  | { kind: "replayed"; response: StoredResponse; responseFields: ResponseFields | null }
+  | { kind: "not_found" }
+  /** Nothing was written: the caller has changed since its look-up. */
+  | { kind: "stale" };
+
+type CompletedRow = {
+  outcome: string | null;
+  responseStatus: number | null;
+  responseFields: object | null;
+} & { [Key in Exclude<keyof StoredResponse, "status">]: StoredResponse[Key] | null };
+
+const completedOutcome = <Written extends object>(
+  row: CompletedRow | undefined,
+  written: (row: CompletedRow) => Written,
+): CompletedOutcome<Written> => {
+  if (row === undefined) throw new TypeError("a write has no outcome");
+  const { outcome, bodyHash, responseStatus, location, etag, responseBody, sealedFor, responseFields } = row;
+  const kind = kindOf(outcome, ["written", "replayed", "not_found", "stale"]);
+  if (kind === "written") return { kind, ...written(row) };
+  if (kind !== "replayed") return { kind };
+  const response = { bodyHash, status: responseStatus, location, etag, responseBody, sealedFor };
+  return { kind, response: response as StoredResponse, responseFields };
+};
+
+/** Writes a test event for one endpoint, with a delivery that is due now. One statement. */
+export const insertTestDelivery = async (
+  db: Runner,
+  endpointId: WebhookEndpointId,
+  caller: AnyCaller,
+  { now, random }: Origin,
+  claim: Claim | null = null,
+): Promise<CompletedOutcome<{ deliveryId: WebhookDeliveryId }>> => {
+  const deliveryId = newId("whd", now, random);
+  const [row] = await callTest(db, {
+    caller,
+    environment: caller.environment,
+    endpointId,
+    eventId: newId("evt", now, random),
+    deliveryId,
+    createdAt: now,
+    attemptId: newId("aud", now, random),
+    claim,
+  });
+  return completedOutcome(row, () => ({ deliveryId }));
+};
+
+/**
+ * Sends again the deliveries of an endpoint that have failed or were canceled and whose events happened since `since`, in the
+ * order in which they happened. The operator acts for an owner, without a key. One statement.
+ */
+export const recoverDeliveries = async (
+  db: Runner,
+  endpointId: WebhookEndpointId,
+  since: Date,
+  caller: AnyCaller | WebhookOwner,
+  { now, random }: Origin,
+  claim: Claim | null = null,
+): Promise<CompletedOutcome<{ recovered: number }>> => {
+  const { tenantId, environment } = caller;
+  const [row] = await callRecover(db, {
+    caller: "credentialKeyId" in caller ? caller : null,
+    tenantId,
+    environment,
+    endpointId,
+    firstId: firstIdAt("whd", since),
+    attemptId: newId("aud", now, random),
+    claim,
+  });
+  return completedOutcome(row, () => ({ recovered: row?.recovered ?? 0 }));
+};

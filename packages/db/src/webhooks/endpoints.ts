@@ -1,0 +1,202 @@
+/** Webhook endpoints in the database: where a tenant gets its events. */
+import type { TenantId, WebhookEndpointId } from "@realtime-avatar/domain/id";
+import type { PageRequest, WrittenPage } from "@realtime-avatar/domain/page";
+import type { WebhookEndpointRecord } from "@realtime-avatar/domain/webhooks/endpoint";
+import {
+  MAX_ENDPOINTS,
+  type UpdateWebhookEndpoint,
+  type WEBHOOK_ENDPOINT_LIST,
+  type WebhookEndpoint,
+} from "@realtime-avatar/domain/webhooks/schemas";
+import { getTableColumns, sql } from "drizzle-orm";
+import {
+  createWebhookEndpoint as callCreate,
+  deleteWebhookEndpoint as callDelete,
+  disableWebhookEndpoint as callDisable,
+  rotateWebhookSecret as callRotate,
+  updateWebhookEndpoint as callUpdate,
+} from "../../generated/functions.ts";
+import type { AnyCaller } from "../api-keys/callers.ts";
+import { auditEvent, type Origin } from "../audit/audit-events.ts";
+import type { Runner } from "../connection/batch.ts";
+import type { Db } from "../connection/pool.ts";
+import { type Claim, kindOf, outcomeAmong } from "../idempotency/idempotency-keys.ts";
+import { batchedRead } from "../query/batched-read.ts";
+import type { CreateOutcome } from "../query/batched-write.ts";
+import { listJson, nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
+import { newestPage, pageReader } from "../query/list.ts";
+import { columnsOf, inputColumn } from "../query/statement.ts";
+import { webhookEndpoints } from "./tables.ts";
+
+/** The columns of a record: those that only the sender reads are left out. */
+const { slowUntil: _, claimedAt: __, ...RECORD } = getTableColumns(webhookEndpoints);
+
+/** The owner of endpoints and deliveries: one tenant, in one environment. */
+export type WebhookOwner = Pick<WebhookEndpointRecord, "tenantId" | "environment">;
+
+/**
+ * Writes a new endpoint, its audit event and, with a claim, the response. The claim of a create that is over the quota is not kept.
+ * One statement.
+ */
+export const insertEndpoint = async (
+  db: Runner,
+  endpoint: WebhookEndpointRecord,
+  caller: AnyCaller,
+  origin: Origin,
+  claim: Claim | null = null,
+): Promise<CreateOutcome<"quota_exceeded">> => {
+  const event = auditEvent("webhook_endpoint.created", endpoint, origin);
+  const [row] = await callCreate(db, { caller, endpoint, auditEvent: event, claim, maxEndpoints: MAX_ENDPOINTS });
+  return outcomeAmong(row, ["quota_exceeded"]);
+};
+
+const ENDPOINT_READS = batchedRead<
+  WebhookEndpointRecord,
+  WebhookOwner & { id: WebhookEndpointId },
+  WebhookEndpointRecord
+>(
+  "find_webhook_endpoint",
+  ["tenantId", "environment", "id"],
+  (inputs) => sql`
+    select position::integer as "position", ${columnsOf(RECORD)}
+    from ${inputs}
+    cross join lateral (
+      select * from ${webhookEndpoints}
+      where ${webhookEndpoints.tenantId} = ${inputColumn("tenantId")} collate "C"
+        and ${webhookEndpoints.id} = ${inputColumn("id")} collate "C"
+        and ${webhookEndpoints.environment} = ${inputColumn("environment")}
+      -- One row at a time, by the primary key: see find_credential.
+      offset 0
+    ) webhook_endpoints`,
+  (endpoint) => endpoint,
+);
+/** The endpoint; `null` when the owner has none of this id. One statement, which concurrent reads share. */
+export const findEndpoint = (
+  db: Db,
+  { tenantId, environment }: WebhookOwner,
+  id: WebhookEndpointId,
+): Promise<WebhookEndpointRecord | null> => db.batch(ENDPOINT_READS, { tenantId, environment, id }, tenantId);
+
+const ITEM = objectJson<WebhookEndpoint>({
+  id: plainJson(webhookEndpoints.id),
+  tenantId: plainJson(webhookEndpoints.tenantId),
+  environment: plainJson(webhookEndpoints.environment),
+  url: nullable(textJson(webhookEndpoints.url)),
+  description: nullable(textJson(webhookEndpoints.description)),
+  events: nullable(listJson(webhookEndpoints.events)),
+  ordered: rawJson(webhookEndpoints.ordered),
+  status: plainJson(webhookEndpoints.status),
+  disabledReason: nullable(plainJson(webhookEndpoints.disabledReason)),
+  failingSince: nullable(timeJson(webhookEndpoints.failingSince)),
+  previousSecretExpiresAt: nullable(timeJson(webhookEndpoints.previousSecretExpiresAt)),
+  createdAt: timeJson(webhookEndpoints.createdAt),
+  updatedAt: timeJson(webhookEndpoints.updatedAt),
+});
+
+const OWNER = [
+  [webhookEndpoints.environment, inputColumn("environment")],
+  [webhookEndpoints.tenantId, inputColumn("tenantId")],
+] as const;
+const PAGES = pageReader<WebhookOwner & { before: WebhookEndpointId | null; limit: number }>(
+  "list_webhook_endpoints",
+  newestPage({ table: webhookEndpoints, id: webhookEndpoints.id, prefix: "whe", item: ITEM }, OWNER),
+  ["tenantId", "environment", "before", "limit"],
+);
+/** The owner's newest endpoints that `page` asks for. One statement, which requests for the same page share. */
+export const listEndpoints = (
+  db: Db,
+  { tenantId, environment }: WebhookOwner,
+  { before, limit }: Omit<PageRequest<typeof WEBHOOK_ENDPOINT_LIST>, "filters">,
+): Promise<WrittenPage> => db.batch(PAGES, { tenantId, environment, before, limit }, tenantId);
+
+/** The outcome of a change of an endpoint. */
+export type UpdateEndpointOutcome =
+  | { kind: "written"; endpoint: WebhookEndpointRecord }
+  /** Nothing was written: the endpoint has a version that the change does not accept. */
+  | { kind: "unchanged"; endpoint: WebhookEndpointRecord }
+  | { kind: "not_found" }
+  /** Nothing was written: the caller has changed since its look-up. */
+  | { kind: "stale" };
+
+const changeOutcome = (row: { outcome: string | null } | undefined): UpdateEndpointOutcome => {
+  const { outcome = null, ...endpoint } = row ?? {};
+  const kind = kindOf(outcome, ["written", "unchanged", "not_found", "stale"]);
+  const isFound = kind === "written" || kind === "unchanged";
+  return isFound ? { kind, endpoint: endpoint as WebhookEndpointRecord } : { kind };
+};
+
+const NO_CHANGE = { url: null, description: null, events: null, ordered: null, status: null } satisfies Record<
+  keyof UpdateWebhookEndpoint,
+  null
+>;
+
+/**
+ * Changes an endpoint unless `versions` excludes its version, and writes the audit event. Deliveries see the change at their next
+ * attempt. One statement.
+ */
+export const updateEndpoint = async (
+  db: Runner,
+  id: WebhookEndpointId,
+  changes: UpdateWebhookEndpoint,
+  { versions }: { versions: readonly string[] | null },
+  caller: AnyCaller,
+  origin: Origin,
+): Promise<UpdateEndpointOutcome> => {
+  const { tenantId, environment } = caller;
+  const [row] = await callUpdate(db, {
+    caller,
+    environment,
+    id,
+    change: { ...NO_CHANGE, ...changes, fields: Object.keys(changes) },
+    versions,
+    auditEvent: auditEvent("webhook_endpoint.updated", { tenantId, environment, id }, origin),
+  });
+  return changeOutcome(row);
+};
+
+/**
+ * Deletes an endpoint unless `versions` excludes its version, and writes the audit event. Its pending deliveries are canceled when
+ * they are due. One statement.
+ */
+export const deleteEndpoint = async (
+  db: Runner,
+  id: WebhookEndpointId,
+  { versions }: { versions: readonly string[] | null },
+  caller: AnyCaller,
+  origin: Origin,
+): Promise<UpdateEndpointOutcome> => {
+  const { tenantId, environment } = caller;
+  const event = auditEvent("webhook_endpoint.deleted", { tenantId, environment, id }, origin);
+  const [row] = await callDelete(db, { caller, environment, id, versions, auditEvent: event });
+  return changeOutcome(row);
+};
+
+/**
+ * Writes the secrets of `rotated` (`rotatedEndpoint` of the domain), its audit event and, with a claim, the response. Stale also
+ * when the endpoint has changed since `rotated` was made from it. One statement.
+ */
+export const rotateEndpointSecret = async (
+  db: Runner,
+  rotated: WebhookEndpointRecord,
+  caller: AnyCaller,
+  origin: Origin,
+  claim: Claim | null = null,
+): Promise<CreateOutcome<"not_found">> => {
+  const event = auditEvent("webhook_endpoint.secret_rotated", rotated, origin);
+  const [row] = await callRotate(db, { caller, endpoint: rotated, auditEvent: event, claim });
+  return outcomeAmong(row, ["not_found"]);
+};
+
+/** Disables an endpoint for the operator, with its audit event and an event for the tenant's other endpoints. One statement. */
+export const disableEndpoint = async (
+  db: Runner,
+  tenantId: TenantId,
+  id: WebhookEndpointId,
+  origin: Origin,
+): Promise<Exclude<UpdateEndpointOutcome, { kind: "stale" }>> => {
+  // The environment of the event is that of the endpoint: the function sets it.
+  const event = auditEvent("webhook_endpoint.disabled", { tenantId, environment: "live", id }, origin);
+  const outcome = changeOutcome((await callDisable(db, { tenantId, id, auditEvent: event }))[0]);
+  if (outcome.kind === "stale") throw new TypeError("the operator has no look-up");
+  return outcome;
+};

@@ -1,0 +1,288 @@
+/** Which changes are written as events, and for which endpoints. */
+import { describe, expect, test } from "bun:test";
+import { AUDIT_ACTIONS, type AuditAction } from "@realtime-avatar/domain/audit";
+import { SESSION_STATUSES, type SessionStatus } from "@realtime-avatar/domain/credits/status";
+import { isId, newId } from "@realtime-avatar/domain/id";
+import { selectsEvent, WEBHOOK_EVENT_TYPES, type WebhookEventType } from "@realtime-avatar/domain/webhooks/events";
+import { PRICE, seedCaller, seedSession } from "@realtime-avatar/testing/credits";
+import { session } from "@realtime-avatar/testing/database";
+import { serviceDatabase } from "@realtime-avatar/testing/fixture";
+import { random } from "@realtime-avatar/testing/random-bytes";
+import {
+  assetOf,
+  avatarOf,
+  claimOf,
+  inStatus,
+  operatorOrigin,
+  originOf,
+  seedTenant,
+} from "@realtime-avatar/testing/seeds";
+import { deliveriesOf, eventsOf, seedEndpoint, typesOf } from "@realtime-avatar/testing/webhook-events";
+import type { Caller } from "../api-keys/callers.ts";
+import { insertAsset } from "../assets/assets.ts";
+import { auditEvent } from "../audit/audit-events.ts";
+import { insertAvatar, updateAvatar } from "../avatars/avatars.ts";
+import { FUNCTIONS_SCHEMA } from "../functions/schema.ts";
+import { failAbandonedUploads } from "../jobs/jobs.ts";
+
+const database = await serviceDatabase();
+const { db } = database;
+const { client } = db;
+
+/** A tenant with a live key and, unless told otherwise, an endpoint for all events in live. */
+const world = async (endpoint: Parameters<typeof seedEndpoint>[2] | null = {}) => {
+  const tenantId = await seedTenant(db, { live: 1000 * PRICE, test: 1000 * PRICE });
+  const { caller, record } = await seedCaller(db, tenantId);
+  const endpointId = endpoint && (await seedEndpoint(db, tenantId, endpoint));
+  return { tenantId, caller, record, endpointId };
+};
+
+const ALL = WEBHOOK_EVENT_TYPES as readonly string[];
+
+describe("ids", () => {
+  test("ids that the database makes: valid, different, and in the order of time", async () => {
+    const rows = await client<{ id: string }[]>`
+      select ${client.unsafe(FUNCTIONS_SCHEMA)}.new_id('evt', timestamptz '2026-11-24T00:00:00.123Z' + make_interval(secs => i / 1000.0)) as id
+      from generate_series(1, 2000) i`;
+    const ids = rows.map(({ id }) => id);
+    expect(ids.every((id) => isId("evt", id))).toBe(true);
+    expect(new Set(ids).size).toBe(2000);
+    expect(ids.toSorted()).toEqual(ids);
+    // As `newId` makes them: the same characters of the time, and of the version and the variant of a UUIDv7.
+    const at = new Date("2026-11-24T00:00:00.124Z");
+    expect(ids[0]?.slice(0, 14)).toBe(newId("evt", at, random).slice(0, 14));
+    expect(ids.every((id) => /^evt_.{10}[ef]..[89abrstv]/.test(id))).toBe(true);
+  });
+});
+
+describe("the list of events", () => {
+  /** Whether an action of the audit trail is an event too. A new action has no place here, and does not compile. */
+  const DECISIONS: Record<AuditAction, boolean> = {
+    "api_key.created": true,
+    "api_key.updated": true,
+    "api_key.rotated": true,
+    "api_key.revoked": true,
+    "api_key.reported_leaked": true,
+    "avatar.created": true,
+    "avatar.updated": true,
+    "avatar.deleted": true,
+    "avatar.prepared": true,
+    "avatar.preparation_failed": true,
+    "asset.created": true,
+    "asset.uploaded": true,
+    "asset.ready": true,
+    "asset.failed": true,
+    "asset.deleted": true,
+    "credits.granted": true,
+    "credits.voided": true,
+    "credits.adjusted": true,
+    "credits.limit_changed": true,
+    // Personal data, and what people do to their own sign-in.
+    "user.created": false,
+    "user.updated": false,
+    "user.deleted": false,
+    "user_session.created": false,
+    "user_session.verified": false,
+    "user_session.ended": false,
+    "invitation.created": false,
+    "invitation.deleted": false,
+    "passkey.created": false,
+    "passkey.updated": false,
+    "passkey.deleted": false,
+    "identity.created": false,
+    "identity.deleted": false,
+    // What is done to endpoints is not sent to endpoints. The sender alone writes `webhook_endpoint.disabled`.
+    "webhook_endpoint.created": false,
+    "webhook_endpoint.updated": false,
+    "webhook_endpoint.deleted": false,
+    "webhook_endpoint.secret_rotated": false,
+    "webhook_endpoint.disabled": false,
+  };
+  /** What the transition to each status of a session sends. */
+  const TRANSITIONS: Record<SessionStatus, WebhookEventType> = {
+    reserved: "usage_session.opened",
+    started: "usage_session.started",
+    released: "usage_session.ended",
+    failed: "usage_session.ended",
+  };
+  /** The events that are neither an action of the audit trail nor a transition of a session. */
+  const OTHERS = [
+    "api_key.spend_limit_reached",
+    "api_key.expiring",
+    "credits.low",
+    "credits.exhausted",
+    "webhook_endpoint.disabled",
+    "webhook_endpoint.test",
+  ];
+
+  test("every event: an action of the audit trail, a transition of a session, or one of a few others", () => {
+    const sent = AUDIT_ACTIONS.filter((action) => DECISIONS[action]);
+    expect(Object.keys(TRANSITIONS).sort()).toEqual([...SESSION_STATUSES].sort());
+    expect([...new Set([...sent, ...Object.values(TRANSITIONS), ...OTHERS])].sort()).toEqual(ALL.toSorted());
+  });
+
+  test.each(AUDIT_ACTIONS.map((action) => [action, DECISIONS[action]] as const))(
+    "the action %s, written: an event or not, %p",
+    async (action, isSent) => {
+      const { tenantId } = await world();
+      const event = auditEvent(action, { tenantId, environment: "live", id: "key_x" }, operatorOrigin());
+      const values = [tenantId, event.id, action, event.createdAt];
+      await client.unsafe(
+        `select ${FUNCTIONS_SCHEMA}.insert_audit_events(
+          array[row($1, $2, 'live', null, null, $3, 'key_x', '{}', 'r', $4)::${FUNCTIONS_SCHEMA}.audit_event],
+          ${FUNCTIONS_SCHEMA}.all_written()
+        )`,
+        values as never[],
+      );
+      expect(await typesOf(db, tenantId, "key_x")).toEqual(isSent ? [action] : []);
+    },
+  );
+
+  test("what an endpoint selects: as the domain says", async () => {
+    const choices = [null, ["avatar.*"], ["avatar.created", "credits.*"], ["usage_session.ended"]] as const;
+    for (const events of choices) {
+      for (const type of WEBHOOK_EVENT_TYPES) {
+        const [row] = await client.unsafe(`select ${FUNCTIONS_SCHEMA}.selects($1::text[], $2) as yes`, [
+          events,
+          type,
+        ] as never[]);
+        expect([type, row?.["yes"]]).toEqual([type, selectsEvent(events, type)]);
+      }
+    }
+  });
+});
+
+const create = (caller: Caller, claim: string | null = null) => {
+  const avatar = avatarOf(caller);
+  return insertAvatar(db, avatar, null, caller, originOf(caller), claim === null ? null : claimOf(claim)).then(
+    (outcome) => ({
+      outcome: outcome.kind,
+      id: avatar.id,
+    }),
+  );
+};
+
+describe("an event and its change", () => {
+  test("a change, committed: one event, and a delivery for each endpoint that selects it", async () => {
+    const { tenantId, caller, endpointId } = await world();
+    const group = await seedEndpoint(db, tenantId, { events: ["avatar.*"] });
+    const one = await seedEndpoint(db, tenantId, { events: ["avatar.created", "asset.ready"] });
+    await seedEndpoint(db, tenantId, { events: ["avatar.deleted", "asset.*"] });
+    await seedEndpoint(db, tenantId, { status: "disabled" });
+    await seedEndpoint(db, tenantId, { environment: "test" });
+    const { id } = await create(caller);
+    expect(await eventsOf(db, tenantId)).toEqual([`avatar.created ${id} 1`]);
+    expect(await deliveriesOf(db, tenantId)).toEqual(
+      [endpointId, group, one].map((endpoint) => `${endpoint} avatar.created ${id}`).sort(),
+    );
+    const [row] = await client`
+      select event.id, event.environment, event.body, delivery.event_id as "eventId", delivery.id as "deliveryId", status,
+        delivery.sequence, next_attempt_at <= now() + interval '1 ms' as "isDue", attempt_count as attempts
+      from webhook_events event join webhook_deliveries delivery on delivery.event_id = event.id
+      where event.tenant_id = ${tenantId} limit 1`;
+    expect(row).toMatchObject({
+      environment: "live",
+      body: null,
+      status: "pending",
+      sequence: "1",
+      isDue: true,
+      attempts: 0,
+    });
+    expect([isId("evt", row?.["id"]), isId("whd", row?.["deliveryId"]), row?.["eventId"]]).toEqual([
+      true,
+      true,
+      row?.["id"],
+    ]);
+  });
+
+  test("the changes of an avatar: sequences from 1", async () => {
+    const { tenantId, caller } = await world();
+    const { id } = await create(caller);
+    await updateAvatar(db, id, { displayName: "b" }, inStatus("draft"), caller, originOf(caller));
+    await updateAvatar(db, id, { status: "deleted" }, inStatus("draft"), caller, originOf(caller));
+    expect(await eventsOf(db, tenantId)).toEqual([
+      `avatar.created ${id} 1`,
+      `avatar.updated ${id} 2`,
+      `avatar.deleted ${id} 3`,
+    ]);
+  });
+
+  test("a change that is rolled back: no event", async () => {
+    const { tenantId, caller } = await world();
+    const own = session(database.url);
+    await own.client`begin`;
+    const avatar = avatarOf(caller);
+    expect((await insertAvatar(own, avatar, null, caller, originOf(caller))).kind).toBe("written");
+    expect(await eventsOf(own, tenantId)).toHaveLength(1);
+    await own.client`rollback`;
+    await own.close();
+    expect(await eventsOf(db, tenantId)).toEqual([]);
+    expect(await deliveriesOf(db, tenantId)).toEqual([]);
+  });
+
+  test("changes that are replayed, stale or refused: no event", async () => {
+    const { tenantId, caller } = await world();
+    const first = await create(caller, "a");
+    expect((await create(caller, "a")).outcome).toBe("replayed");
+    expect((await create({ ...caller, version: 9 })).outcome).toBe("stale");
+    const request = { ...avatarOf(caller), sourceAssetId: newId("ast", new Date(), random) };
+    const job = {
+      tenantId,
+      id: newId("job", new Date(), random),
+      environment: "live" as const,
+      kind: "prepare_avatar" as const,
+    };
+    const runAt = new Date();
+    const refused = await insertAvatar(
+      db,
+      request,
+      { ...job, targetId: request.id, generation: 1, runAt },
+      caller,
+      originOf(caller),
+    );
+    expect(refused.kind).toBe("asset_not_found");
+    const any = inStatus("ready");
+    expect((await updateAvatar(db, first.id, { displayName: "b" }, any, caller, originOf(caller))).kind).toBe(
+      "unchanged",
+    );
+    expect(await eventsOf(db, tenantId)).toEqual([`avatar.created ${first.id} 1`]);
+  });
+
+  test("changes in the other environment, or of another tenant: nothing is sent", async () => {
+    const { tenantId, caller } = await world({ environment: "test" });
+    const other = await world(null);
+    await create(caller);
+    await create(other.caller);
+    await seedSession(db, caller);
+    expect([await eventsOf(db, tenantId), await eventsOf(db, other.tenantId)]).toEqual([[], []]);
+  });
+
+  test("a batch of creates of many tenants: each tenant's endpoints get its own", async () => {
+    const worlds = await Promise.all([...Array(12).keys()].map((at) => world(at % 3 === 0 ? null : {})));
+    const created = await Promise.all(
+      worlds.flatMap(({ caller, ...one }) =>
+        [...Array(4).keys()].map(async () => ({ ...one, ...(await create(caller)) })),
+      ),
+    );
+    for (const { tenantId, endpointId } of worlds) {
+      const own = created.filter((one) => one.tenantId === tenantId).map(({ id }) => `avatar.created ${id} 1`);
+      expect(await eventsOf(db, tenantId)).toEqual(endpointId === null ? [] : own.sort());
+    }
+  });
+
+  test("uploads that are failed by the sweep: each sends its event", async () => {
+    const { tenantId, caller } = await world();
+    const ids = [1, 2, 3].map(() => assetOf(caller, { status: "pending_upload", sizeBytes: null }));
+    for (const asset of ids) {
+      await insertAsset(db, { asset, job: null, quota: { maxAssets: 100, maxBytes: 1e9 } }, caller, originOf(caller));
+    }
+    await client`update assets set created_at = now() - interval '25 hours' where tenant_id = ${tenantId}`;
+    expect(await failAbandonedUploads(db, 10, operatorOrigin())).toBe(3);
+    expect(await eventsOf(db, tenantId)).toEqual(
+      ids.flatMap(({ id }) => [`asset.created ${id} 1`, `asset.failed ${id} 2`]),
+    );
+    const [row] = await client`
+      select count(*)::integer as count from audit_events where tenant_id = ${tenantId} and action = 'asset.failed'`;
+    expect(row?.["count"]).toBe(3);
+  });
+});

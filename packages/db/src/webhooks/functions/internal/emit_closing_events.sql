@@ -1,0 +1,35 @@
+-- Sends what the end of sessions has brought about: `usage_session.ended` for each, and `api_key.spend_limit_reached` for each key
+-- whose sessions have been charged 80 % or 100 % of its spend cap. Each is sent once, and again only after the cap was raised
+-- (update_api_key); an end that passes both sends one. `spend_notice` of the meter is what was sent last.
+-- The calling function has locked the sessions and the meters.
+create function rta.emit_closing_events(p_closings rta.closing[], p_now timestamptz) returns void
+language plpgsql as $$
+declare
+  v_notices rta.event[];
+begin
+  with charged as (
+    select distinct closing.tenant_id, closing.environment, metered.api_key_id
+    from unnest(p_closings) closing cross join lateral unnest(closing.lineage) metered (api_key_id)
+  ), noticed as (
+    update public.api_key_meters meter set spend_notice = reached.percent
+    from charged cross join lateral (
+      select case when meter.settled >= key.spend_limit_credit_micros then 100 else 80 end as percent
+      from public.api_key_meters meter
+      join public.api_keys key on key.tenant_id = meter.tenant_id and key.id = meter.api_key_id
+      where meter.tenant_id = charged.tenant_id and meter.api_key_id = charged.api_key_id
+        and meter.settled >= key.spend_limit_credit_micros * 0.8
+      offset 0
+    ) reached
+    where meter.tenant_id = charged.tenant_id and meter.api_key_id = charged.api_key_id
+      and meter.spend_notice < reached.percent
+      and rta.is_selected(charged.tenant_id, charged.environment, 'api_key.spend_limit_reached')
+    returning charged.tenant_id, charged.environment, charged.api_key_id
+  )
+  select array_agg(row(tenant_id, environment, 'api_key.spend_limit_reached', api_key_id, p_now)::rta.event) into v_notices
+  from noticed;
+  perform rta.emit_events(
+    array(
+      select row(tenant_id, environment, 'usage_session.ended', session_id, p_now)::rta.event from unnest(p_closings)
+    ) || v_notices
+  );
+end $$;

@@ -1,0 +1,50 @@
+-- Sends what a batch of requests to open sessions has brought about:
+--   `usage_session.opened`  for each session
+--   `credits.low`           for each account of which less is available now than its threshold, and was not before
+--   `credits.exhausted`     for each account for lack of whose credits a request is refused: at most once an hour
+-- The calling function has locked the accounts.
+create function rta.emit_opening_events(
+  p_counters rta.counters,
+  p_caller_at integer[],            -- for each request, the position of its caller
+  p_requests rta.session_request[],
+  p_accounts rta.locked_account[],  -- of p_counters, as they were before
+  p_held bigint[],                  -- what each account holds in addition
+  p_outcomes rta.session_outcome[]
+) returns void
+language plpgsql as $$
+declare
+  v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
+  v_exhausted rta.event[];
+begin
+  if exists (select from unnest(p_outcomes) where kind = 'insufficient_credits') then
+    with refused as (
+      select distinct caller.tenant_id, caller.environment
+      from unnest(p_outcomes) with ordinality outcome
+      join unnest(p_counters.callers) caller on caller.caller_at = p_caller_at[outcome.ordinality]
+      where outcome.kind = 'insufficient_credits'
+    ), exhausted as (
+      update public.credit_accounts account set exhausted_at = v_now from refused
+      where account.tenant_id = refused.tenant_id and account.environment = refused.environment
+        and (account.exhausted_at > v_now - interval '1 hour') is not true
+        and rta.is_selected(account.tenant_id, account.environment, 'credits.exhausted')
+      returning account.tenant_id, account.environment
+    )
+    select array_agg(row(tenant_id, environment, 'credits.exhausted', tenant_id, v_now)::rta.event) into v_exhausted
+    from exhausted;
+  end if;
+  perform rta.emit_events(
+    array(
+      select row(caller.tenant_id, caller.environment, 'usage_session.opened', request.id, request.created_at)::rta.event
+      from unnest(p_requests) with ordinality request
+      join unnest(p_counters.callers) caller on caller.caller_at = p_caller_at[request.ordinality]
+      where p_outcomes[request.ordinality].kind = 'written'
+    ) || array(
+      select row(
+        p_counters.account_tenant_ids[at], p_counters.account_environments[at], 'credits.low',
+        p_counters.account_tenant_ids[at], v_now
+      )::rta.event
+      from unnest(p_accounts, p_held) with ordinality account (available, open_sessions, session_limit, low_threshold, held, at)
+      where rta.falls_below(available, available - held, low_threshold, low_threshold)
+    ) || v_exhausted
+  );
+end $$;

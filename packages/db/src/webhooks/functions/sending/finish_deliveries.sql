@@ -1,0 +1,117 @@
+-- Records what became of deliveries that a worker has sent, and returns how many of them it still held; the others are left.
+-- 'retry': pending until the next attempt. 'gone': failed, and its endpoint is disabled.
+--
+-- An endpoint has been failing since its first attempt that failed after the last one that succeeded. When that is five days
+-- ago, it is disabled, with its audit event and an event for the tenant's other endpoints.
+--
+-- Lock order: the endpoints that change, by primary key, then the deliveries, then those that wait for them
+-- (unpark_deliveries), then the events. An endpoint that is well is not locked.
+create function rta.finish_deliveries(
+  p_finished rta.finished_delivery[],
+  p_audit_event_ids text[], -- one for each, for an endpoint that is disabled
+  p_request_id text,
+  p_created_at timestamptz
+) returns integer
+language plpgsql as $$
+declare
+  v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
+  v_days_without_success constant interval := interval '5 days';
+  v_finished integer;
+  v_tenant_ids text[];
+  v_endpoint_ids text[];
+  v_target_ids text[];
+  v_outcomes text[];
+  v_slow_ms bigint[];
+  v_is_sent boolean[];
+  v_endpoint record;
+  -- The endpoints that are locked. No other one is changed: a claim may hold it, and wait for a delivery that is locked here.
+  v_locked text[];
+begin
+  select array_agg(changed.endpoint_id) into v_locked from (
+    select distinct delivery.tenant_id, delivery.endpoint_id
+    from unnest(p_finished) finished
+    cross join lateral (
+      select stored.tenant_id, stored.endpoint_id from public.webhook_deliveries stored
+      where stored.tenant_id = finished.tenant_id and stored.id = finished.id
+      offset 0
+    ) delivery
+    cross join lateral (
+      select failing_since from public.webhook_endpoints stored
+      where stored.tenant_id = delivery.tenant_id and stored.id = delivery.endpoint_id
+      offset 0
+    ) endpoint
+    where case
+      when finished.outcome = 'delivered' then endpoint.failing_since is not null
+      else finished.outcome = 'gone' or finished.slow_ms is not null
+        or coalesce(endpoint.failing_since <= v_now - v_days_without_success, true)
+    end
+    order by 1, 2
+  ) changed
+  cross join lateral (
+    select from public.webhook_endpoints stored
+    where stored.tenant_id = changed.tenant_id and stored.id = changed.endpoint_id for no key update
+  ) locked;
+
+  perform from unnest(p_finished) finished
+  join public.webhook_deliveries delivery on delivery.tenant_id = finished.tenant_id and delivery.id = finished.id
+  where delivery.lease = finished.lease
+  order by delivery.tenant_id, delivery.id for no key update of delivery;
+
+  with ended as (
+    update public.webhook_deliveries delivery set
+      status = case finished.outcome when 'delivered' then 'delivered' when 'retry' then 'pending' else 'failed' end,
+      attempts = case when finished.attempt is null then delivery.attempts
+        else rta.with_attempt(delivery.attempts, finished.attempt) end,
+      attempt_count = delivery.attempt_count + case when finished.attempt is null then 0 else 1 end,
+      next_attempt_at = case when finished.outcome = 'retry' then v_now + finished.delay_ms * interval '1 millisecond' end,
+      lease = null,
+      leased_until = null
+    from unnest(p_finished) finished
+    where delivery.tenant_id = finished.tenant_id and delivery.id = finished.id and delivery.lease = finished.lease
+    returning delivery.tenant_id, delivery.endpoint_id, delivery.target_id, finished.outcome, finished.slow_ms,
+      finished.attempt is not null as is_sent
+  )
+  select count(*), array_agg(tenant_id), array_agg(endpoint_id), array_agg(target_id), array_agg(outcome), array_agg(slow_ms),
+    array_agg(is_sent)
+  into v_finished, v_tenant_ids, v_endpoint_ids, v_target_ids, v_outcomes, v_slow_ms, v_is_sent
+  from ended;
+  if v_finished = 0 then
+    return 0;
+  end if;
+
+  perform rta.unpark_deliveries(
+    array_agg(tenant_id), array_agg(endpoint_id), array_agg(target_id)
+  )
+  from unnest(v_tenant_ids, v_endpoint_ids, v_target_ids, v_outcomes) ended (tenant_id, endpoint_id, target_id, outcome)
+  where outcome <> 'retry';
+
+  update public.webhook_endpoints endpoint set
+    failing_since = case when shown.is_well then null else coalesce(endpoint.failing_since, v_now) end,
+    slow_until = greatest(endpoint.slow_until, v_now + shown.slow_ms * interval '1 millisecond')
+  from (
+    select tenant_id, endpoint_id, bool_or(outcome = 'delivered') as is_well, max(slow_ms) as slow_ms
+    from unnest(v_tenant_ids, v_endpoint_ids, v_outcomes, v_slow_ms, v_is_sent)
+      shown (tenant_id, endpoint_id, outcome, slow_ms, is_sent)
+    where is_sent
+    group by tenant_id, endpoint_id
+  ) shown
+  where endpoint.tenant_id = shown.tenant_id collate "C" and endpoint.id = shown.endpoint_id collate "C"
+    and endpoint.id = any (v_locked)
+    and (shown.slow_ms is not null or shown.is_well = (endpoint.failing_since is not null));
+
+  for v_endpoint in
+    select distinct on (tenant_id, endpoint_id) tenant_id, endpoint_id, outcome, p_audit_event_ids[place] as audit_event_id
+    from unnest(v_tenant_ids, v_endpoint_ids, v_outcomes) with ordinality shown (tenant_id, endpoint_id, outcome, place)
+    where outcome <> 'delivered' and endpoint_id = any (v_locked)
+    order by tenant_id, endpoint_id, (outcome = 'gone') desc
+  loop
+    perform rta.disable_failing_endpoint(
+      v_endpoint.tenant_id, v_endpoint.endpoint_id, v_endpoint.outcome = 'gone', v_now - v_days_without_success,
+      row(
+        v_endpoint.tenant_id, v_endpoint.audit_event_id, null, null, null, 'webhook_endpoint.disabled', null, null, p_request_id,
+        p_created_at
+      )::rta.audit_event
+    );
+  end loop;
+  return v_finished;
+end $$;

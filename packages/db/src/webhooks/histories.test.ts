@@ -1,0 +1,226 @@
+/**
+ * Random histories of deliveries by many workers at once, on the pools of three replicas: workers that claim, deliver, fail, are too
+ * late or die, connections that the server ends, and changes of the endpoints meanwhile. Afterwards each event has reached each
+ * endpoint, or was canceled or given up; no bound was passed; and order was kept where it was asked for. `LONG=1` runs many more.
+ */
+import { expect, setDefaultTimeout, test } from "bun:test";
+import type { WebhookDeliveryId } from "@realtime-avatar/domain/id";
+import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
+import { originOf, seedCaller } from "@realtime-avatar/testing/seeds";
+import {
+  claimSome,
+  finishedOf,
+  type HeldDelivery,
+  newTarget,
+  seedEndpoint,
+  seedEvents,
+} from "@realtime-avatar/testing/webhooks/seeds";
+import { connect, type Db } from "../connection/pool.ts";
+import { recoverDeliveries, resendDelivery } from "./deliveries.ts";
+import { updateEndpoint } from "./endpoints.ts";
+import { finishDeliveries, freezeBodies, sweepDeliveries } from "./sending.ts";
+
+const isLong = process.env["LONG"] === "1";
+const [ROUNDS, EVENTS] = isLong ? [20, 4000] : [1, 400];
+const [PER_ENDPOINT, PER_TENANT, WORKERS, TENANTS, TARGETS] = [3, 5, 4, 4, 6];
+const database = await fileDatabase();
+const { client } = database.db;
+const pools = await Promise.all(
+  [1, 2, 3].map(() => fixture(connect(database.url, { connections: 4, deadlineMs: 60_000 }))),
+);
+
+setDefaultTimeout(isLong ? 3_600_000 : 300_000);
+
+/** Tenants with an endpoint that asks for order and one that does not. */
+const seedTenants = async () => {
+  await client`truncate webhook_deliveries, webhook_events, webhook_endpoints, webhook_turns`;
+  return Promise.all(
+    Array.from({ length: TENANTS }, async () => {
+      const caller = await seedCaller(database.db);
+      const ordered = await seedEndpoint(database.db, caller, { ordered: true });
+      const unordered = await seedEndpoint(database.db, caller);
+      return { caller, endpoints: [ordered, unordered], targets: Array.from({ length: TARGETS }, newTarget) };
+    }),
+  );
+};
+type Tenants = Awaited<ReturnType<typeof seedTenants>>;
+
+/** What the workers have done. */
+const newHistory = (tenants: Tenants) => ({
+  orderedIds: new Set<string>(tenants.map(({ endpoints: [ordered] }) => ordered?.id as string)),
+  /** The deliveries whose end a worker has at least begun to write, by endpoint, target and sequence. */
+  ended: new Set<string>(),
+  /** The body that each event was sent with. */
+  bodies: new Map<string, string>(),
+  faults: [] as string[],
+  claims: 0,
+  failures: new Map<string, number>(),
+});
+type History = ReturnType<typeof newHistory>;
+
+const chance = (part: number): boolean => Math.random() < part;
+const placeOf = ({ endpointId, targetId }: HeldDelivery, sequence: number): string =>
+  `${endpointId} ${targetId} ${sequence}`;
+
+const check = (history: History, delivery: HeldDelivery): void => {
+  if (!history.orderedIds.has(delivery.endpointId)) return;
+  for (let earlier = 1; earlier < delivery.sequence; earlier++) {
+    const place = placeOf(delivery, earlier);
+    if (!history.ended.has(place)) history.faults.push(`${delivery.sequence} before ${place}`);
+  }
+};
+
+/** Sends what one claim gets; a part of it is forgotten, as if the worker had died. */
+const work = async (db: Db, history: History): Promise<number> => {
+  const bounds = { leaseSeconds: 1, limit: 1 + Math.floor(Math.random() * 12) };
+  const claimed = await claimSome(db, { ...bounds, perEndpoint: PER_ENDPOINT, perTenant: PER_TENANT });
+  history.claims++;
+  for (const delivery of claimed) check(history, delivery);
+  const held = claimed.filter(() => !chance(0.03));
+  const frozen = await freezeBodies(
+    db,
+    held.map(({ tenantId, eventId }) => ({ tenantId, eventId, body: `${eventId} ${Math.random()}` })),
+  );
+  for (const [at, { eventId }] of held.entries()) {
+    const sent = history.bodies.get(eventId) ?? frozen[at];
+    if (sent !== frozen[at]) history.faults.push(`another body of ${eventId}`);
+    history.bodies.set(eventId, frozen[at] as string);
+  }
+  await Bun.sleep(Math.random() * 5);
+  const finished = held.map((delivery) => {
+    const outcome = chance(0.2) ? "retry" : chance(0.05) ? "failed" : "delivered";
+    if (outcome !== "retry") history.ended.add(placeOf(delivery, delivery.sequence));
+    return finishedOf(delivery, outcome, {
+      delayMs: Math.floor(Math.random() * 30),
+      slowMs: chance(0.02) ? 20 : null,
+    });
+  });
+  await finishDeliveries(db, finished, originOf());
+  return claimed.length;
+};
+
+const countPending = async (): Promise<number> =>
+  Number((await client`select count(*) as count from webhook_deliveries where status = 'pending'`)[0]?.["count"]);
+
+/** Workers of all replicas, until nothing is pending and `others` have ended. */
+const runWorkers = async (history: History, others: readonly (() => Promise<void>)[]): Promise<void> => {
+  let isOver = false;
+  const workers = pools.flatMap((pool) =>
+    Array.from({ length: WORKERS }, async () => {
+      while (!isOver) {
+        const claimed = await work(pool, history).catch((error: { code?: string }) => {
+          const code = String(error.code ?? error);
+          history.failures.set(code, (history.failures.get(code) ?? 0) + 1);
+          return 0;
+        });
+        if (claimed === 0) await Bun.sleep(5);
+      }
+    }),
+  );
+  // Who holds what, as the database says: more often than a claim takes.
+  const observer = (async () => {
+    while (!isOver) {
+      const over = await client`
+        select tenant_id, endpoint_id, count(*) as count, grouping(endpoint_id) as of_tenant from webhook_deliveries
+        where leased_until > clock_timestamp() group by grouping sets ((tenant_id, endpoint_id), (tenant_id))
+        having count(*) > case grouping(endpoint_id) when 1 then ${PER_TENANT}::integer else ${PER_ENDPOINT}::integer end`;
+      for (const one of over) history.faults.push(`over its bound: ${JSON.stringify(one)}`);
+      await Bun.sleep(2);
+    }
+  })();
+  await Promise.all(others.map((other) => other()));
+  const deadline = performance.now() + 120_000;
+  while ((await countPending()) > 0 && performance.now() < deadline) await Bun.sleep(20);
+  isOver = true;
+  await Promise.all([...workers, observer]);
+};
+
+/** Writes the events of all tenants, some at a time. */
+const emitAll = (tenants: Tenants) => async (): Promise<void> => {
+  for (let written = 0; written < EVENTS; ) {
+    for (const { caller, targets } of tenants) {
+      const some = targets.filter(() => chance(0.4));
+      await seedEvents(database.db, caller, some);
+      written += some.length;
+    }
+    await Bun.sleep(5);
+  }
+};
+
+/** The server ends connections of the workers in the middle of their statements. */
+const killConnections = async (): Promise<void> => {
+  for (let n = 0; n < (isLong ? 100 : 15); n++) {
+    await Bun.sleep(15);
+    await client`
+      select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and query like '%deliveries%' and state = 'active' and pid <> pg_backend_pid()
+      order by random() limit 1`;
+  }
+};
+
+const endOf = async () => {
+  const rows = await client<{ status: string; waits: boolean; leases: number; count: number }[]>`
+    select status, waits, count(lease)::integer as leases, count(*)::integer as count from webhook_deliveries group by 1, 2`;
+  const [{ events = 0 } = {}] = await client<
+    { events: number }[]
+  >`select count(*)::integer as events from webhook_events`;
+  return { rows: [...rows], events };
+};
+
+test("three replicas, workers that die and connections that end: nothing lost, no bound passed, order kept", async () => {
+  for (let round = 0; round < ROUNDS; round++) {
+    const tenants = await seedTenants();
+    const history = newHistory(tenants);
+    await runWorkers(history, [emitAll(tenants), killConnections]);
+    expect(history.faults).toEqual([]);
+    expect(history.failures.get("40P01")).toBeUndefined();
+    const { rows, events } = await endOf();
+    expect(rows.filter(({ status, waits, leases }) => waits || leases > 0 || status === "pending")).toEqual([]);
+    expect(rows.reduce((sum, { count }) => sum + count, 0)).toBe(2 * events);
+    expect(history.bodies.size).toBe(events);
+    expect(rows.every(({ status }) => status === "delivered" || status === "failed")).toBe(true);
+  }
+});
+
+/** Changes of endpoints, and deliveries that are sent again, beside the workers. */
+const disturb = (tenants: Tenants) => async (): Promise<void> => {
+  const one = <Item>(list: readonly Item[]): Item => list[Math.floor(Math.random() * list.length)] as Item;
+  for (let n = 0; n < (isLong ? 600 : 80); n++) {
+    const { caller, endpoints } = one(tenants);
+    const { id } = one(endpoints);
+    const change = one([
+      { ordered: true },
+      { ordered: false },
+      { status: "disabled" },
+      { status: "enabled" },
+      { events: ["asset.*"] },
+      { events: null },
+    ] as const);
+    await updateEndpoint(one(pools), id, change as object, { versions: null }, caller, originOf(caller));
+    const [some] = await client<{ id: WebhookDeliveryId }[]>`
+      select id from webhook_deliveries where tenant_id = ${caller.tenantId} order by random() limit 1`;
+    if (some) await resendDelivery(one(pools), some.id, caller, originOf(caller));
+    if (chance(0.2)) await recoverDeliveries(one(pools), id, new Date(0), caller, originOf(caller));
+    if (chance(0.1)) await sweepDeliveries(one(pools), 10, new Date(Date.now() + 31 * 86_400_000));
+    await Bun.sleep(5);
+  }
+  for (const { caller, endpoints } of tenants) {
+    for (const { id } of endpoints) {
+      const change = { status: "enabled", events: null } as const;
+      await updateEndpoint(one(pools), id, change, { versions: null }, caller, originOf(caller));
+    }
+  }
+};
+
+test("endpoints that change, and deliveries that are sent again, beside the workers: each ends, and no deadlock", async () => {
+  for (let round = 0; round < ROUNDS; round++) {
+    const tenants = await seedTenants();
+    const history = newHistory(tenants);
+    await runWorkers(history, [emitAll(tenants), disturb(tenants)]);
+    // A connection that the test before has ended may be noticed only now.
+    expect([...history.failures.keys()].filter((code) => code !== "CONNECTION_CLOSED")).toEqual([]);
+    expect(history.faults.filter((fault) => !fault.includes(" before "))).toEqual([]);
+    const { rows } = await endOf();
+    expect(rows.filter(({ status, waits, leases }) => waits || leases > 0 || status === "pending")).toEqual([]);
+  }
+});

@@ -1,0 +1,179 @@
+/** Deliveries as the worker sends them: claims, bodies and outcomes. */
+import type { Environment } from "@realtime-avatar/domain/environment";
+import {
+  firstIdAt,
+  newId,
+  type TenantId,
+  type WebhookDeliveryId,
+  type WebhookEndpointId,
+  type WebhookEventId,
+} from "@realtime-avatar/domain/id";
+import type { WebhookEventType } from "@realtime-avatar/domain/webhooks/events";
+import { DELIVERY_DAYS, type DeliveryAttempt } from "@realtime-avatar/domain/webhooks/schemas";
+import { sql } from "drizzle-orm";
+import {
+  claimDeliveries as callClaim,
+  finishDeliveries as callFinish,
+  freezeBodies as callFreeze,
+  sweepDeliveries as callSweep,
+} from "../../generated/functions.ts";
+import type { Origin } from "../audit/audit-events.ts";
+import type { Runner } from "../connection/batch.ts";
+import { FUNCTIONS_SCHEMA } from "../functions/schema.ts";
+import { statement } from "../query/statement.ts";
+import { webhookDeliveries, webhookEndpoints } from "./tables.ts";
+
+/** A delivery that a worker holds until its lease ends, with what it sends to which place. */
+export type ClaimedDelivery = {
+  tenantId: TenantId;
+  environment: Environment;
+  id: WebhookDeliveryId;
+  endpointId: WebhookEndpointId;
+  eventId: WebhookEventId;
+  eventType: WebhookEventType;
+  targetId: string;
+  sequence: number;
+  eventCreatedAt: Date;
+  /** Null before the first attempt of the event: `freezeBodies` stores it. */
+  body: string | null;
+  /** Attempts since it was queued. */
+  attemptCount: number;
+  /** Null: nothing is sent. */
+  url: string | null;
+  /** Sealed. */
+  secret: Uint8Array;
+  /** Sealed; null when none signs beside `secret`. */
+  previousSecret: Uint8Array | null;
+};
+
+export type DeliveryClaim = {
+  /** Different for each claim. */
+  lease: string;
+  leaseSeconds: number;
+  /** How many deliveries are claimed at most. */
+  limit: number;
+  /** How many deliveries of an endpoint, and of a tenant, all workers hold at once. */
+  perEndpoint: number;
+  perTenant: number;
+};
+
+/**
+ * Claims deliveries that are due, fair between tenants and their endpoints, and cancels those whose endpoint is gone, disabled or
+ * no longer selects them. One statement.
+ */
+export const claimDeliveries = async (db: Runner, claim: DeliveryClaim): Promise<ClaimedDelivery[]> => {
+  const rows = await callClaim(db, claim);
+  return rows.map((row) => ({ ...row, sequence: Number(row.sequence) }) as ClaimedDelivery);
+};
+
+/**
+ * Stores the body of each event that has none, and returns the bodies that are stored, in the same order: the first one wins. One
+ * statement.
+ */
+export const freezeBodies = async (
+  db: Runner,
+  bodies: readonly { tenantId: TenantId; eventId: WebhookEventId; body: string }[],
+): Promise<string[]> => {
+  const rows = await callFreeze(db, {
+    tenantIds: bodies.map(({ tenantId }) => tenantId),
+    eventIds: bodies.map(({ eventId }) => eventId),
+    bodies: bodies.map(({ body }) => body),
+  });
+  // An event is kept as long as one of its deliveries.
+  return rows.map(({ result }) => result as string);
+};
+
+/** What became of a delivery. `gone`: the receiver responded with 410; the delivery has failed, and its endpoint is disabled. */
+export type DeliveryOutcome = "delivered" | "retry" | "failed" | "gone";
+
+export type FinishedDelivery = {
+  tenantId: TenantId;
+  id: WebhookDeliveryId;
+  /** Of its claim: with another lease, it belongs to another worker, and nothing is written. */
+  lease: string;
+  /** Null: nothing was sent. */
+  attempt: DeliveryAttempt | null;
+  outcome: DeliveryOutcome;
+  /** Of `retry`: until the next attempt. */
+  delayMs: number | null;
+  /** For how long nothing is sent to its endpoint; null: it may be sent. */
+  slowMs: number | null;
+};
+
+/**
+ * Records what became of deliveries, and returns how many of them were still held. An endpoint that responded with 410, or that
+ * has failed for five days without one success, is disabled. One statement.
+ */
+export const finishDeliveries = async (
+  db: Runner,
+  deliveries: readonly FinishedDelivery[],
+  { requestId, now, random }: Origin,
+): Promise<number> => {
+  const finished = deliveries.map((delivery) => ({
+    ...delivery,
+    attempt: delivery.attempt && JSON.stringify(delivery.attempt),
+  }));
+  const auditEventIds = deliveries.map(() => newId("aud", now, random));
+  const [row] = await callFinish(db, { finished, auditEventIds, requestId, createdAt: now });
+  return row?.result ?? 0;
+};
+
+const DAY_MS = 86_400_000;
+
+/**
+ * Deletes up to `limit` deliveries that are older than 30 days and not pending, past those that are locked, with the events that
+ * no delivery needs, and returns their number. One statement.
+ */
+export const sweepDeliveries = async (db: Runner, limit: number, now: Date): Promise<number> => {
+  const firstKeptId = firstIdAt("whd", new Date(now.getTime() - DELIVERY_DAYS * DAY_MS));
+  const [row] = await callSweep(db, { limit, firstKeptId });
+  return row?.result ?? 0;
+};
+
+export type WebhookStats = {
+  /** Deliveries that are due, counted up to 10,000. */
+  due: number;
+  /** Deliveries that are not sent yet, counted up to 10,000. */
+  pending: number;
+  /**
+   * For how long the oldest delivery has been due, of the endpoints to which nothing is being sent and that may be sent to; 0 when there is
+   * none. An endpoint that is slower than its events waits for itself, which is no reason to alert.
+   */
+  oldestDueSeconds: number;
+  /** Endpoints that are disabled, counted up to 10,000. */
+  disabledEndpoints: number;
+};
+
+const DUE_AT = sql`coalesce(${webhookDeliveries.leasedUntil}, ${webhookDeliveries.nextAttemptAt})`;
+const IS_DUE = sql`${webhookDeliveries.status} = 'pending' and not ${webhookDeliveries.waits} and ${DUE_AT} <= now()`;
+const selectStats = statement<{ due: string; pending: string; oldestDueSeconds: number; disabledEndpoints: string }>(
+  "count_webhook_deliveries",
+  sql`
+    select
+      (select count(*) from (select from ${webhookDeliveries} where ${IS_DUE} order by ${DUE_AT} limit 10000) due) as due,
+      (
+        select count(*) from (select from ${webhookDeliveries} where ${webhookDeliveries.status} = 'pending'
+          order by ${webhookDeliveries.tenantId}, ${webhookDeliveries.endpointId}, ${webhookDeliveries.targetId}, ${webhookDeliveries.sequence}
+          limit 10000) pending
+      ) as pending,
+      coalesce((
+        select floor(extract(epoch from now() - min(waiting.due_at)))
+        from ${sql.raw(FUNCTIONS_SCHEMA)}.endpoints_to_serve(now(), 1000, 1, 1000000) waiting where waiting.is_enabled
+      ), 0)::integer as "oldestDueSeconds",
+      (
+        select count(*) from (
+          select from ${webhookEndpoints} where ${webhookEndpoints.status} = 'disabled' limit 10000
+        ) disabled
+      ) as "disabledEndpoints"`,
+);
+
+/** The state of the queue. One statement, which reads a bounded number of rows. */
+export const webhookStats = async (db: Runner): Promise<WebhookStats> => {
+  const [row] = await selectStats(db, {});
+  return {
+    due: Number(row?.due),
+    pending: Number(row?.pending),
+    oldestDueSeconds: row?.oldestDueSeconds ?? 0,
+    disabledEndpoints: Number(row?.disabledEndpoints),
+  };
+};

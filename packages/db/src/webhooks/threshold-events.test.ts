@@ -1,0 +1,309 @@
+/** Events of limits that are reached: low and exhausted credits, spend caps, and keys that expire. */
+import { describe, expect, test } from "bun:test";
+import { newId, type SessionId } from "@realtime-avatar/domain/id";
+import { PRICE, seedCaller, seedMovement, seedSession } from "@realtime-avatar/testing/credits";
+import { serviceDatabase } from "@realtime-avatar/testing/fixture";
+import { random } from "@realtime-avatar/testing/random-bytes";
+import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
+import { eventsOf, seedEndpoint, typesOf } from "@realtime-avatar/testing/webhook-events";
+import { findApiKey, revokeApiKey, updateApiKey } from "../api-keys/api-keys.ts";
+import { type Caller, findCredential } from "../api-keys/callers.ts";
+import { auditEvent } from "../audit/audit-events.ts";
+import { changeLowThreshold } from "../credits/credits.ts";
+import { openUsageSession, releaseSession, sweepSessions } from "../credits/usage-sessions.ts";
+import { announceExpiringKeys } from "./expiring-keys.ts";
+
+const { db } = await serviceDatabase();
+const { client } = db;
+
+/** A tenant with `seconds` of live credits, a key, and an endpoint for events of credits and keys in live. */
+const world = async (seconds = 100, key: Parameters<typeof seedCaller>[2] = {}) => {
+  const tenantId = await seedTenant(db, { live: seconds * PRICE, test: seconds * PRICE });
+  const endpoint = await seedEndpoint(db, tenantId, { events: ["credits.*", "api_key.*"] });
+  const { caller, record } = await seedCaller(db, tenantId, key);
+  return { tenantId, endpoint, caller, record };
+};
+const open = (caller: Caller, seconds: number): Promise<SessionId> =>
+  seedSession(db, caller, { maxSeconds: seconds, minSeconds: seconds });
+const release = (caller: Caller, id: SessionId, seconds = 0) =>
+  releaseSession(db, id, { isEngine: true, used: seconds * PRICE, reason: null }, caller, operatorOrigin());
+/** Asks for more than there is, and returns the outcome. */
+const ask = async (caller: Caller, seconds = 100_000): Promise<string> => {
+  const { now, requestId } = operatorOrigin();
+  const request = {
+    ...{ id: newId("ses", now, random), environment: caller.environment, avatarId: null, maxSeconds: seconds },
+    ...{ minSeconds: seconds, price: PRICE, startSeconds: 60, metadata: {}, entryId: newId("ent", now, random) },
+    ...{ requestId, createdAt: now },
+  };
+  return (await openUsageSession(db, request, caller)).kind;
+};
+const setThreshold = (
+  { tenantId, caller }: { tenantId: Caller["tenantId"]; caller: Caller | null },
+  seconds: number | null,
+  environment: "live" | "test" = "live",
+) => {
+  const change = { tenantId, environment, lowThreshold: seconds === null ? null : seconds * PRICE };
+  const target = { tenantId, id: tenantId, environment };
+  const event = auditEvent("credits.limit_changed", target, operatorOrigin(), ["lowThresholdCreditMicros"]);
+  return changeLowThreshold(db, change, caller, event);
+};
+
+describe("low credits", () => {
+  const lowOf = async (tenantId: Caller["tenantId"]): Promise<number> =>
+    (await typesOf(db, tenantId, tenantId)).filter((type) => type === "credits.low").length;
+
+  test("credits that fall below the threshold: one event, and another after they have risen", async () => {
+    const one = await world(100);
+    const { tenantId, caller } = one;
+    expect(await setThreshold(one, 50)).toEqual({ kind: "written" });
+    const first = await open(caller, 50);
+    // As much as the threshold is not less.
+    expect(await lowOf(tenantId)).toBe(0);
+    const second = await open(caller, 1);
+    await open(caller, 10);
+    expect(await lowOf(tenantId)).toBe(1);
+    // What comes back raises it: 49, then 89 are available.
+    await release(caller, second, 1);
+    await open(caller, 1);
+    expect(await lowOf(tenantId)).toBe(1);
+    await release(caller, first, 0);
+    await open(caller, 30);
+    expect(await lowOf(tenantId)).toBe(1);
+    await open(caller, 30);
+    expect(await lowOf(tenantId)).toBe(2);
+    await seedMovement(db, tenantId, { amount: 100 * PRICE });
+    await seedMovement(db, tenantId, { kind: "void", amount: 100 * PRICE });
+    expect(await lowOf(tenantId)).toBe(3);
+  });
+
+  test("a batch that holds more than is above the threshold: one event", async () => {
+    const one = await world(100);
+    await setThreshold(one, 95);
+    await Promise.all(Array.from({ length: 20 }, () => open(one.caller, 1)));
+    expect(await lowOf(one.tenantId)).toBe(1);
+  });
+
+  test("a threshold, set above what is available: an event at once; again, or none: no other", async () => {
+    const one = await world(100);
+    const { tenantId } = one;
+    await setThreshold(one, 200);
+    await setThreshold(one, 300);
+    await setThreshold(one, 200, "test");
+    await setThreshold(one, 50);
+    await setThreshold(one, null);
+    await open(one.caller, 90);
+    expect(await eventsOf(db, tenantId)).toEqual([
+      expect.stringMatching(/^api_key\.created /),
+      `credits.limit_changed ${tenantId} 1`,
+      `credits.low ${tenantId} 2`,
+      ...[3, 4, 5].map((at) => `credits.limit_changed ${tenantId} ${at}`),
+    ]);
+  });
+
+  test("a threshold, changed by a key that has changed, or of a tenant without an account: stale, or not found", async () => {
+    const { tenantId, caller } = await world();
+    expect(await setThreshold({ tenantId, caller: { ...caller, version: 7 } }, 1)).toEqual({ kind: "stale" });
+    expect(await setThreshold({ tenantId: newId("ten", new Date(), random), caller: null }, 1)).toEqual({
+      kind: "not_found",
+    });
+    expect(await typesOf(db, tenantId, tenantId)).toEqual([]);
+  });
+});
+
+describe("exhausted credits", () => {
+  test("sessions, refused for lack of credits: one event an hour, although nothing is opened", async () => {
+    const { tenantId, caller } = await world(10);
+    const kinds = await Promise.all(Array.from({ length: 20 }, () => ask(caller)));
+    expect(new Set(kinds)).toEqual(new Set(["insufficient_credits"]));
+    expect(await typesOf(db, tenantId, tenantId)).toEqual(["credits.exhausted"]);
+    await client`update credit_accounts set exhausted_at = now() - interval '59 minutes' where tenant_id = ${tenantId}`;
+    await ask(caller);
+    expect(await typesOf(db, tenantId, tenantId)).toHaveLength(1);
+    await client`update credit_accounts set exhausted_at = now() - interval '60 minutes' where tenant_id = ${tenantId}`;
+    await ask(caller);
+    expect(await typesOf(db, tenantId, tenantId)).toHaveLength(2);
+  });
+
+  test("a session, refused by a cap: no event; without an endpoint: nothing is written", async () => {
+    const capped = await world(10, { spendLimitCreditMicros: 1 });
+    expect(await ask(capped.caller)).toBe("spend_limit_exceeded");
+    expect(await typesOf(db, capped.tenantId, capped.tenantId)).toEqual([]);
+    const one = await world(10);
+    await client`update webhook_endpoints set events = '{avatar.*}' where id = ${one.endpoint}`;
+    expect(await ask(one.caller)).toBe("insufficient_credits");
+    const rows =
+      await client`select from credit_accounts where tenant_id = ${one.tenantId} and exhausted_at is not null`;
+    expect(rows).toHaveLength(0);
+  });
+
+  test("the look-up of a caller: tells whether a refusal for lack of credits is to be announced", async () => {
+    const { tenantId, endpoint, caller } = await world(10);
+    const isDue = async () =>
+      (await findCredential(db, caller.credentialKeyId, null, undefined, true))?.caller.headroom?.announcesExhaustion;
+    expect(await isDue()).toBe(true);
+    await ask(caller);
+    expect(await isDue()).toBe(false);
+    await client`update credit_accounts set exhausted_at = now() - interval '1 hour' where tenant_id = ${tenantId}`;
+    expect(await isDue()).toBe(true);
+    await client`update webhook_endpoints set events = '{credits.low}' where id = ${endpoint}`;
+    expect(await isDue()).toBe(false);
+  });
+});
+
+describe("spend caps", () => {
+  const reached = async ({ tenantId, caller }: { tenantId: Caller["tenantId"]; caller: Caller }): Promise<number> =>
+    (await typesOf(db, tenantId, caller.id)).filter((type) => type === "api_key.spend_limit_reached").length;
+  /** Opens and ends a session that is charged `seconds`. */
+  const spend = async (caller: Caller, seconds: number) => {
+    const id = await open(caller, seconds);
+    await release(caller, id, seconds);
+    return id;
+  };
+  const setCap = async (caller: Caller, seconds: number | null) => {
+    const found = await findApiKey(db, caller.tenantId, caller.id);
+    if (!found) throw new Error("no key");
+    const record = { ...found, spendLimitCreditMicros: seconds === null ? null : seconds * PRICE };
+    const by = (await findCredential(db, caller.credentialKeyId))?.caller as Caller;
+    await updateApiKey(db, { target: found, record, changedFields: ["spendLimitCreditMicros"] }, by, operatorOrigin());
+    return (await findCredential(db, caller.credentialKeyId))?.caller as Caller;
+  };
+
+  test("a key, charged 80 % and 100 % of its cap: one event each, and a refund repeats none", async () => {
+    const one = await world(1000, { spendLimitCreditMicros: 100 * PRICE });
+    await spend(one.caller, 79);
+    // What is held does not count.
+    const held = await open(one.caller, 21);
+    expect(await reached(one)).toBe(0);
+    await release(one.caller, held, 0);
+    const at80 = await spend(one.caller, 1);
+    expect(await reached(one)).toBe(1);
+    await seedMovement(db, one.tenantId, { kind: "adjust", amount: PRICE, sessionId: at80 });
+    await spend(one.caller, 10);
+    expect(await reached(one)).toBe(1);
+    await spend(one.caller, 11);
+    expect(await reached(one)).toBe(2);
+  });
+
+  test("a cap, passed at once, raised and lowered: one event; again after it was raised", async () => {
+    const one = await world(1000, { spendLimitCreditMicros: 100 * PRICE });
+    await spend(one.caller, 100);
+    expect(await reached(one)).toBe(1);
+    let caller = await setCap(one.caller, 400);
+    await spend(caller, 200);
+    expect(await reached(one)).toBe(1);
+    await spend(caller, 30);
+    expect(await reached(one)).toBe(2);
+    // 330 of 340: the end of the next session tells nothing new, as 80 % was told. Of 330, all is spent.
+    caller = await setCap(caller, 340);
+    await spend(caller, 1);
+    expect(await reached(one)).toBe(2);
+    const last = await open(caller, 1);
+    caller = await setCap(caller, 331);
+    await release(caller, last, 0);
+    expect(await reached(one)).toBe(3);
+    caller = await setCap(caller, null);
+    await spend(caller, 1);
+    expect(await reached(one)).toBe(3);
+  });
+
+  test("an ancestor, whose descendants spend: its own event, in its environment", async () => {
+    const one = await world(1000, { spendLimitCreditMicros: 100 * PRICE });
+    const child = await seedCaller(db, one.tenantId, { spendLimitCreditMicros: 90 * PRICE }, one.record);
+    await Promise.all([1, 2, 3, 4].map(() => spend(child.caller, 20)));
+    expect(await reached(one)).toBe(1);
+    expect(await reached({ ...one, caller: child.caller })).toBe(1);
+  });
+
+  test("a key, whose sessions the sweep ends: told once by many sweeps", async () => {
+    const one = await world(1000, { spendLimitCreditMicros: 10 * PRICE });
+    const ids = await Promise.all([1, 2, 3, 4, 5].map(() => open(one.caller, 2)));
+    await client`
+      update usage_sessions set used = reserved, started_at = now(), status = 'started', expires_at = now() - interval '1 s'
+      where id in ${client(ids)}`;
+    await Promise.all([1, 2, 3].map(() => sweepSessions(db, one.tenantId, operatorOrigin())));
+    expect(await reached(one)).toBe(1);
+  });
+});
+
+describe("keys that expire", () => {
+  const DAY_MS = 86_400_000;
+  const days = (count: number): Date => new Date(Date.now() + count * DAY_MS);
+  /** A key that was created 100 days ago, unless told otherwise, and expires in `left` days. */
+  const expiring = async (
+    { tenantId }: { tenantId: Caller["tenantId"] },
+    left: number,
+    { age = 100, environment = "live" as "live" | "test" } = {},
+  ) => {
+    const { record, caller } = await seedCaller(db, tenantId, { environment });
+    await client`
+      update api_keys set expires_at = ${days(left)}, created_at = ${days(-age)}
+      where tenant_id = ${tenantId} and id = ${record.id}`;
+    return { id: record.id, caller };
+  };
+  const announce = async () => {
+    await Promise.all([1, 2, 3].map(() => announceExpiringKeys(db, 100)));
+  };
+  const told = async (tenantId: Caller["tenantId"], id: string): Promise<number> =>
+    (await typesOf(db, tenantId, id)).filter((type) => type === "api_key.expiring").length;
+  const move = (id: string, left: number) => client`update api_keys set expires_at = ${days(left)} where id = ${id}`;
+
+  test("a key that expires: told seven days and one day before, once each, by three workers", async () => {
+    const { tenantId } = await world();
+    const { id } = await expiring({ tenantId }, 7.01);
+    const counts: number[] = [];
+    for (const left of [7.01, 6.99, 3, 1.01, 0.99, 0.5, -0.01]) {
+      await move(id, left);
+      for (const _ of [1, 2]) await announce();
+      counts.push(await told(tenantId, id));
+    }
+    expect(counts).toEqual([0, 1, 1, 1, 2, 2, 2]);
+  });
+
+  test("a key that nobody was told about in time: told once", async () => {
+    const { tenantId } = await world();
+    const { id } = await expiring({ tenantId }, 0.5);
+    await announce();
+    expect(await told(tenantId, id)).toBe(1);
+  });
+
+  test("keys that live shortly, have ended, or are of another environment or tenant: not told", async () => {
+    const { tenantId, caller } = await world();
+    const other = await seedTenant(db);
+    const parent = await seedCaller(db, tenantId);
+    const child = await seedCaller(db, tenantId, {}, parent.record);
+    await move(child.record.id, 5);
+    await client`update api_keys set created_at = ${days(-100)} where id = ${child.record.id}`;
+    await revokeApiKey(db, parent.record, { version: null }, caller, operatorOrigin());
+    const keys = [
+      // Two days in all, and half a day in all.
+      ...[await expiring({ tenantId }, 1.5, { age: 0.5 }), await expiring({ tenantId }, 0.4, { age: 0.1 })],
+      ...[await expiring({ tenantId }, 5, { environment: "test" }), await expiring({ tenantId: other }, 5)],
+      { id: child.record.id },
+    ];
+    await announce();
+    expect(await Promise.all(keys.map(({ id }) => told(tenantId, id)))).toEqual([0, 0, 0, 0, 0]);
+    expect(await eventsOf(db, other)).toEqual([]);
+    // The first has one day left now.
+    await move(keys[0]?.id ?? "", 0.9);
+    await announce();
+    expect(await told(tenantId, keys[0]?.id ?? "")).toBe(1);
+  });
+
+  test("another expiry: told again", async () => {
+    const { tenantId, caller } = await world();
+    const { id } = await expiring({ tenantId }, 5);
+    await announce();
+    const change = async (left: number) => {
+      const found = await findApiKey(db, tenantId, id as Caller["id"]);
+      if (!found) throw new Error("no key");
+      const record = { ...found, expiresAt: days(left) };
+      return updateApiKey(db, { target: found, record, changedFields: ["expiresAt"] }, caller, operatorOrigin());
+    };
+    expect((await change(30)).kind).toBe("written");
+    await announce();
+    expect(await told(tenantId, id)).toBe(1);
+    await change(6);
+    await announce();
+    expect(await told(tenantId, id)).toBe(2);
+  });
+});

@@ -1,0 +1,224 @@
+/** The request and response schemas of webhook endpoints and deliveries. */
+import { type Static, type TObject, Type } from "@sinclair/typebox";
+import { ApiKey } from "../api-keys/schemas.ts";
+import { Asset, REMOTE_URL_PATTERN } from "../assets/schemas.ts";
+import { Avatar } from "../avatars/schemas.ts";
+import { CreditBalance, UsageSession } from "../credits/schemas.ts";
+import { ENVIRONMENTS } from "../environment.ts";
+import { listOf, Page } from "../page.ts";
+import { ClosedObject, Count, DateTime, Nullable, OneOf, Text } from "../schema.ts";
+import { typesOf, WEBHOOK_EVENT_GROUPS, WEBHOOK_EVENT_TYPES, type WebhookObject } from "./events.ts";
+
+/** Endpoints of a tenant in one environment. */
+export const MAX_ENDPOINTS = 16;
+/** For how long the secret before a rotation signs too. */
+export const ROTATION_OVERLAP_SECONDS = 24 * 3600;
+/** For how long deliveries are kept. */
+export const DELIVERY_DAYS = 30;
+
+const id = Text({ minLength: 1, maxLength: 64 });
+
+export const ENDPOINT_STATUSES = ["enabled", "disabled"] as const;
+export type EndpointStatus = (typeof ENDPOINT_STATUSES)[number];
+
+/**
+ * Why an endpoint is disabled. `requested`: by a change; `gone`: it responded with 410; `failing`: five days without one success;
+ * `operator`: by the operator.
+ */
+export const DISABLED_REASONS = ["requested", "gone", "failing", "operator"] as const;
+export type DisabledReason = (typeof DISABLED_REASONS)[number];
+
+const MAX_URL_LENGTH = 2048;
+const URL_TEXT =
+  "The https URL that receives events, on port 443 or 8443, without credentials, in ASCII. Its host is a public name, not an address.";
+
+const fields = {
+  /** `webhookUrlErrors` tests the pattern, and what a pattern cannot say. In development, http on localhost is allowed as well. */
+  url: Type.Unsafe<string>({
+    ...Text({ minLength: 1, maxLength: MAX_URL_LENGTH, description: URL_TEXT }),
+    pattern: REMOTE_URL_PATTERN,
+  }) as ReturnType<typeof Text>,
+  description: Text({ minLength: 1, maxLength: 200, description: "Your own words for the endpoint." }),
+  events: Type.Array(OneOf([...WEBHOOK_EVENT_TYPES, ...WEBHOOK_EVENT_GROUPS]), {
+    minItems: 1,
+    maxItems: 64,
+    description: "Event types, or groups of them such as `avatar.*`.",
+  }),
+  ordered: Type.Boolean({
+    description:
+      "Whether an event waits until the earlier events of the same resource were delivered or have failed. Otherwise order is not promised: compare `sequence`.",
+  }),
+  status: OneOf(ENDPOINT_STATUSES),
+};
+
+/** What an endpoint selects. */
+export type WebhookEventSelection = Static<typeof fields.events>;
+
+/** The body of a request that has no fields. */
+export const NoFields = ClosedObject({});
+
+export const CreateWebhookEndpoint = ClosedObject({
+  /** Null: nothing is sent; a program reads the deliveries and forwards them (`webhooks listen`). */
+  url: Nullable(fields.url),
+  description: Type.Optional(Nullable(fields.description)),
+  events: Type.Optional(Nullable(fields.events)),
+  ordered: Type.Optional(fields.ordered),
+});
+export type CreateWebhookEndpoint = Static<typeof CreateWebhookEndpoint>;
+
+export const UpdateWebhookEndpoint = ClosedObject(
+  {
+    url: Type.Optional(fields.url),
+    description: Type.Optional(Nullable(fields.description)),
+    events: Type.Optional(Nullable(fields.events)),
+    ordered: Type.Optional(fields.ordered),
+    status: Type.Optional(fields.status),
+  },
+  { minProperties: 1 },
+);
+export type UpdateWebhookEndpoint = Static<typeof UpdateWebhookEndpoint>;
+
+export const WebhookEndpoint = ClosedObject({
+  id,
+  tenantId: id,
+  environment: OneOf(ENVIRONMENTS),
+  url: Nullable(Text({ minLength: 1, maxLength: MAX_URL_LENGTH }), {
+    description: "Null: deliveries are read, not sent.",
+  }),
+  description: Nullable(fields.description),
+  events: Nullable(fields.events, { description: "Null: all." }),
+  ordered: fields.ordered,
+  status: fields.status,
+  disabledReason: Nullable(OneOf(DISABLED_REASONS), { description: "Null while the endpoint is enabled." }),
+  failingSince: Nullable(DateTime(), {
+    description: "When the first attempt failed since the last success. After five days the endpoint is disabled.",
+  }),
+  previousSecretExpiresAt: Nullable(DateTime(), {
+    description: "Until when the secret before the last rotation signs too; null without one.",
+  }),
+  createdAt: DateTime(),
+  updatedAt: DateTime(),
+});
+export type WebhookEndpoint = Static<typeof WebhookEndpoint>;
+
+/** An endpoint with its secret, which only its creation and its rotation show. */
+export const WebhookEndpointWithSecret = ClosedObject({
+  ...WebhookEndpoint.properties,
+  secret: Text({ minLength: 1, maxLength: 64, description: "Verifies deliveries. Shown once." }),
+});
+export type WebhookEndpointWithSecret = Static<typeof WebhookEndpointWithSecret>;
+
+export const WEBHOOK_ENDPOINT_LIST = listOf("whe", {});
+export const WebhookEndpointPage = Page(WebhookEndpoint);
+
+/** `canceled`: its endpoint was disabled, deleted or changed before it was sent. `failed`: no attempt is left. */
+export const DELIVERY_STATUSES = ["pending", "delivered", "failed", "canceled"] as const;
+export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
+
+/** Why an attempt has no status: classes of errors, never words of the network. */
+export const ATTEMPT_ERRORS = [
+  "host_not_found",
+  "host_not_public",
+  "invalid_url",
+  "connection_failed",
+  "connection_lost",
+  "certificate_not_valid",
+  "invalid_response",
+  "timed_out",
+] as const;
+export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
+
+/** Bytes of a response that an attempt keeps. */
+export const MAX_RESPONSE_BYTES = 512;
+/** Attempts that a delivery shows: the newest. */
+export const MAX_ATTEMPTS_SHOWN = 20;
+
+export const DeliveryAttempt = ClosedObject({
+  at: DateTime(),
+  status: Nullable(Count({ minimum: 100, maximum: 999 }), { description: "The status of the response." }),
+  error: Nullable(Text({ minLength: 1, maxLength: 64 }), {
+    description: `Why there is no response: one of ${ATTEMPT_ERRORS.join(", ")}. Later versions may add others.`,
+  }),
+  durationMs: Count({ description: "Milliseconds until the response, or until the attempt was given up." }),
+  responseBody: Nullable(Text({ minLength: 0, maxLength: MAX_RESPONSE_BYTES }), {
+    description: `The first ${MAX_RESPONSE_BYTES} bytes of the response as text.`,
+  }),
+});
+export type DeliveryAttempt = Static<typeof DeliveryAttempt>;
+
+export const WebhookDelivery = ClosedObject({
+  id,
+  tenantId: id,
+  environment: OneOf(ENVIRONMENTS),
+  endpointId: id,
+  eventId: id,
+  eventType: OneOf(WEBHOOK_EVENT_TYPES),
+  targetId: { ...id, description: "Id of the resource that the event is about." } as typeof id,
+  sequence: Count({ minimum: 1, description: "Grows with each event of that resource." }),
+  status: OneOf(DELIVERY_STATUSES),
+  attempts: Type.Array(DeliveryAttempt, {
+    minItems: 0,
+    maxItems: MAX_ATTEMPTS_SHOWN,
+    description: "The newest attempts, the oldest of them first.",
+  }),
+  nextAttemptAt: Nullable(DateTime(), { description: "Null unless `pending`." }),
+  body: Nullable(Text({ minLength: 0, maxLength: 1024 * 1024 }), {
+    description: "The body as it is sent. Null before the first attempt.",
+  }),
+  createdAt: DateTime(),
+});
+export type WebhookDelivery = Static<typeof WebhookDelivery>;
+
+export const WEBHOOK_DELIVERY_LIST = listOf("whd", {
+  endpointId: Type.Optional(id),
+  status: Type.Optional(OneOf(DELIVERY_STATUSES)),
+  eventType: Type.Optional(OneOf(WEBHOOK_EVENT_TYPES)),
+  targetId: Type.Optional(id),
+});
+export const WebhookDeliveryPage = Page(WebhookDelivery);
+
+export const RecoverDeliveries = ClosedObject({
+  since: DateTime({
+    description: `Deliveries from then on that have failed or were canceled are sent again. They are kept for ${DELIVERY_DAYS} days.`,
+  }),
+});
+export type RecoverDeliveries = Static<typeof RecoverDeliveries>;
+export const RecoveredDeliveries = ClosedObject({
+  recovered: Count({ description: "Deliveries that are pending again." }),
+});
+export type RecoveredDeliveries = Static<typeof RecoveredDeliveries>;
+
+/** The body of an event about a resource of one kind. */
+const eventOf = <Resource extends TObject>(object: WebhookObject, resource: Resource) =>
+  ClosedObject({
+    id: {
+      ...id,
+      description: "Id of the event: the same for each endpoint and attempt, and the `webhook-id`.",
+    } as typeof id,
+    type: OneOf(typesOf(object)),
+    timestamp: DateTime({ description: "When it happened." }),
+    data: ClosedObject({
+      id: { ...id, description: "Id of the resource." } as typeof id,
+      object: OneOf([object]),
+      sequence: Count({ minimum: 1, description: "Grows with each event of this resource." }),
+      resource,
+    }),
+  });
+
+export const ApiKeyEvent = eventOf("api_key", ApiKey);
+export const AvatarEvent = eventOf("avatar", Avatar);
+export const AssetEvent = eventOf("asset", Asset);
+export const CreditsEvent = eventOf("credits", CreditBalance);
+export const UsageSessionEvent = eventOf("usage_session", UsageSession);
+export const WebhookEndpointEvent = eventOf("webhook_endpoint", WebhookEndpoint);
+
+/** The body of an event, by the kind of its resource: as the API presents it, without secrets, at the first attempt. */
+export const WEBHOOK_EVENTS = {
+  api_key: ApiKeyEvent,
+  avatar: AvatarEvent,
+  asset: AssetEvent,
+  credits: CreditsEvent,
+  usage_session: UsageSessionEvent,
+  webhook_endpoint: WebhookEndpointEvent,
+} as const satisfies Record<WebhookObject, TObject>;
+export type WebhookEvent = { [Kind in WebhookObject]: Static<(typeof WEBHOOK_EVENTS)[Kind]> }[WebhookObject];

@@ -1,0 +1,24 @@
+/**
+ * The form of the URL of a webhook endpoint, for the API and the sender. The sender resolves the name and checks its addresses at
+ * each attempt; here is refused at once what no resolution can make acceptable.
+ */
+import { publicUrlFault } from "../assets/remote-url.ts";
+import type { FieldError } from "../problem.ts";
+
+/** This machine, as the URL parser writes it: each spelling of 127.0.0.1 and of ::1 becomes this one. */
+const LOCAL_HOSTS = ["localhost", "127.0.0.1", "[::1]"];
+/** As in the URL of a public host: ASCII, without spaces. */
+const LOCAL_FORM = /^http:\/\/[!-~]+$/;
+
+/** Whether `text` is an http URL of this machine, on any port, without credentials: `WEBHOOK_ALLOW_HTTP_LOCALHOST` allows it. */
+export const isHttpLocalhost = (text: string): boolean => {
+  const url = LOCAL_FORM.test(text) && URL.canParse(text) ? new URL(text) : null;
+  return url !== null && url.username === "" && url.password === "" && LOCAL_HOSTS.includes(url.hostname);
+};
+
+/** The errors of `url`, a valid text; none when the sender may try to send to it. `allowHttpLocalhost`: for development. */
+export const webhookUrlErrors = (url: string, allowHttpLocalhost: boolean): FieldError[] => {
+  if (allowHttpLocalhost && isHttpLocalhost(url)) return [];
+  const detail = publicUrlFault(url);
+  return detail === null ? [] : [{ pointer: "#/url", code: "unsupported_url", detail }];
+};

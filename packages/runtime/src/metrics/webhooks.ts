@@ -1,0 +1,41 @@
+/** The metrics of webhooks: of the worker, which sends them. */
+import type { WebhookStats } from "@realtime-avatar/db/webhooks/sending";
+import { cachedReads } from "./cached-reads.ts";
+import { type OwnRegistry, SECONDS } from "./registry.ts";
+
+/** An attempt to send a delivery. `class`: `delivered`, or the class of the failure. */
+export type WebhookAttempt = { class: string; durationMs: number };
+
+export type WebhookMetrics = {
+  webhookAttempted(attempt: WebhookAttempt): void;
+  /** Adds the metrics of the queue. `read` asks the database; it is called at most once in ten seconds. */
+  showWebhooks(read: () => Promise<WebhookStats>): void;
+};
+
+const UNKNOWN: WebhookStats = {
+  due: Number.NaN,
+  pending: Number.NaN,
+  oldestDueSeconds: Number.NaN,
+  disabledEndpoints: Number.NaN,
+};
+
+export const webhookMetrics = ({ histogram, readGauge, readGauges }: OwnRegistry): WebhookMetrics => {
+  const help = "Duration of the attempts to send a delivery, by what became of them.";
+  const attempts = histogram("realtime_avatar_webhook_attempt_duration_seconds", help, SECONDS, ["class"]);
+  return {
+    webhookAttempted: ({ class: attemptClass, durationMs }) =>
+      attempts.observe({ class: attemptClass }, durationMs / 1000),
+    showWebhooks: (read) => {
+      const cached = cachedReads(read, UNKNOWN);
+      const deliveries = "Deliveries that are due, and all that are not sent yet, up to 10,000.";
+      readGauges("realtime_avatar_webhook_deliveries", deliveries, "state", async () => {
+        const { due, pending } = await cached();
+        return { due, pending };
+      });
+      const age = "For how long the oldest delivery is due, of the endpoints to which nothing is being sent.";
+      readGauge("realtime_avatar_webhook_oldest_due_seconds", age, async () => (await cached()).oldestDueSeconds);
+      const disabled = "Webhook endpoints that are disabled, up to 10,000.";
+      readGauge("realtime_avatar_webhook_disabled_endpoints", disabled, async () => (await cached()).disabledEndpoints);
+    },
+  };
+};

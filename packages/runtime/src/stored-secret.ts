@@ -1,0 +1,36 @@
+/** Secrets that the operator sets, or that the first start writes into the data directory. */
+import { randomBytes } from "node:crypto";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { codeOf, writeOnce } from "@realtime-avatar/storage/disk/files";
+import { Secret } from "@realtime-avatar/storage/secret";
+import { MIN_SECRET_LENGTH } from "./config.ts";
+import type { Logger } from "./log.ts";
+
+/** The errors of a data directory that cannot be written, which a service with a database and a store of its own may have. */
+const NOT_WRITABLE = new Set<string | null>(["EACCES", "EPERM", "EROFS", "ENOSPC"]);
+
+/** `configured`, or the secret in the file `name` of the data directory. Where that cannot be written: a random one, and `warning`. */
+export const openStoredSecret = async (
+  configured: Secret | null,
+  { dataDirectory, name, warning }: { dataDirectory: string; name: string; warning: string },
+  log: Pick<Logger, "warn">,
+): Promise<Secret> => {
+  if (configured !== null) return configured;
+  try {
+    return await readStoredSecret(dataDirectory, name);
+  } catch (error) {
+    if (!NOT_WRITABLE.has(codeOf(error))) throw error;
+    log.warn(warning);
+    return new Secret(randomBytes(32).toString("base64url"));
+  }
+};
+
+/** The secret in the file `name` of the data directory, which the first start writes (mode 0600). */
+export const readStoredSecret = async (dataDirectory: string, name: string): Promise<Secret> => {
+  await mkdir(dataDirectory, { recursive: true });
+  const secret = `${randomBytes(32).toString("base64url")}\n`;
+  const text = (await writeOnce(dataDirectory, join(dataDirectory, name), secret)).trim();
+  if (text.length < MIN_SECRET_LENGTH) throw new Error(`The file ${name} in DATA_DIR is too short: delete it.`);
+  return new Secret(text);
+};

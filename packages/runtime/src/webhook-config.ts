@@ -1,0 +1,42 @@
+/** What the API and the worker share about webhooks. */
+import { webhookSealingKey } from "@realtime-avatar/domain/webhooks/secret";
+import type { Secret } from "@realtime-avatar/storage/secret";
+import { ConfigError, readBoolean, readSecret, type Variables } from "./config.ts";
+import type { Logger } from "./log.ts";
+import { openStoredSecret } from "./stored-secret.ts";
+
+export type WebhookConfig = {
+  /** Seals the secrets of endpoints; null: a random secret in the data directory. */
+  secretKey: Secret | null;
+  /** Whether http URLs of this machine are allowed, for development. */
+  allowHttpLocalhost: boolean;
+};
+
+/** Throws a `ConfigError` that names the first invalid variable. */
+export const readWebhookConfig = (variables: Variables): WebhookConfig => {
+  const allowHttpLocalhost = readBoolean(variables, "WEBHOOK_ALLOW_HTTP_LOCALHOST", false);
+  // Tenants of a service with a database of its own are strangers: they must not reach what runs beside the worker.
+  if (allowHttpLocalhost && variables["DATABASE_URL"]) {
+    throw new ConfigError("WEBHOOK_ALLOW_HTTP_LOCALHOST", "false or unset when DATABASE_URL is set");
+  }
+  return { secretKey: readSecret(variables, "WEBHOOK_SECRET_KEY"), allowHttpLocalhost };
+};
+
+/** The key that seals the secrets of endpoints. The API and all workers need the same: `WEBHOOK_SECRET_KEY`, or one data directory. */
+export const openWebhookSealingKey = async (
+  { secretKey }: Pick<WebhookConfig, "secretKey">,
+  dataDirectory: string,
+  log: Pick<Logger, "warn">,
+): Promise<Uint8Array> =>
+  webhookSealingKey(
+    await openStoredSecret(
+      secretKey,
+      {
+        dataDirectory,
+        name: "webhook-secret-key",
+        warning:
+          "DATA_DIR cannot be written: set WEBHOOK_SECRET_KEY, or nobody can open the secrets of webhook endpoints that this process seals",
+      },
+      log,
+    ),
+  );

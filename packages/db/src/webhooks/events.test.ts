@@ -81,6 +81,7 @@ describe("the list of events", () => {
     "user.created": false,
     "user.updated": false,
     "user.deleted": false,
+    "session.ended": false,
     "user_session.created": false,
     "user_session.verified": false,
     "user_session.ended": false,
@@ -97,6 +98,8 @@ describe("the list of events", () => {
     "webhook_endpoint.deleted": false,
     "webhook_endpoint.secret_rotated": false,
     "webhook_endpoint.disabled": false,
+    // By the operator. The end itself sends the event of this name (TRANSITIONS).
+    "usage_session.ended": false,
   };
   /** What the transition to each status of a session sends. */
   const TRANSITIONS: Record<SessionStatus, WebhookEventType> = {

@@ -2,13 +2,15 @@
  * Benchmark of calls with media: `bun bench/calls/media.ts`. It starts a PostgreSQL with default durability, the LiveKit server
  * of the tests, the built service and the built avatar worker, all on loopback. It prints how long it takes from a start to the
  * first frame that the person gets, from the response to a revocation to the last one, and from the end of a call to the moment
- * at which its slot is free. The person is the library for Node in this process, which also decodes.
+ * at which its slot is free. The person is Chromium for a first frame, if it is installed, and the library for Node in this
+ * process, which also decodes.
  */
 import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { loadavg } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { BROWSER } from "@realtime-avatar/testing/browser";
 import { seedCaller } from "@realtime-avatar/testing/credits";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { freePorts } from "@realtime-avatar/testing/ports";
@@ -19,6 +21,7 @@ import { type Database, openDatabase } from "../database.ts";
 import { percentile, start } from "../machine.ts";
 import { print } from "../measure.ts";
 import { buildService, startService } from "../processes.ts";
+import { measureBrowser } from "./browser.ts";
 
 const POLL_MS = 1;
 const MUCH = 1_000_000_000_000_000;
@@ -100,6 +103,15 @@ const measureFrames = async (world: World, count: number) => {
   return times;
 };
 
+const release = (world: World, sessionId: string): Promise<Response> =>
+  request(world, "POST", "/realtime/livekit/session/release", world.root.apiKey, { session_id: sessionId });
+
+const measureInBrowser = (world: World, count: number): Promise<number[]> => {
+  const start = () => startCall(world, world.root.apiKey, "avatar");
+  const end = async (sessionId: string): Promise<void> => void (await release(world, sessionId));
+  return measureBrowser(world.database.folder, { start, end }, count);
+};
+
 /** Calls that their person ends. Returns the milliseconds from the request to the moment at which the slot is free. */
 const measureEnds = async (world: World, count: number): Promise<number[]> => {
   const times: number[] = [];
@@ -108,9 +120,7 @@ const measureEnds = async (world: World, count: number): Promise<number[]> => {
     const person = await joinAsStranger(call.livekit_url, call.participant_token);
     await until(() => isStarted(world, call));
     const endedAt = performance.now();
-    const ended = request(world, "POST", "/realtime/livekit/session/release", world.root.apiKey, {
-      session_id: call.session_id,
-    });
+    const ended = release(world, call.session_id);
     await until(async () => !(await hasSlot(world, call)));
     times.push(performance.now() - endedAt);
     await ended;
@@ -121,7 +131,7 @@ const measureEnds = async (world: World, count: number): Promise<number[]> => {
 
 const show = (name: string, values: readonly number[]): void => {
   const [p50, p95, most] = [0.5, 0.95, 1].map((part) => percentile(values, part).toFixed(values.length > 20 ? 1 : 0));
-  print(`${name.padEnd(44)} p50 ${p50} ms, p95 ${p95} ms, max ${most} ms (${values.length})`);
+  print(`${name.padEnd(50)} p50 ${p50} ms, p95 ${p95} ms, max ${most} ms (${values.length})`);
 };
 
 const { values } = parseArgs({
@@ -149,8 +159,10 @@ await db.run("update avatars set status = 'ready' where id = $1", [avatarId]);
 const world: World = { database, url: service.url.replace(/\/?$/, "/"), root, avatarId };
 await measureFrames(world, 1);
 await measureEnds(world, 5);
-const frames = await measureFrames(world, Number(values.calls));
+const count = Number(values.calls);
+const frames = await measureFrames(world, count);
 show("from the start of a call to the first frame", frames.first);
+if (BROWSER) show("the same, of the page of docs/calls.md in Chromium", await measureInBrowser(world, count));
 show("from a revocation to the last frame", frames.last);
 show("from the end of a call to a free slot", await measureEnds(world, Number(values.ends)));
 print(`load of the machine: ${loadavg()[0]?.toFixed(1)}`);

@@ -1,6 +1,6 @@
 /**
- * What events cost the writes over HTTP: the service, beside the same service whose functions have no emission, on a database of its
- * own on the same server, in turns.
+ * What events cost the writes over HTTP, in turns: three services, each with a database of its own on one server. The functions of the
+ * first have no emission; the tenant of the last has an endpoint.
  */
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { connect } from "@realtime-avatar/db/connection/pool";
@@ -12,20 +12,21 @@ import { apiRequest } from "../contestants.ts";
 import { rangeOf, ratiosOf } from "../credits/goals.ts";
 import { LEASE_SECONDS, seedLine } from "../credits/world.ts";
 import type { Database } from "../database.ts";
-import { cpuOfFamily, median } from "../machine.ts";
+import { cpuOfFamily, median, type Process } from "../machine.ts";
 import { loadOnce, print } from "../measure.ts";
 import type { Options } from "../options.ts";
 import { buildService, startService } from "../processes.ts";
 import { number, table } from "../report.ts";
 import { seedEndpoint, withoutEmission } from "./functions.ts";
 
-/** Another database of the server, whose functions have no emission. */
-const createWithout = async (url: string): Promise<string> => {
+/** Another database of the server; without `hasEmission`, its functions have no emission. */
+const createDatabase = async (url: string, name: string, hasEmission: boolean): Promise<string> => {
   const admin = postgres(url, { max: 1 });
-  await admin.unsafe("create database without_emission template template0");
+  await admin.unsafe(`create database ${name} template template0`);
   await admin.end();
-  const own = Object.assign(new URL(url), { pathname: "/without_emission" }).href;
+  const own = Object.assign(new URL(url), { pathname: `/${name}` }).href;
   await migrate(own);
+  if (hasEmission) return own;
   const client = postgres(own, { max: 1 });
   for (const text of FUNCTION_FILES.filter((file) => withoutEmission(file) !== file)) {
     const replaced = withoutEmission(text).replace("create function", "create or replace function");
@@ -56,26 +57,17 @@ export const measureRequests = async (
   database: Database,
   { rounds, seconds, connections, only }: Pick<Options, "rounds" | "seconds" | "connections" | "only">,
 ): Promise<void> => {
-  const url = await createWithout(database.url);
   buildService();
-  const lease = { SESSION_START_SECONDS: `${LEASE_SECONDS}` };
-  const services = {
-    old: await startService(database.folder, "old", url, lease),
-    own: await startService(database.folder, "own", database.url, lease),
-  };
-  const pools: Db[] = [];
-  const seed = async (databaseUrl: string, hasEndpoint: boolean) => {
-    const db = connect(databaseUrl, { deadlineMs: 60_000, connections: 1 });
-    pools.push(db);
+  const worlds = new Map<string, { apiKey: string; db: Db; server: Process }>();
+  for (const variant of VARIANTS) {
+    const name = variant.replace(" ", "_");
+    const url = await createDatabase(database.url, name, variant !== "without emission");
+    const server = await startService(database.folder, name, url, { SESSION_START_SECONDS: `${LEASE_SECONDS}` });
+    const db = connect(url, { deadlineMs: 60_000, connections: 1 });
     const { apiKey, caller } = await seedLine(db, 0);
-    if (hasEndpoint) await seedEndpoint(db, caller);
-    return { apiKey, db };
-  };
-  const worlds = {
-    "without emission": { ...(await seed(url, false)), server: services.old },
-    "no endpoint": { ...(await seed(database.url, false)), server: services.own },
-    "one endpoint": { ...(await seed(database.url, true)), server: services.own },
-  };
+    if (variant === "one endpoint") await seedEndpoint(db, caller);
+    worlds.set(variant, { apiKey, db, server });
+  }
   const rows: string[][] = [];
   for (const { name, path, body, isClaimed = false } of LOADS.filter((load) => load.name.includes(only))) {
     for (const count of connections) {
@@ -84,7 +76,7 @@ export const measureRequests = async (
       for (let round = -1; round < rounds; round++) {
         for (const turn of [0, 1, 2]) {
           const variant = VARIANTS[(round + 1 + turn) % 3] as (typeof VARIANTS)[number];
-          const { apiKey, server, db } = worlds[variant];
+          const { apiKey, server, db } = worlds.get(variant) as { apiKey: string; db: Db; server: Process };
           // In the first round the tables of events were empty.
           await db.run("vacuum analyze", []);
           await db.run("checkpoint", []);
@@ -115,8 +107,10 @@ export const measureRequests = async (
       print(rows.at(-1)?.join("  ") ?? "");
     }
   }
-  for (const db of pools) await db.close();
-  for (const service of Object.values(services)) await service.end();
+  for (const { db, server } of worlds.values()) {
+    await db.close();
+    await server.end();
+  }
   print(
     table(
       [

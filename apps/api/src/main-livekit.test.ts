@@ -1,5 +1,5 @@
 /** LiveKit and an avatar worker as children of the API, with the real server: how they start, and that none is left behind. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, statSync } from "node:fs";
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { createRooms } from "@realtime-avatar/livekit/rooms";
 import { Secret } from "@realtime-avatar/storage/secret";
 import { preparedDataDirectory } from "@realtime-avatar/testing/database";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
-import { runToEnd, source } from "@realtime-avatar/testing/processes";
+import { bun, runToEnd, source } from "@realtime-avatar/testing/processes";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import type { Answer } from "../test/support/api.ts";
 import { API, call, start, stop } from "../test/support/process.ts";
@@ -62,96 +62,95 @@ const startWithLivekit = async (name: string, variables: Record<string, string> 
 };
 
 describe.skipIf(binary.kind === "missing")(`LiveKit on the embedded database${skipped}`, () => {
-  test("a service, started: LiveKit and an avatar worker run; stopped: neither, and the worker said goodbye", async () => {
-    const running = await startWithLivekit("started");
-    expect(await running.rooms.autoCreates()).toBe(false);
-    expect(running.webhook.urls).toEqual([`${running.url}/internal/livekit-events`]);
-    expect(statSync(join(running.data, "livekit.yaml")).mode & 0o777).toBe(0o600);
-    expect(statSync(join(running.data, "livekit.log")).mode & 0o777).toBe(0o600);
-    const children = await childrenOf(running);
+  // Most tests share the first service; the second one is killed.
+  let first: Awaited<ReturnType<typeof startWithLivekit>>;
+  let second: typeof first;
+  beforeAll(async () => {
+    first = await startWithLivekit("first", { WORKER: "true" });
+  });
+
+  test("a service, started: LiveKit and an avatar worker run, with files that only its user reads", async () => {
+    expect(await first.rooms.autoCreates()).toBe(false);
+    expect(first.webhook.urls).toEqual([`${first.url}/internal/livekit-events`]);
+    expect(statSync(join(first.data, "livekit.yaml")).mode & 0o777).toBe(0o600);
+    expect(statSync(join(first.data, "livekit.log")).mode & 0o777).toBe(0o600);
+    const children = await childrenOf(first);
     expect(children.filter(({ command }) => command.startsWith(LIVEKIT_SERVER_BIN))).toHaveLength(1);
     expect(children.filter(({ command }) => command.includes("avatar-worker"))).toHaveLength(1);
-    expect(await stop(running)).toBe(0);
+  });
+
+  test("a LiveKit that is killed: is started again at the same address, with the same keys", async () => {
+    await first.rooms.create("rta-lost");
+    const killed = (await childrenOf(first)).find(({ command }) => command.startsWith(LIVEKIT_SERVER_BIN));
+    if (!killed) throw new Error("LiveKit does not run");
+    process.kill(killed.pid, "SIGKILL");
+    await first.waitFor(/the LiveKit server has ended; starting it again/);
+    for (let names: string[] | null = null; names === null || names.length > 0; await Bun.sleep(20)) {
+      names = await first.rooms.list("").catch(() => null);
+    }
+  });
+
+  test("two services with one data directory: the first serves calls, and the second refuses them", async () => {
+    const other = await start({ DATA_DIR: first.data, LIVEKIT_SERVER_BIN, WORKER: "false" }, source(API));
+    await other.waitFor(/calls are refused, because another process with this data directory serves them/);
+    expect(await childrenOf(other)).toEqual([]);
+    await stop(other);
+    expect((await configurationIn(first.data)).port).toBe(first.port);
+    expect(await first.rooms.list("")).toEqual([]);
+  });
+
+  test("two services with ports that others use: take the next free ones", async () => {
+    second = await startWithLivekit("second");
+    const tcpOf = ({ port, rtc }: typeof first) => [port, rtc.tcp_port];
+    expect(new Set([...tcpOf(first), ...tcpOf(second)]).size).toBe(4);
+    expect(second.rtc.udp_port).not.toBe(first.rtc.udp_port);
+  });
+
+  test("a service, killed and started again at once: its children end, and it has others", async () => {
+    const children = await childrenOf(second);
+    expect(children.length).toBeGreaterThanOrEqual(2);
+    second.kill("SIGKILL");
+    await second.exited;
+    const next = await start({ DATA_DIR: second.data, LIVEKIT_SERVER_BIN, WORKER: "false" }, source(API));
+    await next.waitFor(/started LiveKit and an avatar worker/);
     await untilGone(children);
-    expect(existsSync(join(running.data, "livekit.yaml"))).toBe(false);
-    expect(running.stdout()).toMatch(/"process":"avatar-worker","msg":"stopped"/);
-    expect(running.stdout() + running.stderr()).not.toContain(running.apiSecret);
+    await stop(next);
   });
 
   test("a first start, by a stranger: a call can be started at once, and its person and avatar can join", async () => {
-    const running = await startWithLivekit("call", { WORKER: "true" });
-    const [, first = ""] = await running.waitFor(/export API_KEY=(\S+)/);
-    const post = (path: string, key: string, body: unknown) => call(`${running.url}/api/v1${path}`, key, body);
-    const { body: key } = await post("/api-keys", first, { name: "Tests", environment: "test", scopes: ["*"] });
+    const [, key = ""] = await first.waitFor(/export API_KEY=(\S+)/);
+    const post = (path: string, by: string, body: unknown) => call(`${first.url}/api/v1${path}`, by, body);
+    const { body: own } = await post("/api-keys", key, { name: "Tests", environment: "test", scopes: ["*"] });
     const avatar = { displayName: "Ada", sourceKind: "image", sourceAssetId: "ast_test_ready" };
-    const { body: created } = await post("/avatars", key.apiKey, avatar);
+    const { body: created } = await post("/avatars", own.apiKey, avatar);
     const started = async (): Promise<Answer> => {
       for (;;) {
-        const answer = await post("/realtime/livekit/session", key.apiKey, { avatar_id: created.id });
+        const answer = await post("/realtime/livekit/session", own.apiKey, { avatar_id: created.id });
         // Until it is prepared, and while LiveKit starts.
         if (![409, 503].includes(answer.status)) return answer;
         await Bun.sleep(100);
       }
     };
     const { status, body: grant } = await started();
-    expect([status, grant.livekit_url]).toEqual([200, `ws://127.0.0.1:${running.port}`]);
-    const address = `http://127.0.0.1:${running.port}/rtc/validate?access_token=${grant.participant_token}`;
+    expect([status, grant.livekit_url]).toEqual([200, `ws://127.0.0.1:${first.port}`]);
+    const address = `http://127.0.0.1:${first.port}/rtc/validate?access_token=${grant.participant_token}`;
     expect((await fetch(address)).status).toBe(200);
-    await running.waitFor(new RegExp(`"process":"avatar-worker","session":"${grant.session_id}".*"state":"joined"`));
-    await stop(running);
+    await first.waitFor(new RegExp(`"process":"avatar-worker","session":"${grant.session_id}".*"state":"joined"`));
   });
 
-  test("a service, killed and started again at once: its children end, and it has others", async () => {
-    const running = await startWithLivekit("killed");
-    const children = await childrenOf(running);
-    expect(children.length).toBeGreaterThanOrEqual(2);
-    running.kill("SIGKILL");
-    await running.exited;
-    const next = await start({ DATA_DIR: running.data, LIVEKIT_SERVER_BIN, WORKER: "false" }, source(API));
-    await next.waitFor(/started LiveKit and an avatar worker/);
+  test("a service, stopped: LiveKit and the avatar worker end, and the worker said goodbye", async () => {
+    const children = await childrenOf(first);
+    expect(await stop(first)).toBe(0);
     await untilGone(children);
-    await stop(next);
-  });
-
-  test("a LiveKit that is killed: is started again at the same address, with the same keys", async () => {
-    const running = await startWithLivekit("again");
-    await running.rooms.create("rta-lost");
-    const killed = (await childrenOf(running)).find(({ command }) => command.startsWith(LIVEKIT_SERVER_BIN));
-    if (!killed) throw new Error("LiveKit does not run");
-    process.kill(killed.pid, "SIGKILL");
-    await running.waitFor(/the LiveKit server has ended; starting it again/);
-    for (let names: string[] | null = null; names === null || names.length > 0; await Bun.sleep(20)) {
-      names = await running.rooms.list("").catch(() => null);
-    }
-    const children = await childrenOf(running);
-    await stop(running);
-    await untilGone(children);
-  });
-
-  test("two services with ports that others use: take the next free ones", async () => {
-    const first = await startWithLivekit("first");
-    const second = await startWithLivekit("second");
-    const tcpOf = ({ port, rtc }: typeof first) => [port, rtc.tcp_port];
-    expect(new Set([...tcpOf(first), ...tcpOf(second)]).size).toBe(4);
-    expect(second.rtc.udp_port).not.toBe(first.rtc.udp_port);
-    await Promise.all([stop(first), stop(second)]);
-  });
-
-  test("two services with one data directory: the first serves calls, and the second refuses them", async () => {
-    const first = await startWithLivekit("shared");
-    const second = await start({ DATA_DIR: first.data, LIVEKIT_SERVER_BIN, WORKER: "false" }, source(API));
-    await second.waitFor(/calls are refused, because another process with this data directory serves them/);
-    expect(await childrenOf(second)).toEqual([]);
-    await stop(second);
-    expect((await configurationIn(first.data)).port).toBe(first.port);
-    expect(await first.rooms.list("")).toEqual([]);
-    await stop(first);
+    expect(existsSync(join(first.data, "livekit.yaml"))).toBe(false);
+    expect(first.stdout()).toMatch(/"process":"avatar-worker","msg":"stopped"/);
+    expect(first.stdout() + first.stderr()).not.toContain(first.apiSecret);
   });
 
   test("LIVEKIT_EMBEDDED=off: no LiveKit, and no word of it", async () => {
     const data = await preparedDataDirectory(join(folder, "off"));
     const variables = { DATA_DIR: data, LIVEKIT_SERVER_BIN, LIVEKIT_EMBEDDED: "off", WORKER: "false" };
-    const running = await start(variables, source(API));
+    const running = await start(variables);
     await stop(running);
     expect(running.stdout()).not.toMatch(/livekit/i);
   });
@@ -159,7 +158,7 @@ describe.skipIf(binary.kind === "missing")(`LiveKit on the embedded database${sk
 
 test("a service without livekit-server: starts, the log says how to install it, and so does the 501 of a call", async () => {
   const data = await preparedDataDirectory(join(folder, "missing"));
-  const running = await start({ DATA_DIR: data, PATH: "/usr/bin:/bin", WORKER: "false" }, source(API));
+  const running = await start({ DATA_DIR: data, PATH: "/usr/bin:/bin", WORKER: "false" });
   await running.waitFor(/livekit-server is not on the PATH: https:\/\/docs\.livekit\.io/);
   const [, key = ""] = await running.waitFor(/export API_KEY=(\S+)/);
   const refused = await call(`${running.url}/api/v1/realtime/livekit/session`, key, { avatar_id: "ava_x" });
@@ -177,6 +176,6 @@ test.each([
   ["LIVEKIT_EMBEDDED", "with another word than off", { LIVEKIT_EMBEDDED: "yes" }],
   ["LIVEKIT_API_KEY", "missing beside LIVEKIT_URL", { LIVEKIT_URL: "wss://livekit.example.com" }],
 ])("%s %s: refuses to start, and names it", async (name, _, variables) => {
-  const { code, stderr } = await runToEnd(source(API), { ...variables, DATA_DIR: join(folder, "none") });
+  const { code, stderr } = await runToEnd(bun(API), { ...variables, DATA_DIR: join(folder, "none") });
   expect([code, stderr]).toEqual([1, expect.stringContaining(`${name} must be`)]);
 });

@@ -18,7 +18,7 @@ export const createMetrics = (version: string): WorkerMetrics => {
   const { counter, histogram, readGauge, readGauges } = own;
   const joins = histogram(
     "realtime_avatar_call_join_seconds",
-    "From the assignment of a call until the avatar is published and the person is present.",
+    "From the start of a call until the avatar is published and the person is present.",
     JOIN_SECONDS,
   );
   const lengths = histogram(

@@ -12,6 +12,8 @@ import { joinAsPerson, type Seen } from "./support/person.ts";
 
 setDefaultTimeout(60_000);
 
+// Calls by voice where no picture is looked at: a picture takes far more processor time.
+
 const binary = await livekitBinary();
 const title = `an avatar worker${binary.kind === "missing" ? ` (skipped: ${binary.reason})` : ""}`;
 
@@ -70,7 +72,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
   });
 
   test("a page that has ended the call: the person is told, and the avatar has left when it is reported", async () => {
-    const call = await control.start();
+    const call = await control.start({ mode: "voice" });
     const person = await joinAsPerson(livekit.url, call.personToken);
     await control.untilReported(call.session, "started");
     // A message is lost when it is sent before the person's data channel is open.
@@ -84,7 +86,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
   });
 
   test("a room that is deleted: the call ends for both sides", async () => {
-    const call = await control.start();
+    const call = await control.start({ mode: "voice" });
     const person = await joinAsPerson(livekit.url, call.personToken);
     await control.untilReported(call.session, "started");
     await control.rooms.deleteRoom(call.room);
@@ -158,7 +160,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
   test("its health and its metrics, after calls: ready, with calls by state and by end", async () => {
     const [, health = ""] = await worker.waitFor(/"url":"(http:[^"]+)"/);
     const [, metrics = ""] = await worker.waitFor(/"metrics":"(http:[^"]+)"/);
-    const call = await control.start();
+    const call = await control.start({ mode: "voice" });
     const person = await joinAsPerson(livekit.url, call.personToken);
     await control.untilReported(call.session, "started");
     expect(await (await fetch(`${health}readyz`)).json()).toEqual({ status: "ok" });
@@ -179,7 +181,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     ["that was asked for", "session_cap"],
     ["that was less than was asked for", "out_of_credits"],
   ] as const)("a call whose seconds are over, of a hold %s: ends within them with %s", async (_, limit) => {
-    const call = await control.start({ max_seconds: 2, limit });
+    const call = await control.start({ mode: "voice", max_seconds: 2, limit });
     const person = await joinAsPerson(livekit.url, call.personToken);
     const ended = await control.untilReported(call.session, "ended");
     expect(ended).toMatchObject({ used_seconds: 2, reason: limit });
@@ -190,7 +192,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
   });
 
   test.concurrent("a person who says nothing: the call ends as idle", async () => {
-    const call = await control.start({ idle_seconds: 1 });
+    const call = await control.start({ mode: "voice", idle_seconds: 1 });
     const person = await joinAsPerson(livekit.url, call.personToken);
     await person.publishMicrophone();
     expect(await control.untilReported(call.session, "ended")).toMatchObject({ reason: "idle" });
@@ -198,7 +200,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
   });
 
   test.concurrent("a person who comes back in time: the call goes on, and the time away counts", async () => {
-    const call = await control.start({ away_seconds: 10 });
+    const call = await control.start({ mode: "voice", away_seconds: 10 });
     const first = await joinAsPerson(livekit.url, call.personToken);
     await control.untilReported(call.session, "started");
     await first.leave();

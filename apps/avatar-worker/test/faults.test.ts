@@ -161,7 +161,7 @@ describe.skipIf(binary.kind === "missing").each(SETTINGS)(`${title}, room.auto_c
     test.skipIf(!LONG).each([true, false])(
       "does not reach the service: leaves by itself; another worker that has the call: %p",
       async (hasOther) => {
-        await die(await world.onlyWorker());
+        await world.noWorker();
         const first = await world.service.startWorker(`http://127.0.0.1:${world.toService.port}`);
         const call = await world.startJoined();
         const { used } = await world.state(call);

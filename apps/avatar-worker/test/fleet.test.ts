@@ -1,6 +1,7 @@
 /** What becomes of calls when the service, the worker or the network fails: on a real LiveKit server. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { AVATAR_IDENTITY, avatarToken } from "@realtime-avatar/domain/calls/room";
+import type { CallMode } from "@realtime-avatar/domain/calls/schemas";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { type LivekitServer, startLivekit } from "@realtime-avatar/testing/livekit/server";
 import { type RunningProcess, source, startProcess } from "@realtime-avatar/testing/processes";
@@ -28,9 +29,9 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     return worker;
   };
   /** A call of a person, on a worker of its own. */
-  const startCall = async () => {
+  const startCall = async (mode: CallMode = "voice") => {
     const worker = await startWorker();
-    const call = await control.start();
+    const call = await control.start({ mode });
     const person = await joinAsPerson(livekit.url, call.personToken);
     await control.untilReported(call.session, "started");
     return { worker, call, person };
@@ -118,7 +119,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
   });
 
   test("a worker that is killed: another one has the same session, and the avatar comes back", async () => {
-    const { worker, call, person } = await startCall();
+    const { worker, call, person } = await startCall("avatar");
     worker.kill("SIGKILL");
     await worker.exited;
     const used = control.reportsOf(call.session).at(-1)?.used_seconds ?? 0;

@@ -1,8 +1,11 @@
 /** What a call takes from its room, on a real LiveKit server: in this process, to count what the renderer hears. */
-import { afterAll, beforeAll, describe, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
+import { newId } from "@realtime-avatar/domain/id";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { type LivekitServer, startLivekit } from "@realtime-avatar/testing/livekit/server";
+import { random } from "@realtime-avatar/testing/random-bytes";
 import { readConfig } from "../src/config.ts";
 import { createService } from "../src/fleet/service.ts";
 import { isLoud } from "../src/renderer/loudness.ts";
@@ -10,9 +13,11 @@ import { portrait } from "../src/renderer/portrait.ts";
 import type { Renderer } from "../src/renderer/renderer.ts";
 import { startCall } from "../src/room/call.ts";
 import { type ControlPlane, startControlPlane } from "./support/control-plane.ts";
-import { joinAsPerson } from "./support/person.ts";
+import { joinAsPerson, type Person } from "./support/person.ts";
 
 setDefaultTimeout(20_000);
+
+const LONG = process.env["LONG"] === "1";
 
 const binary = await livekitBinary();
 const title = `the room of a call${binary.kind === "missing" ? ` (skipped: ${binary.reason})` : ""}`;
@@ -30,10 +35,14 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await control?.stop();
   });
 
-  /** A call in this process. `heard`: of each frame that the renderer has heard, whether it was loud. */
-  const start = async () => {
+  /**
+   * A call in this process. `heard`: of each frame that the renderer has heard, whether it was loud. `joined`: how long the start
+   * took until both were present, in milliseconds.
+   */
+  const start = async (change: Partial<AssignedCall> = {}) => {
     const { session, ...own } = await control.start();
     const heard: boolean[] = [];
+    const joined: number[] = [];
     const renderer: Renderer = {
       ...portrait,
       open: async (...parts) => {
@@ -46,8 +55,10 @@ describe.skipIf(binary.kind === "missing")(title, () => {
       },
     };
     const service = createService({ ...readConfig(control.variables), workerId: "wrk_x" });
-    const parts = { service, renderer, log: createLog("silent"), watcher: null, onChange: () => {} };
-    return { ...own, call: startCall(control.assignedOf(session), parts), heard };
+    const watcher = { joined: (milliseconds: number) => void joined.push(milliseconds), ended: () => {} };
+    const parts = { service, renderer, log: createLog("silent"), watcher, onChange: () => {} };
+    const assigned = { ...control.assignedOf(session), ...change };
+    return { ...own, call: startCall(assigned, parts), heard, joined };
   };
 
   test("a person with several microphones: only the newest is heard; when that is gone, the one before", async () => {
@@ -65,6 +76,52 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await call.leave();
     await person.leave();
   });
+
+  type Sender = NonNullable<Person["room"]["localParticipant"]>;
+  const floods: [string, number, (person: Sender) => Promise<unknown>][] = [
+    ["1,500 messages", 1500, (person) => person.publishData(new Uint8Array(10), { reliable: true })],
+    ["1,500 streams of text", 1500, (person) => person.sendText("x", { topic: "lk.chat" })],
+    [
+      "1,500 calls of methods",
+      1500,
+      (person) => person.performRpc({ destinationIdentity: "avatar", method: "x", payload: "" }).catch(() => {}),
+    ],
+    ["6 MiB", 450, (person) => person.publishData(new Uint8Array(14 * 1024), { reliable: true })],
+  ];
+  test.each(LONG ? floods : floods.slice(0, 1))(
+    "a person who sends %s at once: the call ends; half of it: goes on",
+    async (_, many, send) => {
+      const { call, personToken } = await start();
+      const person = await joinAsPerson(livekit.url, personToken);
+      await person.until(() => call.report().state === "started");
+      const sender = person.room.localParticipant as Sender;
+      const sendAll = (count: number) => Promise.all(Array.from({ length: count }, () => send(sender)));
+      await sendAll(many / 2);
+      // What was sent is counted every second.
+      await Bun.sleep(2500);
+      expect(call.report()).toMatchObject({ state: "started" });
+      sendAll(many).catch(() => {});
+      await person.until(() => call.report().state === "ended");
+      expect(call.report()).toMatchObject({ reason: "agent_ended" });
+      await person.leave();
+    },
+  );
+
+  test.each([
+    [1, 1],
+    [2, 0],
+  ])(
+    "a call that was started a minute ago, at worker %i: measured %i times, with that minute",
+    async (generation, times) => {
+      const started = newId("ses", new Date(Date.now() - 60_000), random);
+      const { call, joined, personToken } = await start({ session_id: started, generation });
+      const person = await joinAsPerson(livekit.url, personToken);
+      await person.until(() => call.report().state === "started");
+      expect(joined.filter((milliseconds) => milliseconds >= 60_000)).toHaveLength(times);
+      await call.leave();
+      await person.leave();
+    },
+  );
 
   test("a call that is left while it is joining: is in the room no more once it was left", async () => {
     const { call, room, personToken } = await start();

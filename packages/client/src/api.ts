@@ -1871,7 +1871,7 @@ export interface webhooks {
     put?: never;
     /**
      * webhook_endpoint.disabled
-     * @description Another endpoint was disabled by the service: it responded with 410, or failed for five days.
+     * @description Another endpoint was disabled: it responded with 410, failed for five days, or was stopped by the operator.
      */
     post: operations["onWebhookEndpointDisabled"];
     delete?: never;
@@ -2211,7 +2211,8 @@ export interface components {
         | "webhook_endpoint.updated"
         | "webhook_endpoint.deleted"
         | "webhook_endpoint.secret_rotated"
-        | "webhook_endpoint.disabled";
+        | "webhook_endpoint.disabled"
+        | "usage_session.ended";
       targetId: string;
       /** @description Names of the fields that an update changed; never their values. */
       changedFields: string[];
@@ -3458,7 +3459,8 @@ export interface components {
         object: "webhook_endpoint";
         /** @description Grows with each event of this resource. */
         sequence: number;
-        resource: components["schemas"]["WebhookEndpoint"];
+        /** @description Null when the endpoint was deleted before the event was sent. */
+        resource: components["schemas"]["WebhookEndpoint"] | null;
       };
     };
     WebhookEndpointPage: {
@@ -3636,7 +3638,7 @@ export interface components {
       activeSessions?: number;
       /** @description Those of them that were not started yet. */
       connectingSessions?: number;
-      /** @description Sessions that wait in a queue: none. */
+      /** @description Starts of calls that wait for a slot. */
       pendingSessions?: number;
     };
     /** @description The key or one of its ancestors has expired. */
@@ -7619,8 +7621,6 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
-        "If-Match"?: components["parameters"]["IfMatch"];
         /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
@@ -7674,7 +7674,6 @@ export interface operations {
       401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
       403: components["responses"]["InsufficientScopeOrInsufficientRole"];
       404: components["responses"]["NotFound"];
-      412: components["responses"]["PreconditionFailed"];
       413: components["responses"]["BodyTooLarge"];
       415: components["responses"]["UnsupportedMediaType"];
       422: components["responses"]["ValidationFailed"];
@@ -9257,7 +9256,8 @@ export interface operations {
           | "webhook_endpoint.updated"
           | "webhook_endpoint.deleted"
           | "webhook_endpoint.secret_rotated"
-          | "webhook_endpoint.disabled";
+          | "webhook_endpoint.disabled"
+          | "usage_session.ended";
         /** @description Include only items with this targetId. */
         targetId?: string;
         /** @description Include only items with this actorKeyId. */

@@ -11,7 +11,12 @@ export type Described = {
   confirm_revocation: object;
   count_fleet: { slots: number | null; usedSlots: number | null; openCalls: number | null; tickets: number | null };
   count_jobs: { queued: string | null; running: string | null; oldestSeconds: number | null };
-  count_open_sessions: { position: number | null; activeSessions: number | null; connectingSessions: number | null };
+  count_open_sessions: {
+    position: number | null;
+    activeSessions: number | null;
+    connectingSessions: number | null;
+    pendingSessions: number | null;
+  };
   count_webhook_deliveries: {
     due: string | null;
     pending: string | null;

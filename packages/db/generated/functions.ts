@@ -1251,13 +1251,22 @@ export type EndLostCallInput = {
   settleEntryId: string | null;
   restEntryId: string | null;
   requestId: string | null;
+  auditEvent: AuditEvent | null;
 };
 export type EndLostCallRow = {
   result: string | null;
 };
 export const endLostCall = databaseFunction<EndLostCallInput, EndLostCallRow>(
   "end_lost_call",
-  { tenantId: null, sessionId: null, reason: null, settleEntryId: null, restEntryId: null, requestId: null },
+  {
+    tenantId: null,
+    sessionId: null,
+    reason: null,
+    settleEntryId: null,
+    restEntryId: null,
+    requestId: null,
+    auditEvent: auditEvent,
+  },
   'end_lost_call as "result"',
 );
 

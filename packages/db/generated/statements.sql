@@ -77,8 +77,14 @@ coalesce((
   ) oldest
 ), 0)::integer as "oldestSeconds"
 
--- count_open_sessions. Columns: position integer, activeSessions integer, connectingSessions integer.
-select position::integer as position, counts.active as "activeSessions", counts.connecting as "connectingSessions"
+-- count_open_sessions. Columns: position integer, activeSessions integer, connectingSessions integer, pendingSessions integer.
+select position::integer as position, counts.active as "activeSessions", counts.connecting as "connectingSessions", (
+  select count(*)::integer from call_tickets
+  join api_keys on api_keys.tenant_id = call_tickets.tenant_id and api_keys.id = call_tickets.api_key_id
+  where call_tickets.tenant_id = inputs."tenantId" and call_tickets.polled_at > now() - interval '6 seconds'
+    and api_keys.environment = inputs.environment
+    and inputs.id = any(api_keys.lineage || api_keys.id)
+) as "pendingSessions"
 from unnest($1::text[], $2::text[], $3::text[]) with ordinality inputs ("tenantId", environment, id, position)
 cross join lateral (
   select count(*) filter (where status = 'started')::integer as active,

@@ -122,6 +122,12 @@ export const firstIdAt = <Prefix extends IdPrefix>(prefix: Prefix, time: Date): 
   return typeId(prefix, bytes);
 };
 
+/** The time in an id that `newId` has made: its first 48 bits, in milliseconds, which are the first ten characters. */
+export const timeOfId = (id: Id<IdPrefix>): number => {
+  const characters = id.slice(id.indexOf("_") + 1).slice(0, 10);
+  return [...characters].reduce((time, character) => time * 32 + ALPHABET.indexOf(character), 0);
+};
+
 /** A new request id: a UUIDv7 such as `01890a5d-ac96-774b-bcce-b302099a8057`, sortable together with the ids of `newId`. */
 export const newRequestId = (now: Date, random: RandomBytes): string => {
   const hex = nextUuid(now, random).toString("hex");

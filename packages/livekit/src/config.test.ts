@@ -3,6 +3,7 @@ import { rm, writeFile } from "node:fs/promises";
 import { inspect } from "node:util";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { embeddedConfigFile, readEmbeddedConfig, readLivekitConfig } from "./config.ts";
+import { takeLock } from "./embedded-lock.ts";
 
 const LIVEKIT_API_SECRET = "s".repeat(32);
 const complete = { LIVEKIT_URL: "wss://livekit.example.com", LIVEKIT_API_KEY: "APIkey", LIVEKIT_API_SECRET };
@@ -41,8 +42,9 @@ test("LIVEKIT_URL with a slash at its end: without it", () => {
   expect(readLivekitConfig({ ...complete, LIVEKIT_URL: "ws://localhost:7880/" })?.url).toBe("ws://localhost:7880");
 });
 
-test("the configuration file of a LiveKit of the service, missing or incomplete: null; complete: read", async () => {
+test("the configuration file of a LiveKit of the service, missing or incomplete, or without the service: null; complete: read", async () => {
   const folder = await temporaryFolder();
+  const unlock = takeLock(folder);
   expect(await readEmbeddedConfig(folder)).toBeNull();
   for (const text of ["", "{", '{"port":7880}', '{"port":7880,"keys":{}}']) {
     await writeFile(embeddedConfigFile(folder), text);
@@ -52,5 +54,8 @@ test("the configuration file of a LiveKit of the service, missing or incomplete:
   const config = await readEmbeddedConfig(folder);
   expect(config).toMatchObject({ url: "ws://127.0.0.1:7880", apiKey: "APIkey" });
   expect(config?.apiSecret.reveal()).toBe(LIVEKIT_API_SECRET);
+  expect(takeLock(folder)).toBeNull();
+  unlock?.();
+  expect(await readEmbeddedConfig(folder)).toBeNull();
   await rm(folder, { recursive: true });
 });

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ConfigError, readVariable, type Variables } from "@realtime-avatar/runtime/config";
 import { Secret } from "@realtime-avatar/storage/secret";
+import { isLocked } from "./embedded-lock.ts";
 
 export type LivekitConfig = {
   /** `ws:` or `wss:`, for the service, avatar workers and browsers. */
@@ -47,9 +48,13 @@ export const readLivekitConfig = (variables: Variables): LivekitConfig | null =>
 /** The configuration file of the LiveKit that a service with this data directory runs. It is JSON, which is YAML. */
 export const embeddedConfigFile = (dataDirectory: string): string => join(dataDirectory, "livekit.yaml");
 
-/** Reads that file; null when there is none. Its LiveKit may have ended. */
+/**
+ * Reads that file; null when there is none, or when its LiveKit has ended: a service that was killed leaves it, and any program can
+ * listen on that port by now.
+ */
 export const readEmbeddedConfig = async (dataDirectory: string): Promise<LivekitConfig | null> => {
   try {
+    if (!isLocked(dataDirectory)) return null;
     const { port, keys } = JSON.parse(await readFile(embeddedConfigFile(dataDirectory), "utf8"));
     const [[apiKey, apiSecret]] = Object.entries(keys) as [[string, string]];
     return { url: `ws://127.0.0.1:${port}`, apiKey, apiSecret: new Secret(apiSecret) };

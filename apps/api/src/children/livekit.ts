@@ -2,14 +2,14 @@
  * LiveKit and an avatar worker as child processes, so that calls work on the embedded database without configuration. All of it
  * is on loopback: from another device, only the API can be reached.
  */
-import { Database, SQLiteError } from "bun:sqlite";
 import { randomBytes } from "node:crypto";
 import { createSocket } from "node:dgram";
-import { closeSync, existsSync, openSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { rename, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { embeddedConfigFile, type LivekitConfig } from "@realtime-avatar/livekit/config";
+import { takeLock } from "@realtime-avatar/livekit/embedded-lock";
 import { ConfigError, readVariable, type Variables } from "@realtime-avatar/runtime/config";
 import { Secret } from "@realtime-avatar/storage/secret";
 import { type Child, type ChildOptions, createChild } from "./child.ts";
@@ -20,7 +20,6 @@ const PORTS = { api: 7880, tcp: 7881, udp: 7882 };
 /** How many ports are tried. */
 const MAX_PORTS = 200;
 const LOG_FILE = "livekit.log";
-const LOCK_FILE = "livekit.lock";
 
 /**
  * Runs LiveKit until standard input ends, however the service ends, and then kills it: on SIGTERM it would wait until its
@@ -102,26 +101,6 @@ const configurationOf = ({ apiKey, apiSecret }: LivekitConfig, { api, tcp, udp }
     keys: { [apiKey]: apiSecret.reveal() },
     webhook: { api_key: apiKey, urls: [`${serviceUrl}/internal/livekit-events`] },
   });
-
-/**
- * The lock on the LiveKit of a data directory: by SQLite, because the kernel releases it however the process ends, and because
- * Bun has nothing smaller. A process id in a file would be that of another process after a restart. Returns the function that
- * releases it, or null when another process holds it.
- */
-const takeLock = (dataDirectory: string): (() => void) | null => {
-  const file = join(dataDirectory, LOCK_FILE);
-  // Of this mode, so that no other user can hold it.
-  closeSync(openSync(file, "a", 0o600));
-  const lock = new Database(file);
-  try {
-    lock.run("begin exclusive");
-    return () => lock.close();
-  } catch (error) {
-    lock.close();
-    if (error instanceof SQLiteError && error.code === "SQLITE_BUSY") return null;
-    throw error;
-  }
-};
 
 /** What the avatar worker needs of the environment. The rest may be secret. */
 const NEEDED = /^(PATH|HOME|TMPDIR|LD_LIBRARY_PATH|LOG_LEVEL|AVATAR_SLOTS)$/;

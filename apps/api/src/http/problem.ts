@@ -139,7 +139,7 @@ const MEMBERS: Partial<Record<ProblemCode, TProperties>> = {
     liveSessions: SessionCount("Open sessions that count against the limit; only of the calling key's own limit."),
     activeSessions: SessionCount("Those of them that were started."),
     connectingSessions: SessionCount("Those of them that were not started yet."),
-    pendingSessions: SessionCount("Sessions that wait in a queue: none."),
+    pendingSessions: SessionCount("Starts of calls that wait for a slot."),
   },
   insufficient_scope: { requiredScope: scopes, grantedScopes: Type.Array(scopes) },
   insufficient_role: {

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { CreditBalance, CreditEntryPage, UsageSummaryPage } from "@realtime-avatar/domain/credits/schemas";
 import { validate } from "@realtime-avatar/domain/schema";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { seedEndpoint, typesOf } from "@realtime-avatar/testing/webhook-events";
 import { startApi } from "../../test/support/api.ts";
 
 const SECOND = 1_000_000;
@@ -47,6 +48,41 @@ describe("credits", () => {
     const balance = await get("/credits/balance");
     expect(validate(CreditBalance, balance)).toEqual([]);
     expect(balance).toMatchObject({ tenantId, balanceCreditMicros: 0, availableCreditMicros: 0 });
+  });
+
+  test("the threshold of low credits, changed and cleared: shown in the balance of one environment, and audited", async () => {
+    const { tenantId, key, get } = await newTenant();
+    const change = (lowThresholdCreditMicros: unknown) =>
+      api.call("PATCH", "/api/v1/credits/balance", { key, body: { lowThresholdCreditMicros } });
+    expect((await get("/credits/balance")).lowThresholdCreditMicros).toBeNull();
+    const changed = await change(5 * SECOND);
+    expect([changed.status, validate(CreditBalance, changed.body)]).toEqual([200, []]);
+    expect(changed.body).toMatchObject({ availableCreditMicros: 100 * SECOND, lowThresholdCreditMicros: 5 * SECOND });
+    expect(await get("/credits/balance")).toMatchObject({ lowThresholdCreditMicros: 5 * SECOND });
+    const { data } = await get("/audit-events?action=credits.limit_changed");
+    expect(data).toMatchObject([{ targetId: tenantId, changedFields: ["lowThresholdCreditMicros"] }]);
+    const rows = await api.database.db.client`
+      select environment from credit_accounts where tenant_id = ${tenantId} and low_threshold is not null`;
+    expect([...rows]).toEqual([{ environment: "live" }]);
+    for (const bad of [0, -1, 1.5, "5", 2 ** 53]) expect((await change(bad)).status).toBe(422);
+    expect((await change(null)).body).toMatchObject({ lowThresholdCreditMicros: null });
+  });
+
+  test("the threshold, changed by a key without every scope: 403", async () => {
+    const { tenantId } = await newTenant();
+    const { secret } = await seedKey(api.database.db, tenantId, { scopes: ["credits:read", "api_keys:write"] });
+    const body = { lowThresholdCreditMicros: 1 };
+    expect((await api.call("PATCH", "/api/v1/credits/balance", { key: secret.reveal(), body })).status).toBe(403);
+  });
+
+  test("sessions, refused for lack of credits: announced once to a tenant with an endpoint, and not by a session that opens", async () => {
+    const { tenantId, key, post } = await newTenant();
+    const { db } = api.database;
+    await seedEndpoint(db, tenantId);
+    await post("", { maxSessionSeconds: 10 });
+    const refuse = () => api.call("POST", "/api/v1/usage/sessions", { key, body: { maxSessionSeconds: 1000 } });
+    for (const _ of [1, 2, 3]) expect((await refuse()).body.code).toBe("insufficient_credits");
+    expect(await typesOf(db, tenantId, tenantId)).toEqual(["credits.exhausted"]);
   });
 
   test("the entries, filtered by kind, key and session: every movement, of this tenant", async () => {

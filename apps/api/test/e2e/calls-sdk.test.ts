@@ -5,6 +5,8 @@ import { isQueued, RealtimeAvatar, RealtimeAvatarHttpError, type StartCallOption
 import { AMPLE_CREDITS, callAnew } from "../support/api.ts";
 import { startCallApi, until } from "../support/calls/calls.ts";
 
+const LONG = process.env["LONG"] === "1";
+
 const { api, livekit, avatar, syncOf } = await startCallApi();
 const { db } = api.database;
 
@@ -91,6 +93,56 @@ describe("all slots in use", () => {
     // The first of each tenant comes before the third of one.
     expect(order.indexOf("quiet")).toBeLessThan(3);
   });
+
+  // Each poller asks every two seconds, as the SDK does: this takes minutes.
+  test.skipIf(!LONG)(
+    "pollers of three tenants, 1, 10 and 100: each is served in the order of the tickets, at most three at once",
+    async () => {
+      const SLOTS = 3;
+      await setSlots(SLOTS);
+      const busy = await customer();
+      const held = await Promise.all(
+        Array.from({ length: SLOTS }, async () => (await askUntilCalled(busy.sdk, busy)).call),
+      );
+      const waiting = new Set<string>();
+      let most = 0;
+      const poller = async ({ sdk, avatarId }: typeof busy, metadata: Record<string, string>) => {
+        let ticket = "";
+        let call = await sdk.startCall({ avatarId, metadata });
+        for (; isQueued(call); call = await sdk.startCall({ avatarId, metadata })) {
+          ticket = call.queueTicketId ?? "";
+          waiting.add(ticket);
+          await Bun.sleep(call.retryAfterMs);
+        }
+        waiting.delete(ticket);
+        // Who came first and still waits could have had the other slots.
+        expect(order.indexOf(ticket)).toBeGreaterThanOrEqual(0);
+        const ahead = order.slice(0, order.indexOf(ticket)).filter((one) => waiting.has(one));
+        expect(ahead.length).toBeLessThan(SLOTS);
+        const [open] = await db.client`select count(*)::integer as calls from usage_sessions where ended_at is null`;
+        most = Math.max(most, open?.["calls"]);
+        await sdk.endCall(call.sessionId);
+      };
+      const order: string[] = [];
+      const counts = [1, 10, 100];
+      const tenants = await Promise.all(counts.map(() => customer()));
+      const pollers = tenants.map((tenant, at) =>
+        Array.from({ length: counts[at] ?? 0 }, (_, user) => poller(tenant, { user: `${user}` })),
+      );
+      await until(() => waiting.size === 111);
+      const tickets = await db.client`select id, turn from call_tickets order by turn, id`;
+      order.push(...tickets.map((row) => row["id"]));
+      expect(new Set(order)).toEqual(waiting);
+      // The nth ticket of each tenant has the nth turn.
+      const turns = Array.from({ length: 100 }, (_, turn) => counts.filter((count) => count > turn).map(() => turn));
+      expect(tickets.map((row) => Number(row["turn"]))).toEqual(turns.flat());
+      for (const call of held) await busy.sdk.endCall(call.sessionId);
+      await Promise.all(pollers.flat());
+      expect(waiting.size).toBe(0);
+      expect(most).toBeLessThanOrEqual(SLOTS);
+    },
+    600_000,
+  );
 });
 
 test("the limit of the key: concurrency_limit_reached with the counts, not a queue", async () => {

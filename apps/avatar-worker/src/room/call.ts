@@ -4,12 +4,14 @@ import { DisconnectReason, Room, RoomEvent } from "@livekit/rtc-node";
 import type { EndReason } from "@realtime-avatar/domain/calls/lifecycle";
 import { PERSON_IDENTITY } from "@realtime-avatar/domain/calls/room";
 import type { AssignedCall, ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
+import { timeOfId } from "@realtime-avatar/domain/id";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import type { Service } from "../fleet/service.ts";
 import { createEcho } from "../renderer/echo.ts";
 import { isLoud } from "../renderer/loudness.ts";
 import type { Renderer, Rendering } from "../renderer/renderer.ts";
 import { listenTo } from "./audio-in.ts";
+import { watchFlood } from "./flood.ts";
 import { joinRoom, leaveRoom } from "./join.ts";
 import { sendMessage, tellSpeech, tellTimes } from "./messages.ts";
 import { createPresence, type Presence } from "./presence.ts";
@@ -20,7 +22,7 @@ const TICK_MS = 100;
 
 /** Is told what happens to calls, for metrics. */
 export type CallWatcher = {
-  /** Both sides were present so long after the assignment. */
+  /** Both sides were present so long after the start of the call. Not told of a call that another worker had before. */
   joined(milliseconds: number): void;
   ended(reason: EndReason, usedSeconds: number): void;
 };
@@ -105,7 +107,6 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   const { session_id, generation, used_seconds } = assigned;
   const room = new Room();
   const log = parts.log.child({ session: session_id, generation });
-  const assignedAt = performance.now();
   let state: ReportedCall["state"] = "joining";
   let reason: EndReason | null = null;
   let presence: Presence | null = null;
@@ -113,7 +114,6 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   let timer: NodeJS.Timeout | undefined;
   let usedAtEnd: number | null = null;
   let leaving: Promise<void> | null = null;
-
   const joining = joinRoom(room, assigned.url, assigned.token);
 
   const usedSeconds = (): number => usedAtEnd ?? presence?.usedSeconds(performance.now()) ?? used_seconds;
@@ -121,7 +121,7 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
     if (state === next || state === "ended") return;
     state = next;
     log.info({ state, usedSeconds: usedSeconds(), ...(reason && { reason }) }, "the state of a call has changed");
-    if (state === "started") parts.watcher?.joined(performance.now() - assignedAt);
+    if (state === "started" && generation === 1) parts.watcher?.joined(Date.now() - timeOfId(session_id));
     if (state === "ended" && reason) parts.watcher?.ended(reason, usedSeconds());
     parts.onChange();
   };
@@ -156,6 +156,7 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
     change("joined");
     converse(room, assigned, entered, times);
     watchPerson(room, times, () => change("started"));
+    watchFlood(room, () => void end("agent_ended"));
     const tell = tellTimes(room, assigned, times);
     timer = setInterval(() => {
       const now = performance.now();

@@ -106,6 +106,17 @@ describe("the end of a call", () => {
     expect(call.end(5)).toBe("disconnected");
   });
 
+  test("a call, its connection lost for ten seconds: ends, unless it came back", () => {
+    const call = presence();
+    call.arrives(0);
+    call.isLost(5, true);
+    expect(call.end(14.9)).toBeNull();
+    call.isLost(14.9, false);
+    expect(call.end(16)).toBeNull();
+    call.isLost(16, true);
+    expect([call.end(26), call.used(26)]).toEqual(["disconnected", 16]);
+  });
+
   test("a call, a second worker without its person: ends after ten seconds", () => {
     const call = presence({ used_seconds: 20 });
     expect(call.end(9.9)).toBeNull();

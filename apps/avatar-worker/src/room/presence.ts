@@ -66,7 +66,7 @@ export const createPresence = (
     endsSoon: (now) => startedAt !== null && usedMs(now) >= Math.max(maxMs - ENDING_MS, maxMs / 2),
     endReason: (now) => {
       if (startedAt !== null && usedMs(now) >= maxMs - MARGIN_MS) return limit;
-      if (leftAt !== null && now - leftAt >= awayMs) return "disconnected";
+      for (const since of [leftAt, lostAt]) if (since !== null && now - since >= awayMs) return "disconnected";
       return isPresent && now - activeAt >= idle_seconds * 1000 ? "idle" : null;
     },
   };

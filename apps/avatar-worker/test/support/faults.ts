@@ -7,6 +7,7 @@ import type { SyncRequest, SyncResponse } from "@realtime-avatar/domain/calls/wo
 import { type Network, startNetwork } from "@realtime-avatar/testing/network/network";
 import type { RunningProcess } from "@realtime-avatar/testing/processes";
 import { RoomServiceClient } from "livekit-server-sdk";
+import type { LossyNetwork } from "./lossy-network.ts";
 import { type Service, type StartedCall, startService } from "./service.ts";
 import { joinAsStranger, type Stranger } from "./stranger.ts";
 import { startWebhooks } from "./webhooks.ts";
@@ -127,7 +128,8 @@ const createFleetView = ({ db, url, workerSecret }: Service) => ({
   },
 });
 
-export const startWorld = async (livekitProgram: string, autoCreate: boolean) => {
+/** `lossy`: a network for persons and workers; LiveKit and the service are reached by its address. */
+export const startWorld = async (livekitProgram: string, autoCreate: boolean, lossy: LossyNetwork | null = null) => {
   const webhooks = startWebhooks();
   const networks: Network[] = [];
   const networkTo = async (url: string): Promise<Network> => {
@@ -138,7 +140,11 @@ export const startWorld = async (livekitProgram: string, autoCreate: boolean) =>
   const service = await startService(livekitProgram, {
     autoCreate,
     webhookUrl: webhooks.url,
-    livekitAt: async (url) => `ws://127.0.0.1:${(await networkTo(url)).port}`,
+    livekitAt: async (url) => {
+      const { port } = await networkTo(url);
+      return lossy ? url.replace("127.0.0.1", lossy.address) : `ws://127.0.0.1:${port}`;
+    },
+    network: lossy,
   });
   webhooks.target = `${service.url}/internal/livekit-events`;
   await networkTo(service.url);
@@ -168,6 +174,13 @@ export const startWorld = async (livekitProgram: string, autoCreate: boolean) =>
     },
     /** The only worker: the next test gets the same one, if it is alive. */
     onlyWorker: async (): Promise<RunningProcess> => service.workers()[0] ?? service.startWorker(),
+    /** No worker: none that is gone gets a call until its lease ends. */
+    noWorker: async (): Promise<void> => {
+      for (const worker of service.workers()) {
+        await die(worker);
+        await fleet.endLease(worker);
+      }
+    },
     /** Leaves nothing for the next test but a worker. */
     clean: async (): Promise<void> => {
       webhooks.fault = null;

@@ -12,8 +12,12 @@ import { freePorts } from "@realtime-avatar/testing/ports";
 import { bun, type RunningProcess, source, startProcess } from "@realtime-avatar/testing/processes";
 import { seedAvatar, seedTenant } from "@realtime-avatar/testing/seeds";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import type { LossyNetwork } from "./lossy-network.ts";
 
 const POLL_MS = 20;
+
+/** The command for an avatar worker. */
+export const AVATAR_WORKER = source("apps/avatar-worker/src/main.ts");
 
 export type StartedCall = { id: SessionId; room: string; token: string; url: string };
 
@@ -53,26 +57,28 @@ export type ServiceOptions = {
   webhookUrl?: string;
   /** Where the service and its clients find the LiveKit server that is at this address. */
   livekitAt?: (url: string) => Promise<string>;
+  /** A network where LiveKit and the service can be reached as well. */
+  network?: LossyNetwork | null;
 };
 
 /** Starts LiveKit and the API, which reconciles. `stop` ends them, and the avatar workers. */
 export const startService = async (livekitProgram: string, options: ServiceOptions = {}) => {
-  const { slots = 8, livekitAt = async (url: string) => url, ...livekitOptions } = options;
+  const { slots = 8, livekitAt = async (url: string) => url, network = null, ...livekitOptions } = options;
   const [folder, database] = await Promise.all([temporaryFolder(), testDatabase()]);
   const { db } = database;
-  const livekit = await startLivekit(livekitProgram, livekitOptions);
+  const livekit = await startLivekit(livekitProgram, { ...livekitOptions, ...(network && { network }) });
   const AVATAR_WORKER_SECRET = randomBytes(32).toString("hex");
   const { apiKey: LIVEKIT_API_KEY, apiSecret: LIVEKIT_API_SECRET } = livekit;
   const api = await startApi({
-    ...{ DATABASE_URL: database.url, DATA_DIR: folder, AVATAR_WORKER_SECRET },
+    ...{ DATABASE_URL: database.url, DATA_DIR: folder, AVATAR_WORKER_SECRET, ...(network && { HOST: "0.0.0.0" }) },
     ...{ LIVEKIT_URL: await livekitAt(livekit.url), LIVEKIT_API_KEY, LIVEKIT_API_SECRET },
   });
   const { url } = api;
   const call = callsTo(url);
   const workers = new Set<RunningProcess>();
-  /** `serviceUrl`: where the worker finds the service. */
-  const startWorker = async (serviceUrl = url): Promise<RunningProcess> => {
-    const worker = startProcess(source("apps/avatar-worker/src/main.ts"), {
+  /** `serviceUrl`: where the worker finds the service. `command`: what runs the worker. */
+  const startWorker = async (serviceUrl = url, command = AVATAR_WORKER): Promise<RunningProcess> => {
+    const worker = startProcess(command, {
       ...{ SERVICE_URL: serviceUrl, AVATAR_WORKER_SECRET, AVATAR_SLOTS: String(slots), AVATAR_WORKER_PORT: "0" },
     });
     workers.add(worker);

@@ -48,6 +48,10 @@ describe("the operator and calls", () => {
     expect(await json("sessions", "end", started)).toMatchObject({ status: "released", billedCreditMicros: 3 });
     expect(await json("sessions", "end", reserved, "--tenant", tenant)).toMatchObject({ billedCreditMicros: 0 });
     expect(await listed("--open")).toEqual([]);
+    expect(await json("audit", "tail", "--tenant", tenant, "--action", "usage_session.ended")).toMatchObject([
+      { actorId: null, targetId: started },
+      { actorId: null, targetId: reserved },
+    ]);
     expect((await cli("sessions", "list", "--open")).stdout).toBe("No open sessions.\n");
     expect((await json("workers", "list")).data).toMatchObject([{ usedSlots: 0 }]);
   });

@@ -1,4 +1,5 @@
 /** `sessions` and `workers`: what runs now, of all tenants, and the end of a session by the operator. */
+import { auditEvent } from "@realtime-avatar/db/audit/audit-events";
 import { listWorkers, type WorkerRow } from "@realtime-avatar/db/calls/fleet";
 import { endLostCall } from "@realtime-avatar/db/calls/reconcile";
 import type { Db } from "@realtime-avatar/db/connection/pool";
@@ -60,7 +61,9 @@ const end = (id: SessionId, options: OutputOptions & { tenant?: TenantId }): Pro
       const found = await findUsageSession(db, owner, id);
       if (!found) continue;
       if (found.endedAt === null) {
-        const room = await endLostCall(db, owner.tenantId, id, "user_ended", operatorOrigin());
+        const origin = operatorOrigin();
+        const event = auditEvent("usage_session.ended", { ...owner, id }, origin);
+        const room = await endLostCall(db, owner.tenantId, id, "user_ended", origin, event);
         if (room !== null) await deleteRoom(room);
       }
       const record = await findUsageSession(db, owner, id);

@@ -233,3 +233,23 @@ describe("a limit of open sessions", () => {
     expect((await limit("5", UNKNOWN_TENANT)).stderr).toContain("No tenant has this id.");
   });
 });
+
+describe("the threshold of low credits", () => {
+  test("is changed and cleared in one environment, with its audit event; a wrong one or an unknown tenant is refused", async () => {
+    const tenant = await seedTenant(db);
+    const threshold = (amount: string, of: string = tenant) =>
+      cli("credits", "threshold", "--tenant", of, "--amount", amount, "--environment", "live");
+    const text = "The event credits.low is sent when less than 5,000 credit micros becomes available (live).\n";
+    expect((await threshold("5000")).stdout).toBe(text);
+    expect(await json("credits", "balance", "--tenant", tenant)).toMatchObject([
+      { environment: "live", lowThresholdCreditMicros: 5000 },
+      { environment: "test", lowThresholdCreditMicros: null },
+    ]);
+    expect(await json("audit", "tail", "--tenant", tenant, "--action", "credits.limit_changed")).toMatchObject([
+      { environment: "live", targetId: tenant, actorId: null, changedFields: ["lowThresholdCreditMicros"] },
+    ]);
+    expect((await threshold("none")).stdout).toBe("The event credits.low is not sent (live).\n");
+    for (const bad of ["0", "x", "1.5"]) expect([bad, (await threshold(bad)).code]).toEqual([bad, 2]);
+    expect((await threshold("5", UNKNOWN_TENANT)).stderr).toContain("No tenant has this id.");
+  });
+});

@@ -196,6 +196,16 @@ const release = (one: World, id: string, who = one.caller, claim: Parameters<typ
   releaseCall(db, { kind: "session", id }, { reason: "page_hide" }, who, operatorOrigin(), claim);
 
 describe("a release", () => {
+  test("a call, released: what its renderer got of the request is gone", async () => {
+    const one = await world(1);
+    const request = callRequest(one.caller, one.avatarId, { input: { stt_mode: "off", instructions: "Call me Ada." } });
+    await openCall(db, request, one.caller, null);
+    const inputOf = async () => (await client`select input from calls where session_id = ${request.id}`)[0]?.["input"];
+    expect(await inputOf()).toEqual(request.input);
+    await release(one, request.id);
+    expect(await inputOf()).toEqual({});
+  });
+
   test("a call that never started, released: no charge, and its slot is free at once", async () => {
     const one = await world(1);
     const id = await one.seed();

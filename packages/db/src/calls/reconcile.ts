@@ -1,4 +1,5 @@
 /** What the worker process does for calls in each pass: ends what must end, moves what has lost its worker, and knows the rooms. */
+import type { AuditEventRecord } from "@realtime-avatar/domain/audit";
 import type { EndReason } from "@realtime-avatar/domain/calls/lifecycle";
 import { newId, type SessionId, type TenantId } from "@realtime-avatar/domain/id";
 import { sql } from "drizzle-orm";
@@ -114,8 +115,8 @@ export const compareRooms = async (db: Runner, prefix: string, names: readonly s
 };
 
 /**
- * Ends an open session at once, charged what was reported: a call whose room is gone, or any session for the operator. Returns the
- * room that is to be deleted; null when the session is not open or is no call. One statement.
+ * Ends an open session at once, charged what was reported: a call whose room is gone, or any session for the operator, whose act is
+ * in `auditEvent`. Returns the room that is to be deleted; null when the session is not open or is no call. One statement.
  */
 export const endLostCall = async (
   db: Runner,
@@ -123,10 +124,11 @@ export const endLostCall = async (
   sessionId: SessionId,
   reason: EndReason,
   origin: Origin,
+  auditEvent: AuditEventRecord | null = null,
 ): Promise<string | null> => {
   const [settleEntryId = "", restEntryId = ""] = entryIdsOf(1, origin);
   const ids = { settleEntryId, restEntryId, requestId: origin.requestId };
-  const [row] = await callEndLost(db, { tenantId, sessionId, reason, ...ids });
+  const [row] = await callEndLost(db, { tenantId, sessionId, reason, ...ids, auditEvent });
   return row?.result ?? null;
 };
 

@@ -292,19 +292,19 @@ describe("concurrent inputs of one kind", () => {
   test("inputs, beside a slow batch: sent up to the maximum in flight", async () => {
     const { kind, batches } = controlled(2);
     const batcher = new Batcher(kind, nowhere, 100);
-    const long = batcher.add("long", "owner", soon());
+    const long = batcher.add("slow", "owner", soon());
     // Sooner than what hangs is given up.
     const others = ["a", "b"].map((input) => batcher.add(input, "owner", performance.now() + 900));
     while (batches.length < 2) await Bun.sleep(5);
     const third = batcher.add("third", "owner", soon());
     await settled();
-    expect(batches.map(({ inputs }) => inputs)).toEqual([["long"], ["a", "b"]]);
+    expect(batches.map(({ inputs }) => inputs)).toEqual([["slow"], ["a", "b"]]);
     batches[1]?.end();
     expect(await Promise.all(others)).toEqual(["A", "B"]);
     expect(batches.at(-1)?.inputs).toEqual(["third"]);
     batches[2]?.end();
     batches[0]?.end();
-    expect(await Promise.all([third, long])).toEqual(["THIRD", "LONG"]);
+    expect(await Promise.all([third, long])).toEqual(["THIRD", "SLOW"]);
     // Nothing is slow any more: one goes at a time.
     const last = ["x", "y"].map((input) => batcher.add(input, "owner", soon()));
     await settled();

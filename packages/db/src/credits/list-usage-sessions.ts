@@ -5,6 +5,8 @@ import type { SessionPageRequest, SummaryPageRequest } from "@realtime-avatar/do
 import { type ApiKeyId, firstIdAt, type SessionId } from "@realtime-avatar/domain/id";
 import type { WrittenPage } from "@realtime-avatar/domain/page";
 import { type Column, type SQL, sql } from "drizzle-orm";
+import { apiKeys } from "../api-keys/tables.ts";
+import { callTickets } from "../calls/tables.ts";
 import type { BatchKind } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import { batchedRead } from "../query/batched-read.ts";
@@ -133,7 +135,13 @@ const COUNTS = batchedRead<OpenSessionCounts, Owner & { id: ApiKeyId }, OpenSess
   "count_open_sessions",
   ["tenantId", "environment", "id"],
   (inputs) => sql`
-    select position::integer as "position", counts.active as "activeSessions", counts.connecting as "connectingSessions"
+    select position::integer as "position", counts.active as "activeSessions", counts.connecting as "connectingSessions", (
+      select count(*)::integer from ${callTickets}
+      join ${apiKeys} on ${apiKeys.tenantId} = ${callTickets.tenantId} and ${apiKeys.id} = ${callTickets.apiKeyId}
+      where ${callTickets.tenantId} = ${inputColumn("tenantId")} and ${callTickets.polledAt} > now() - interval '6 seconds'
+        and ${apiKeys.environment} = ${inputColumn("environment")}
+        and ${inputColumn("id")} = any(${apiKeys.lineage} || ${apiKeys.id})
+    ) as "pendingSessions"
     from ${inputs}
     cross join lateral (
       select count(*) filter (where status = 'started')::integer as active,
@@ -152,12 +160,16 @@ const COUNTS = batchedRead<OpenSessionCounts, Owner & { id: ApiKeyId }, OpenSess
   (counts) => counts,
 );
 
-/** How many sessions of a key and its descendants are open, in the key's environment. One statement. */
+/** How many sessions of a key and its descendants are open, or wait for a slot, in the key's environment. One statement. */
 export const countOpenSessions = async (
   db: Db,
   { tenantId, environment, id }: Owner & { id: ApiKeyId },
 ): Promise<OpenSessionCounts> =>
-  (await db.batch(COUNTS, { tenantId, environment, id }, tenantId)) ?? { activeSessions: 0, connectingSessions: 0 };
+  (await db.batch(COUNTS, { tenantId, environment, id }, tenantId)) ?? {
+    activeSessions: 0,
+    connectingSessions: 0,
+    pendingSessions: 0,
+  };
 
 /** A sum as the API shows it, of the columns that `selectSums` gives it. */
 const SUM = objectJson<UsageSum>({

@@ -129,7 +129,7 @@ test("a call, ended by the previous release: its slot is free after the next pas
     await seedCall(db, caller, avatarId),
   ];
   await old.release(released);
-  await database.db.client`update usage_sessions set expires_at = now() where id = ${swept}`;
+  await database.db.client`update usage_sessions set expires_at = now() - interval '1 second' where id = ${swept}`;
   await old.sweep();
   // As its release of a started session leaves it.
   await sync(db, "worker", { slots: 3, calls: [report(marked)] });

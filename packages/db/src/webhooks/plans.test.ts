@@ -103,7 +103,10 @@ const cases: [string, () => Promise<unknown>, string[]][] = [
   ],
   [
     "opening a session, refused for lack of credits",
-    () => asService(() => expect(seedSession(db, caller)).rejects.toThrow("insufficient_credits")),
+    () =>
+      asService(async () => {
+        await expect(seedSession(db, caller)).rejects.toThrow("insufficient_credits");
+      }),
     ["webhook_endpoints_enabled_index", "webhook_events_sequence_index", "credit_accounts"],
   ],
   [

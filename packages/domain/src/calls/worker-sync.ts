@@ -77,7 +77,10 @@ export const AssignedCall = ClosedObject({
   limit: OneOf(["session_cap", "out_of_credits"], { description: "Why it ends then." }),
   used_seconds: Count({ description: "What earlier workers have reported." }),
   idle_seconds: Count({ minimum: 1, description: "How long nobody speaks or sends anything until the call ends." }),
-  away_seconds: Count({ minimum: 1, description: "How long the person may be away until the call ends." }),
+  away_seconds: Count({
+    minimum: 1,
+    description: "How long the person may be away, or the worker's connection to the room lost, until the call ends.",
+  }),
 });
 export type AssignedCall = Static<typeof AssignedCall>;
 

@@ -127,8 +127,8 @@ export const insufficientCredits = (planned: PlannedSession): Problem => {
   return new Problem("insufficient_credits", "The tenant has fewer credits available than the session needs.", extras);
 };
 
-/** Open sessions of a key and its descendants: those that were started, and those that were not yet. */
-export type OpenSessionCounts = { activeSessions: number; connectingSessions: number };
+/** Of a key and its descendants: sessions that were started, those that were not yet, and starts of calls that wait for a slot. */
+export type OpenSessionCounts = { activeSessions: number; connectingSessions: number; pendingSessions: number };
 
 const OWNER_OF_LIMIT = {
   self: "The calling key has",
@@ -138,7 +138,7 @@ const OWNER_OF_LIMIT = {
 
 /**
  * The problem `concurrency_limit_reached`. Only of its own limit does a key learn how many sessions are open: `counts` is null
- * for the limit of an ancestor or of the tenant. No session waits in a queue here, so none is pending.
+ * for the limit of an ancestor or of the tenant.
  */
 export const concurrencyLimitReached = (
   { limitedBy, limit }: ReachedLimit,
@@ -147,7 +147,6 @@ export const concurrencyLimitReached = (
   const live = counts && {
     liveSessions: counts.activeSessions + counts.connectingSessions,
     ...counts,
-    pendingSessions: 0,
   };
   return new Problem("concurrency_limit_reached", `${OWNER_OF_LIMIT[limitedBy]} the maximum number of open sessions.`, {
     limitedBy,

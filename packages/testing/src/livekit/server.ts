@@ -26,24 +26,26 @@ export type LivekitOptions = {
   autoCreate?: boolean;
   /** Where it sends its webhooks. */
   webhookUrl?: string;
+  /** Another address of this machine for clients, beside loopback, and its interface. */
+  network?: { address: string; interface: string };
 };
 
 /** JSON is YAML. One UDP port and one TCP port carry all media. */
 const configuration = (
   [port, tcp_port, udp_port]: readonly number[],
   keys: Record<string, string>,
-  { autoCreate = false, webhookUrl }: LivekitOptions,
+  { autoCreate = false, webhookUrl, network }: LivekitOptions,
 ): string =>
   JSON.stringify({
     port,
-    bind_addresses: ["127.0.0.1"],
+    bind_addresses: ["127.0.0.1", ...(network ? [network.address] : [])],
     rtc: {
-      node_ip: "127.0.0.1",
+      node_ip: network?.address ?? "127.0.0.1",
       use_external_ip: false,
       tcp_port,
       udp_port,
       enable_loopback_candidate: true,
-      interfaces: { includes: [process.platform === "darwin" ? "lo0" : "lo"] },
+      interfaces: { includes: [network?.interface ?? (process.platform === "darwin" ? "lo0" : "lo")] },
     },
     room: { auto_create: autoCreate },
     keys,

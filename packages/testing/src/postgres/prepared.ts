@@ -10,9 +10,9 @@ import { client, withDatabase } from "./client.ts";
 
 /** The template in it. The database `postgres` cannot be one: its server always has a session there. */
 export const TEMPLATE = "avatar_test_template";
-/** The statement that creates a database from another one. */
+/** The statement that creates a database from another one. To copy the files takes half as long as to write a log of them. */
 export const createDatabase = (name: string, source: string): string =>
-  `create database ${name} encoding 'UTF8' locale 'C' template ${source}`;
+  `create database ${name} encoding 'UTF8' locale 'C' template ${source} strategy file_copy`;
 
 /** Everything that the schema of a database is made from. The lock file tells the version of PostgreSQL. */
 const SCHEMA_SOURCES = [

@@ -53,6 +53,18 @@ describe("the queue", () => {
     await giveSlots(500);
   });
 
+  test("a key at its limit, with a start that waits for a slot: the counts have it as pending", async () => {
+    await takeSlots();
+    const { root, newKey, avatarId } = await tenantWith(10_000);
+    const limited = await newKey({ maxConcurrentSessions: 1 }, root.record);
+    for (const by of [limited.key, root.key]) expect((await start({ avatar_id: avatarId }, by)).status).toBe(429);
+    await giveSlots(500);
+    expect((await start({ avatar_id: avatarId, client_metadata: { user_id: "2" } }, limited.key)).status).toBe(200);
+    const refused = await start({ avatar_id: avatarId, client_metadata: { user_id: "3" } }, limited.key);
+    expectProblem(refused, "concurrency_limit_reached");
+    expect(refused.body).toMatchObject({ liveSessions: 1, connectingSessions: 1, pendingSessions: 1 });
+  });
+
   test("a queued start with an Idempotency-Key: not stored", async () => {
     await takeSlots();
     const { root, avatarId } = await tenantWith(10_000);

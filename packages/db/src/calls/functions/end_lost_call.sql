@@ -1,5 +1,5 @@
--- Ends an open session at once, charged what was reported. Returns the room to be deleted; null when the session is not open, or is
--- no call.
+-- Ends an open session at once, charged what was reported, and writes the audit event. Returns the room to be deleted; null when the
+-- session is not open, or is no call.
 -- Lock order: the session, the call and its counters (lock_counters), its slot.
 create function rta.end_lost_call(
   p_tenant_id text,
@@ -7,7 +7,8 @@ create function rta.end_lost_call(
   p_reason text,
   p_settle_entry_id text,
   p_rest_entry_id text,
-  p_request_id text
+  p_request_id text,
+  p_audit_event rta.audit_event   -- null: it ends by itself
 ) returns text
 language plpgsql as $$
 declare
@@ -25,5 +26,8 @@ begin
   ];
   perform rta.lock_counters(v_closings);
   perform rta.close_sessions(v_closings, clock_timestamp());
+  if p_audit_event.id is not null then
+    perform rta.insert_audit_events(array[p_audit_event], rta.all_written());
+  end if;
   return (rta.rooms_of(v_closings))[1];
 end $$;

@@ -1,4 +1,5 @@
--- Marks the rooms of sessions that end for deletion, and frees their slots. Most sessions are no calls: then nothing is written.
+-- Marks the rooms of sessions that end for deletion, and frees their slots. What the renderer got of the request is forgotten: it
+-- can be about a person. Most sessions are no calls: then nothing is written.
 -- Lock order: the slots by primary key. The calling function has locked the calls (lock_counters).
 create function rta.end_calls(p_tenant_ids text[], p_session_ids text[]) returns void
 language plpgsql as $$
@@ -6,7 +7,7 @@ declare
   v_calls text[];
 begin
   with ended as (
-    update public.calls call set room = 'delete'
+    update public.calls call set room = 'delete', input = '{}'
     from unnest(p_tenant_ids, p_session_ids) session (tenant_id, id)
     where call.tenant_id = session.tenant_id and call.session_id = session.id and call.room in ('create', 'exists')
     returning call.session_id

@@ -1,0 +1,49 @@
+/** A person who sends so much that it takes the time of other calls: LiveKit and its library have no limit for it. */
+import { type Room, RoomEvent } from "@livekit/rtc-node";
+
+const CHECK_MS = 1000;
+/** What may come each second, and so many times as much at once: a page that tells its state 60 times a second stays below. */
+const LIMITS = { messages: 100, bytes: 400 * 1024 };
+const BURST_SECONDS = 10;
+
+type Received = typeof LIMITS;
+
+/**
+ * What the room has received on its data channels so far. By its statistics, because that is all there is: the events of the
+ * library do not tell of streams and calls of methods that nobody handles, and each of their packets costs as much as a message.
+ */
+const readReceived = async (room: Room): Promise<Received> => {
+  const { publisherStats, subscriberStats } = await room.getRtcStats();
+  const received = { messages: 0, bytes: 0 };
+  for (const { stats } of [...publisherStats, ...subscriberStats]) {
+    if (stats.case !== "dataChannel") continue;
+    received.messages += stats.value.dc?.messagesReceived ?? 0;
+    received.bytes += Number(stats.value.dc?.bytesReceived ?? 0);
+  }
+  return received;
+};
+
+/** Calls `onFlood` when the person sends more than the limits, or publishes, mutes or joins as often. */
+export const watchFlood = (room: Room, onFlood: () => void): void => {
+  let before: Received = { messages: 0, bytes: 0 };
+  let changes = 0;
+  const excess: Received = { messages: 0, bytes: 0 };
+  const check = async (): Promise<void> => {
+    const received = await readReceived(room);
+    const now = { ...received, messages: received.messages + changes };
+    for (const kind of ["messages", "bytes"] as const) {
+      excess[kind] = Math.max(0, excess[kind] + now[kind] - before[kind] - LIMITS[kind]);
+      if (excess[kind] > BURST_SECONDS * LIMITS[kind]) onFlood();
+    }
+    before = now;
+  };
+  const timer = setInterval(() => void check().catch(() => {}), CHECK_MS);
+  room.once(RoomEvent.Disconnected, () => clearInterval(timer));
+  const count = (): void => {
+    changes++;
+  };
+  const { TrackPublished, TrackUnpublished, TrackMuted, TrackUnmuted, ParticipantConnected } = RoomEvent;
+  for (const event of [TrackPublished, TrackUnpublished, TrackMuted, TrackUnmuted, ParticipantConnected]) {
+    room.on(event, count);
+  }
+};

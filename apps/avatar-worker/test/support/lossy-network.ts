@@ -1,0 +1,79 @@
+/**
+ * A network for processes of tests that loses packets, without a word to either side: a namespace of Linux behind a router, which
+ * is another one. It leads to this machine and nowhere else.
+ */
+import { spawnSync } from "node:child_process";
+
+export type LossyNetwork = {
+  /** The address of this machine in it, and the interface with that address. */
+  address: string;
+  interface: string;
+  /** The command that runs `command` in it. */
+  run(command: readonly string[]): string[];
+  /** Loses so many of all packets from now on, from 0 to 1, in both directions; those from and to `exceptPort` are not lost. */
+  lose(part: number, exceptPort?: number): void;
+  close(): void;
+};
+
+const run = (...command: string[]): void => {
+  const { status, stderr } = spawnSync(command[0] ?? "", command.slice(1), { encoding: "utf8" });
+  if (status !== 0) throw new Error(`${command.join(" ")}: ${stderr}`);
+};
+
+/** Why there can be none here; null when there can. */
+export const missingForLoss = (): string | null => {
+  if (process.platform !== "linux" || process.getuid?.() !== 0) return "only root can lose packets, on Linux";
+  return Bun.which("ip") && Bun.which("iptables") ? null : "ip or iptables is missing";
+};
+
+/** Addresses of a range that is reserved for tests of networks (RFC 2544). */
+const addressesOf = (number: number) => {
+  const prefix = `198.18.${number % 256}`;
+  return { host: `${prefix}.1`, router: `${prefix}.2`, inner: `${prefix}.5`, inside: `${prefix}.6` };
+};
+
+export const startLossyNetwork = (): LossyNetwork => {
+  const { host, router, inner, inside } = addressesOf(process.pid);
+  const [outer, net, link] = [`rta-router-${process.pid}`, `rta-net-${process.pid}`, `rta${process.pid}`];
+  const ip = (command: string): void => run("ip", ...command.split(" "));
+  const close = (): void => {
+    for (const one of [outer, net]) spawnSync("ip", ["netns", "delete", one]);
+  };
+  const lose = (part: number, exceptPort?: number): void => {
+    const rule = (...words: string[]): void => run("ip", "netns", "exec", outer, "iptables", ...words);
+    rule("--flush", "FORWARD");
+    if (part === 0) return;
+    for (const side of exceptPort ? ["--sport", "--dport"] : []) {
+      rule("--append", "FORWARD", "--protocol", "tcp", side, `${exceptPort}`, "--jump", "ACCEPT");
+    }
+    const some = part < 1 ? ["--match", "statistic", "--mode", "random", "--probability", `${part}`] : [];
+    rule("--append", "FORWARD", ...some, "--jump", "DROP");
+  };
+  try {
+    ip(`netns add ${outer}`);
+    ip(`netns add ${net}`);
+    ip(`link add ${link} type veth peer name near netns ${outer}`);
+    ip(`-n ${outer} link add far type veth peer name end netns ${net}`);
+    ip(`address add ${host}/30 dev ${link}`);
+    ip(`-n ${outer} address add ${router}/30 dev near`);
+    ip(`-n ${outer} address add ${inner}/30 dev far`);
+    ip(`-n ${net} address add ${inside}/30 dev end`);
+    ip(`link set ${link} up`);
+    for (const device of ["near", "far"]) ip(`-n ${outer} link set ${device} up`);
+    for (const device of ["end", "lo"]) ip(`-n ${net} link set ${device} up`);
+    ip(`-n ${net} route add default via ${inner}`);
+    ip(`route add ${inside}/32 via ${router}`);
+    run("ip", "netns", "exec", outer, "sysctl", "-qw", "net.ipv4.ip_forward=1");
+    lose(0);
+  } catch (error) {
+    close();
+    throw error;
+  }
+  return {
+    address: host,
+    interface: link,
+    run: (command) => ["ip", "netns", "exec", net, ...command],
+    lose,
+    close,
+  };
+};

@@ -6,6 +6,7 @@
 import { CALL_MUTATIONS } from "@realtime-avatar/testing/calls/mutations";
 import { CREDIT_MUTATIONS } from "@realtime-avatar/testing/credits/mutations";
 import { PEOPLE_MUTATIONS } from "@realtime-avatar/testing/people/mutations";
+import { EVENT_MUTATIONS } from "@realtime-avatar/testing/webhooks/mutations";
 
 /** One of each kind, and quick to find. */
 const SAMPLE = [
@@ -19,12 +20,15 @@ const SAMPLE = [
   "a write of a person that does not look at its session again",
 ];
 const only = process.argv[2] ?? "";
-const names = Object.keys({ ...CREDIT_MUTATIONS, ...CALL_MUTATIONS, ...PEOPLE_MUTATIONS }).filter((name) =>
-  only === "--sample" ? SAMPLE.includes(name) : name.includes(only),
+const names = Object.keys({ ...CREDIT_MUTATIONS, ...CALL_MUTATIONS, ...PEOPLE_MUTATIONS, ...EVENT_MUTATIONS }).filter(
+  (name) => (only === "--sample" ? SAMPLE.includes(name) : name.includes(only)),
 );
 if (names.length === 0 || (only === "--sample" && names.length < SAMPLE.length)) throw new Error("no such fault");
 const filesOf = (name: string): readonly string[] => {
   if (name in PEOPLE_MUTATIONS) return ["people/rechecks"];
+  if (name in EVENT_MUTATIONS) {
+    return ["webhooks/events", "webhooks/session-events", "webhooks/threshold-events", "webhooks/event-histories"];
+  }
   if (name in CALL_MUTATIONS) return ["calls/calls", "calls/fleet", "calls/queue"];
   return ["credits/session-limits", "credits/waits", "credits/histories", "credits/races"];
 };

@@ -185,26 +185,24 @@ describe("docs/credits.md", () => {
   });
 });
 
-describe("docs/keys.md", () => {
-  test("docs/keys.md, its vectors: hold for the code", () => {
-    const vectors = [...(keysDocument ?? "").matchAll(/^\| `(rta_\w+)` \| `([0-9a-f]{64})` \|$/gm)];
-    expect(vectors).toHaveLength(2);
-    for (const [, key = "", digest] of vectors) {
-      const secret = parseApiKey(key);
-      if (!secret) throw new Error("the key of the document does not parse");
-      expect(Buffer.from(digestApiKey(secret)).toString("hex")).toBe(digest ?? "");
-    }
-    const checksums = [...(keysDocument ?? "").matchAll(/^\| (?:`(\w+)`|\(empty\)) \| `(\w{6})` \|$/gm)];
-    expect(checksums).toHaveLength(3);
-    for (const [, text = "", sum] of checksums) expect(checksum(text)).toBe(sum ?? "");
-  });
+test("docs/keys.md, its vectors: hold for the code", () => {
+  const vectors = [...(keysDocument ?? "").matchAll(/^\| `(rta_\w+)` \| `([0-9a-f]{64})` \|$/gm)];
+  expect(vectors).toHaveLength(2);
+  for (const [, key = "", digest] of vectors) {
+    const secret = parseApiKey(key);
+    if (!secret) throw new Error("the key of the document does not parse");
+    expect(Buffer.from(digestApiKey(secret)).toString("hex")).toBe(digest ?? "");
+  }
+  const checksums = [...(keysDocument ?? "").matchAll(/^\| (?:`(\w+)`|\(empty\)) \| `(\w{6})` \|$/gm)];
+  expect(checksums).toHaveLength(3);
+  for (const [, text = "", sum] of checksums) expect(checksum(text)).toBe(sum ?? "");
 });
 
 describe("the configuration", () => {
   test("the variables, in docs, .env.example and code: the same names", async () => {
     const inDocument = [...(configuration ?? "").matchAll(/^\| `([A-Z0-9_]+)` \|/gm)].map(([, name]) => name);
     const inExample = [...(await read(".env.example")).matchAll(/^([A-Z0-9_]+)=/gm)].map(([, name]) => name);
-    const runtime = ["config", "public-url", "storage-config"].map((name) => `packages/runtime/src/${name}.ts`);
+    const runtime = ["config", "public-url", "storage-config", "webhook-config"].map((name) => `packages/runtime/src/${name}.ts`);
     const api = ["config", "oidc-config", "children/livekit"].map((name) => `apps/api/src/${name}.ts`);
     const others = ["apps/worker", "apps/avatar-worker", "packages/livekit"].map((name) => `${name}/src/config.ts`);
     const sources = (await Promise.all([...runtime, ...api, ...others].map(read))).join("\n");
@@ -244,32 +242,28 @@ const documents = async (): Promise<string[]> => {
   return names;
 };
 
-describe("the commands of the documents", () => {
-  test("a command, named in a document: a script of package.json", async () => {
-    const packages = await Promise.all(["package.json", "packages/db/package.json"].map(read));
-    const scripts = Object.assign({}, ...packages.map((text) => JSON.parse(text).scripts));
-    for (const name of await documents()) {
-      for (const [, script = ""] of (await read(name)).matchAll(/`bun run ([a-z:-]+)/g)) {
-        if (!(script in scripts)) throw new Error(`${name} names bun run ${script}`);
-      }
+test("a command, named in a document: a script of package.json", async () => {
+  const packages = await Promise.all(["package.json", "packages/db/package.json"].map(read));
+  const scripts = Object.assign({}, ...packages.map((text) => JSON.parse(text).scripts));
+  for (const name of await documents()) {
+    for (const [, script = ""] of (await read(name)).matchAll(/`bun run ([a-z:-]+)/g)) {
+      if (!(script in scripts)) throw new Error(`${name} names bun run ${script}`);
     }
-  });
+  }
 });
 
-describe("the links of the documents", () => {
-  test("a link, in a document: its file and its heading exist", async () => {
-    for (const name of await documents()) {
-      for (const [, target = "", anchor = ""] of (await read(name)).matchAll(/\]\((?!http)([^)#]*)(?:#([^)]*))?\)/g)) {
-        const file = target === "" ? name : join(name, "..", target);
-        if (!(await Bun.file(join(REPOSITORY, file)).exists())) throw new Error(`${name} links to ${target}`);
-        const headings = [...(anchor === "" ? "" : await read(file)).matchAll(/^#+ (.+)$/gm)].map(([, words = ""]) =>
-          words
-            .toLowerCase()
-            .replace(/[^\w\- ]/g, "")
-            .replaceAll(" ", "-"),
-        );
-        if (anchor !== "" && !headings.includes(anchor)) throw new Error(`${name} links to ${target}#${anchor}`);
-      }
+test("a link, in a document: its file and its heading exist", async () => {
+  for (const name of await documents()) {
+    for (const [, target = "", anchor = ""] of (await read(name)).matchAll(/\]\((?!http)([^)#]*)(?:#([^)]*))?\)/g)) {
+      const file = target === "" ? name : join(name, "..", target);
+      if (!(await Bun.file(join(REPOSITORY, file)).exists())) throw new Error(`${name} links to ${target}`);
+      const headings = [...(anchor === "" ? "" : await read(file)).matchAll(/^#+ (.+)$/gm)].map(([, words = ""]) =>
+        words
+          .toLowerCase()
+          .replace(/[^\w\- ]/g, "")
+          .replaceAll(" ", "-"),
+      );
+      if (anchor !== "" && !headings.includes(anchor)) throw new Error(`${name} links to ${target}#${anchor}`);
     }
-  });
+  }
 });

@@ -10,6 +10,7 @@ import { callRequest, readyAvatar, report, sync } from "@realtime-avatar/testing
 import { seedCaller } from "@realtime-avatar/testing/credits";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
 import { claimOf, operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
+import { seedEndpoint } from "@realtime-avatar/testing/webhook-events";
 import { connect, type Db } from "../connection/pool.ts";
 import { findCreditDrift } from "../credits/invariants.ts";
 import { releaseSession, sweepSessions } from "../credits/usage-sessions.ts";
@@ -58,6 +59,7 @@ const seedTenants = () =>
       const keyLimit = at === 1 ? { maxConcurrentSessions: KEY_LIMIT } : {};
       const child = await seedCaller(database.db, tenantId, keyLimit, root.record);
       const avatarId = await readyAvatar(database.db, root.caller);
+      await seedEndpoint(database.db, tenantId, { events: ["usage_session.*"] });
       return { tenantId, limit, callers: [root.caller, child.caller] as const, avatarId };
     }),
   );
@@ -172,6 +174,15 @@ const runReconciler = async (db: Db, round: Round, below: Numbers): Promise<void
 type Ended = { id: SessionId; held: number; used: number; clock: number; reported: number; reason: string; by: string };
 const check = async (round: Round, tenantId: TenantId): Promise<void> => {
   expect(await findCreditDrift(database.db, tenantId, 10)).toEqual([]);
+  // Each transition of each call has sent one event, in their order.
+  const untold = await client`
+    select session.id, session.status, array_agg(type order by sequence) as types
+    from usage_sessions session left join webhook_events event on event.tenant_id = session.tenant_id and target_id = session.id
+    where session.tenant_id = ${tenantId}
+    group by session.tenant_id, session.id having array_agg(split_part(type, '.', 2) order by sequence) is distinct from
+      array_remove(array['opened', case when started_at is not null then 'started' end,
+        case when ended_at is not null then 'ended' end], null)`;
+  expect([...untold]).toEqual([]);
   const ended = await client<Ended[]>`
     select id, session.reserved::integer as held, used::integer, reported::integer, session.reason, closed_by as by,
       coalesce(ceil(extract(epoch from ended_at - started_at)), 0)::integer as clock

@@ -5,6 +5,7 @@ import { SESSION_STATUSES, type SessionStatus } from "@realtime-avatar/domain/cr
 import { isId, newId } from "@realtime-avatar/domain/id";
 import { selectsEvent, WEBHOOK_EVENT_TYPES, type WebhookEventType } from "@realtime-avatar/domain/webhooks/events";
 import { PRICE, seedCaller, seedSession } from "@realtime-avatar/testing/credits";
+import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { session } from "@realtime-avatar/testing/database";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
@@ -26,6 +27,7 @@ import { FUNCTIONS_SCHEMA } from "../functions/schema.ts";
 import { failAbandonedUploads } from "../jobs/jobs.ts";
 
 const database = await serviceDatabase();
+await mutate(database.db);
 const { db } = database;
 const { client } = db;
 
@@ -77,6 +79,8 @@ describe("the list of events", () => {
     "credits.voided": true,
     "credits.adjusted": true,
     "credits.limit_changed": true,
+    // By the operator: `usage_session.ended` is sent.
+    "session.ended": false,
     // Personal data, and what people do to their own sign-in.
     "user.created": false,
     "user.updated": false,
@@ -97,6 +101,8 @@ describe("the list of events", () => {
     "webhook_endpoint.deleted": false,
     "webhook_endpoint.secret_rotated": false,
     "webhook_endpoint.disabled": false,
+    // By the operator. The end itself sends the event of this name (TRANSITIONS).
+    "usage_session.ended": false,
   };
   /** What the transition to each status of a session sends. */
   const TRANSITIONS: Record<SessionStatus, WebhookEventType> = {

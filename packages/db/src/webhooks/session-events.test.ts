@@ -3,6 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { newId, type SessionId } from "@realtime-avatar/domain/id";
 import { callRequest, readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls/calls";
 import { PRICE, seedCaller, seedSession } from "@realtime-avatar/testing/credits";
+import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { claimOf, operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
@@ -12,6 +13,7 @@ import { endDueCalls, endLostCall, expireWorkers } from "../calls/reconcile.ts";
 import { openUsageSession, releaseSession, reportUsage, sweepSessions } from "../credits/usage-sessions.ts";
 
 const { db } = await serviceDatabase();
+await mutate(db);
 const { client } = db;
 
 /** A tenant with a live key, and an endpoint for events of sessions. */

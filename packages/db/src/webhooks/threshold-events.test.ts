@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { newId, type SessionId } from "@realtime-avatar/domain/id";
 import { PRICE, seedCaller, seedMovement, seedSession } from "@realtime-avatar/testing/credits";
+import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
@@ -14,6 +15,7 @@ import { openUsageSession, releaseSession, sweepSessions } from "../credits/usag
 import { announceExpiringKeys } from "./expiring-keys.ts";
 
 const { db } = await serviceDatabase();
+await mutate(db);
 const { client } = db;
 
 /** A tenant with `seconds` of live credits, a key, and an endpoint for events of credits and keys in live. */

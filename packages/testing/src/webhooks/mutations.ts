@@ -1,0 +1,33 @@
+/** Faults that the tests of events must find: see `credits/mutations.ts`. */
+export const EVENT_MUTATIONS: Readonly<Record<string, readonly (readonly [original: string, faulty: string])[]>> = {
+  "a taken sequence is given up": [
+    [
+      "    if v_written < cardinality(v_events) then\n      v_events := rta.renumber_events(v_events);\n    end if;",
+      "    exit;",
+    ],
+  ],
+  "events in no order": [["    order by tenant_id, target_id, at\n  );", "    order by random()\n  );"]],
+  "events of every environment": [["endpoint.environment = event.environment and endpoint.status", "endpoint.status"]],
+  "events of disabled endpoints": [
+    ["one.environment = event.environment and one.status = 'enabled'", "one.environment = event.environment"],
+  ],
+  "events of refused writes": [
+    [
+      "where p_outcomes[ordinality].kind = 'written' and split_part(action, '.', 1) in",
+      "where split_part(action, '.', 1) in",
+    ],
+  ],
+  "a start at each report": [["v_starts := v_session.started_at is null;", "v_starts := true;"]],
+  "no end of a session": [
+    ["  if rta.has_endpoints(array(select tenant_id from unnest(p_closings))) then", "  if false then"],
+  ],
+  "low credits at each hold": [
+    ["p_after < p_new_threshold and (p_before < p_threshold) is not true", "p_after < p_new_threshold"],
+  ],
+  "exhausted credits at each refusal": [["and (account.exhausted_at > v_now - interval '1 hour') is not true", ""]],
+  "a cap at each end": [["      and meter.spend_notice < reached.percent\n", ""]],
+  "a key at each sweep": [
+    ["and (meter.expiry_notice <= due.days) is not true", ""],
+    [" on (meter.expiry_notice <= key.days) is not true", " on true"],
+  ],
+};

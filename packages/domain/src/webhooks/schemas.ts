@@ -121,7 +121,6 @@ export const ATTEMPT_ERRORS = [
   "host_not_public",
   "invalid_url",
   "connection_failed",
-  "connection_lost",
   "certificate_not_valid",
   "invalid_response",
   "timed_out",

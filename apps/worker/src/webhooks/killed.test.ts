@@ -8,25 +8,39 @@ import { deliveriesTo, seedSealedEndpoint, settled, startReceiver, startTestSend
 
 const database = await fileDatabase();
 const { db } = database;
-const receiver = await fixture(startReceiver());
+/** Responses wait for it. */
+let canRespond = Promise.resolve();
+const receiver = await fixture(
+  startReceiver((_, response) => void canRespond.then(() => response.writeHead(204).end())),
+);
 const urlOf = (path: string): string => `https://hooks.example.com:${receiver.port}${path}`;
+/** The connections to this database that wait for a lock. */
+const waiting = () => db.client<{ pid: number }[]>`
+  select pid from pg_stat_activity
+  where datname = current_database() and pid in (select pid from pg_locks where not granted)`;
 
 test("a worker, killed after the response and before its record: the same event again, the same id and bytes", async () => {
   const caller = await seedCaller(db);
   const endpoint = await seedSealedEndpoint(db, caller, { url: urlOf("/killed"), events: ["avatar.created"] });
   await seedAvatar(db, caller);
-  // The row is locked when the worker records the outcome.
+  const locked = Promise.withResolvers<void>();
+  canRespond = locked.promise;
   await db.client.begin(async (transaction) => {
     const worker = startProcess(source("apps/worker/src/webhooks/process.testing.ts"), {
       DATABASE_URL: database.url,
       RECEIVER_PORT: String(receiver.port),
       RECEIVER_CA: receiver.network.ca ?? "",
     });
-    await until(async () => (await db.client`select from webhook_deliveries where lease is not null`).length > 0);
-    await transaction`select from webhook_deliveries where endpoint_id = ${endpoint.id} for update`;
     await until(() => receiver.at("/killed").length > 0);
+    await transaction`select from webhook_deliveries where endpoint_id = ${endpoint.id} for update`;
+    locked.resolve();
+    // The worker has the response, and its record waits for the row.
+    await until(async () => (await waiting()).length > 0);
     worker.kill("SIGKILL");
     await worker.exited;
+    // PostgreSQL would finish the statement of a client that is gone.
+    for (const { pid } of await waiting()) await db.client`select pg_terminate_backend(${pid})`;
+    await until(async () => (await waiting()).length === 0);
   });
   const [held] = await deliveriesTo(db, endpoint.id);
   expect(held).toMatchObject({ status: "pending", attempts: [] });

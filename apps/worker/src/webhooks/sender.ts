@@ -11,7 +11,7 @@ import { errorText } from "../jobs/run-job.ts";
 import type { Poster } from "../remote/post.ts";
 import { attemptDelivery, handedBack } from "./attempt.ts";
 import { type ReadyDelivery, withBodies } from "./body.ts";
-import { createRecorder, type Finished } from "./record.ts";
+import { createRecorder, type Finished, type Recorder } from "./record.ts";
 
 /** The durations of the sender. */
 export type SenderTiming = {
@@ -95,16 +95,11 @@ const createWaking = () => {
   };
 };
 
-/** Starts to send. */
-export const startSender = (options: SenderOptions): Sender => {
-  const { db, log, random, metrics, assetOrigin, sends, timing } = options;
+/** Sends deliveries, many at once. */
+const createSending = (options: SenderOptions, recorder: Recorder, warn: ReturnType<typeof limitedWarnings>) => {
+  const { metrics, timing } = options;
   const handBack = new AbortController();
   const running = new Set<Promise<void>>();
-  const warn = limitedWarnings(log);
-  const { wake, pause } = createWaking();
-  // An outcome that is recorded, not one that is known, frees a place of its endpoint, whose next delivery may wait for that.
-  const recorder = createRecorder(options, wake);
-  let isStopping = false;
   let hasCrashed = false;
 
   const send = async (delivery: ReadyDelivery, lease: Lease): Promise<void> => {
@@ -114,33 +109,56 @@ export const startSender = (options: SenderOptions): Sender => {
     metrics?.webhookAttempted({ class: attemptClass, durationMs });
     if (!hasCrashed) recorder.add({ tenantId: delivery.tenantId, id: delivery.id, ...lease, ...ended });
   };
-  const start = (delivery: ReadyDelivery, lease: Lease): void => {
-    const ended = send(delivery, lease)
-      // Its lease runs out. No delivery may end the worker.
-      .catch((error: unknown) =>
-        warn("failed to send a delivery", { deliveryId: delivery.id, error: errorText(error) }),
-      )
-      .finally(() => {
-        running.delete(ended);
-      });
-    running.add(ended);
+  return {
+    /** The number of deliveries that are being sent. */
+    count: () => running.size,
+    start: (delivery: ReadyDelivery, lease: Lease): void => {
+      const ended = send(delivery, lease)
+        // Its lease runs out. No delivery may end the worker.
+        .catch((error: unknown) =>
+          warn("failed to send a delivery", { deliveryId: delivery.id, error: errorText(error) }),
+        )
+        .finally(() => {
+          running.delete(ended);
+        });
+      running.add(ended);
+    },
+    /** Waits for the deliveries that are being sent, and hands back those that take too long. After `claiming` none is started. */
+    stop: async (claiming: Promise<void>, crashed: boolean): Promise<void> => {
+      hasCrashed = crashed;
+      await claiming;
+      const timer = setTimeout(() => handBack.abort(), crashed ? 0 : timing.stopMs);
+      await Promise.all(running);
+      clearTimeout(timer);
+    },
   };
+};
+
+/** Starts to send. */
+export const startSender = (options: SenderOptions): Sender => {
+  const { db, log, random, assetOrigin, sends, timing } = options;
+  const warn = limitedWarnings(log);
+  const { wake, pause } = createWaking();
+  // An outcome that is recorded, not one that is known, frees a place of its endpoint, whose next delivery may wait for that.
+  const recorder = createRecorder(options, wake);
+  const sending = createSending(options, recorder, warn);
+  let isStopping = false;
 
   /** Claims deliveries and starts to send them. Returns whether more may be due. */
   const claim = async (): Promise<boolean> => {
     const { leaseSeconds } = timing;
-    const limit = Math.min(MAX_BATCH, sends - running.size);
+    const limit = Math.min(MAX_BATCH, sends - sending.count());
     const lease = {
       lease: Buffer.from(random(LEASE_BYTES)).toString("base64url"),
       leaseEndsAt: performance.now() + leaseSeconds * 1000,
     };
     // While receivers that do not respond hold a quarter of the places, each endpoint has one.
-    const perEndpoint = running.size < sends / 4 ? PER_ENDPOINT : 1;
+    const perEndpoint = sending.count() < sends / 4 ? PER_ENDPOINT : 1;
     const bounds = { leaseSeconds, limit, perEndpoint, perTenant: PER_TENANT };
     const claimed = await claimDeliveries(db, { lease: lease.lease, ...bounds });
     if (claimed.length === 0) return false;
     try {
-      for (const delivery of await withBodies(db, claimed, assetOrigin)) start(delivery, lease);
+      for (const delivery of await withBodies(db, claimed, assetOrigin)) sending.start(delivery, lease);
     } catch (error) {
       for (const { tenantId, id } of claimed) {
         recorder.add({ tenantId, id, ...lease, ...handedBack(timing.failedMs) });
@@ -152,7 +170,7 @@ export const startSender = (options: SenderOptions): Sender => {
 
   const run = async (): Promise<void> => {
     while (!isStopping) {
-      if (running.size >= sends) {
+      if (sending.count() >= sends) {
         await pause(timing.idleMs);
         continue;
       }
@@ -168,12 +186,8 @@ export const startSender = (options: SenderOptions): Sender => {
   return {
     stop: async (crashed = false) => {
       isStopping = true;
-      hasCrashed = crashed;
       wake();
-      await claiming;
-      const timer = setTimeout(() => handBack.abort(), crashed ? 0 : timing.stopMs);
-      await Promise.all(running);
-      clearTimeout(timer);
+      await sending.stop(claiming, crashed);
       await recorder.stop();
       options.poster.close();
     },

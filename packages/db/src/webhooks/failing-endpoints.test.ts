@@ -1,5 +1,6 @@
 /** Endpoints that fail, deliveries that are recovered, and the sweep. */
 import { beforeEach, describe, expect, test } from "bun:test";
+import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { originOf, seedCaller } from "@realtime-avatar/testing/seeds";
 import {
@@ -16,6 +17,7 @@ import { disableEndpoint, findEndpoint, updateEndpoint } from "./endpoints.ts";
 import { freezeBodies, sweepDeliveries, webhookStats } from "./sending.ts";
 
 const { db } = await fileDatabase();
+await mutate(db);
 const queue = queueOf(db);
 const { finish, claimOne, passTime, statuses } = queue;
 const { client } = db;

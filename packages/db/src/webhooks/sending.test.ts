@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import type { UpdateWebhookEndpoint } from "@realtime-avatar/domain/webhooks/schemas";
+import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { originOf, seedAvatar, seedCaller } from "@realtime-avatar/testing/seeds";
 import {
@@ -16,6 +17,7 @@ import { deleteEndpoint, findEndpoint, rotateEndpointSecret, updateEndpoint } fr
 import { freezeBodies, webhookStats } from "./sending.ts";
 
 const { db } = await fileDatabase();
+await mutate(db);
 const queue = queueOf(db);
 const { finish, claimOne, passTime, statuses } = queue;
 const { client } = db;

@@ -28,6 +28,7 @@ test.skipIf(process.platform !== "linux" || Bun.which("setpriv") === null)(
       HOME: home,
       PORT: "0",
       SESSION_SECRET: SECRET,
+      WEBHOOK_SECRET_KEY: SECRET,
       WORKER: "false",
     });
     await service.waitFor(/"url":"http/);

@@ -15,6 +15,7 @@ import { sweepInvitations } from "@realtime-avatar/db/people/invitations";
 import { sweepChallenges } from "@realtime-avatar/db/people/passkeys";
 import { recordPeopleSeen, sweepPeopleSeen } from "@realtime-avatar/db/people/seen";
 import { sweepUserSessions } from "@realtime-avatar/db/people/user-sessions";
+import { webhookStats } from "@realtime-avatar/db/webhooks/sending";
 import { isToStart } from "@realtime-avatar/runtime/arguments";
 import { type AtExit, endingGracefully, runProcess } from "@realtime-avatar/runtime/lifecycle";
 import { createLog, inTurns, type Logger, type LogOutput } from "@realtime-avatar/runtime/log";
@@ -195,6 +196,7 @@ const openDatabaseOf = async ({ database }: ApiConfig, log: Logger, metrics: Met
   });
   metrics?.show(db);
   metrics?.showQueue(() => jobStats(db.within(QUEUE_STATS_MS)));
+  metrics?.showWebhooks(() => webhookStats(db.within(QUEUE_STATS_MS)));
   return { db, isEmbedded };
 };
 

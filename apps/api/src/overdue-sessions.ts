@@ -2,7 +2,7 @@
 
 import type { Origin } from "@realtime-avatar/db/audit/audit-events";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import { sweepSomeSessions } from "@realtime-avatar/db/credits/usage-sessions";
+import { closeOverdueSessions, SWEPT } from "@realtime-avatar/db/credits/overdue-sessions";
 import type { TenantId } from "@realtime-avatar/domain/id";
 import type { Metrics } from "@realtime-avatar/runtime/metrics";
 
@@ -22,7 +22,7 @@ const sweep = async (
   origin: Origin,
   metrics: Pick<Metrics, "sessionSettled"> | null,
 ): Promise<void> => {
-  const closed = await sweepSomeSessions(db, tenantId, origin);
+  const closed = await closeOverdueSessions(db, tenantId, SWEPT, origin);
   metrics?.sessionSettled(closed);
 };
 

@@ -12,6 +12,18 @@ test("the configuration, with and without variables: values, or defaults", () =>
   expect(read(variables)).toMatchObject({ port: 0, metricsPort: 9100, jobs: 64, jobsPerTenant: 1 });
 });
 
+test("the configuration of webhooks, with and without variables: values, or defaults", () => {
+  const none = { assetOrigin: "http://127.0.0.1:3000", webhookSends: 1000, webhooks: { allowHttpLocalhost: false } };
+  expect(read({})).toMatchObject(none);
+  const variables = {
+    PUBLIC_ASSET_ORIGIN: "https://files.example.com",
+    WEBHOOK_SENDS: "10000",
+    WEBHOOK_ALLOW_HTTP_LOCALHOST: "true",
+  };
+  const webhooks = { allowHttpLocalhost: true };
+  expect(read(variables)).toMatchObject({ assetOrigin: "https://files.example.com", webhookSends: 10_000, webhooks });
+});
+
 test.each([
   ["1", 1],
   ["2", 1],
@@ -26,6 +38,10 @@ test.each([
   ["JOBS", "0"],
   ["JOBS", "65"],
   ["JOBS_PER_TENANT", "x"],
+  ["PUBLIC_ASSET_ORIGIN", "hunter2"],
+  ["WEBHOOK_SECRET_KEY", "hunter2"],
+  ["WEBHOOK_SENDS", "0"],
+  ["WEBHOOK_ALLOW_HTTP_LOCALHOST", "hunter2"],
   ["LOG_LEVEL", "loud"],
   ["DATABASE_URL", "hunter2"],
   ["STORAGE_URL", "hunter2"],

@@ -3,18 +3,19 @@ import { isToStart } from "@realtime-avatar/runtime/arguments";
 import { CHILD_ARGUMENT, PROGRAM_ARGUMENT } from "./sandbox/command.ts";
 
 /** What `--help` prints. */
-const HELP = `Starts a worker of the Realtime Avatar Service, which prepares avatars and inspects files. It takes no arguments:
-environment variables configure it.
+const HELP = `Starts a worker of the Realtime Avatar Service, which prepares avatars, inspects files and sends webhooks.
+It takes no arguments: environment variables configure it.
 
 Usage: bun run worker
 
-  DATABASE_URL      PostgreSQL of the API
-  DATA_DIR          folder of the files, the same as that of the API (.data)
-  STORAGE_URL       s3://bucket, in place of the folder for files
-  LIVEKIT_URL       LiveKit of the calls, with LIVEKIT_API_KEY and LIVEKIT_API_SECRET: the same as those of the API
-  WORKER_PORT       port of the health checks (3001)
-  JOBS              how many jobs run at once, 1 to 64 (2)
-  LOG_LEVEL         fatal, error, warn, info, debug, trace or silent (info)
+  DATABASE_URL        PostgreSQL of the API
+  DATA_DIR            folder of the files, the same as that of the API (.data)
+  STORAGE_URL         s3://bucket, in place of the folder for files
+  LIVEKIT_URL         LiveKit of the calls, with LIVEKIT_API_KEY and LIVEKIT_API_SECRET: the same as those of the API
+  WEBHOOK_SECRET_KEY  what seals the secrets of webhook endpoints: the same as that of the API
+  WORKER_PORT         port of the health checks (3001)
+  JOBS                how many jobs run at once, 1 to 64 (2)
+  LOG_LEVEL           fatal, error, warn, info, debug, trace or silent (info)
 
 On the embedded PostgreSQL, the API runs a worker by itself. docs/configuration.md lists all variables.
 `;

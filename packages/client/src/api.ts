@@ -1871,7 +1871,7 @@ export interface webhooks {
     put?: never;
     /**
      * webhook_endpoint.disabled
-     * @description Another endpoint was disabled by the service: it responded with 410, or failed for five days.
+     * @description Another endpoint was disabled: it responded with 410, failed for five days, or was stopped by the operator.
      */
     post: operations["onWebhookEndpointDisabled"];
     delete?: never;
@@ -2212,7 +2212,7 @@ export interface components {
         | "webhook_endpoint.deleted"
         | "webhook_endpoint.secret_rotated"
         | "webhook_endpoint.disabled"
-        | "session.ended";
+        | "usage_session.ended";
       targetId: string;
       /** @description Names of the fields that an update changed; never their values. */
       changedFields: string[];
@@ -3459,7 +3459,8 @@ export interface components {
         object: "webhook_endpoint";
         /** @description Grows with each event of this resource. */
         sequence: number;
-        resource: components["schemas"]["WebhookEndpoint"];
+        /** @description Null when the endpoint was deleted before the event was sent. */
+        resource: components["schemas"]["WebhookEndpoint"] | null;
       };
     };
     WebhookEndpointPage: {
@@ -7620,8 +7621,6 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
-        "If-Match"?: components["parameters"]["IfMatch"];
         /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
@@ -7675,7 +7674,6 @@ export interface operations {
       401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
       403: components["responses"]["InsufficientScopeOrInsufficientRole"];
       404: components["responses"]["NotFound"];
-      412: components["responses"]["PreconditionFailed"];
       413: components["responses"]["BodyTooLarge"];
       415: components["responses"]["UnsupportedMediaType"];
       422: components["responses"]["ValidationFailed"];
@@ -9259,7 +9257,7 @@ export interface operations {
           | "webhook_endpoint.deleted"
           | "webhook_endpoint.secret_rotated"
           | "webhook_endpoint.disabled"
-          | "session.ended";
+          | "usage_session.ended";
         /** @description Include only items with this targetId. */
         targetId?: string;
         /** @description Include only items with this actorKeyId. */

@@ -6,7 +6,7 @@
 import type { components, paths } from "./api.ts";
 import { sleep, untilSettled } from "./wait.ts";
 
-export type { components, operations, paths } from "./api.ts";
+export type { components, operations, paths, webhooks } from "./api.ts";
 export { StillPreparing } from "./wait.ts";
 
 type Schemas = components["schemas"];

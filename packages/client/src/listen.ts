@@ -82,6 +82,11 @@ const newDeliveries = async ({ client }: ListenOptions, { id }: Endpoint, seen: 
   return found.reverse();
 };
 
+/** What a program prints when it listens, and for each event. */
+export const listeningMessage = (forwardTo: string, secret: string): string =>
+  `Events are forwarded to ${forwardTo}. This secret verifies them until the program ends:\n\n  export WEBHOOK_SECRET=${secret}\n\n`;
+export const forwardedLine = ({ id, type, status }: Forwarded): string => `${id} ${type} ${status ?? "no response"}\n`;
+
 /** Forwards events until `signal` is aborted. Throws what the client throws; the endpoint is removed in any case. */
 export const listen = async (options: ListenOptions): Promise<void> => {
   const { client, events, signal, onReady, onForwarded } = options;

@@ -3,7 +3,7 @@
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { createClient } from "./index.ts";
-import { listen, type WebhookSelection } from "./listen.ts";
+import { forwardedLine, listen, listeningMessage, type WebhookSelection } from "./listen.ts";
 
 const HELP = `Forwards the events of a tenant to a program on this machine.
 
@@ -39,13 +39,8 @@ const main = async (args: string[]): Promise<number> => {
     forwardTo,
     ...(values.events !== undefined && { events: values.events.split(",") as WebhookSelection }),
     signal: controller.signal,
-    onReady: (secret) => {
-      process.stderr.write(
-        `Forwarding events to ${forwardTo}. Verify them with this secret, which ends with this program:\n\n`,
-      );
-      process.stderr.write(`  export WEBHOOK_SECRET=${secret}\n\n`);
-    },
-    onForwarded: ({ id, type, status }) => process.stdout.write(`${id} ${type} ${status ?? "no response"}\n`),
+    onReady: (secret) => process.stderr.write(listeningMessage(forwardTo, secret)),
+    onForwarded: (event) => process.stdout.write(forwardedLine(event)),
   });
   return 0;
 };

@@ -1,4 +1,4 @@
-/** Migrations beside transactions that hold what they need. The load of a whole service: upgrade.test.ts of the API. */
+/** Migrations beside transactions that hold what they need. The load of a whole service: previous-release.test.ts of the API. */
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { session, type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
 import { untilBlocked } from "@realtime-avatar/testing/postgres/waits";

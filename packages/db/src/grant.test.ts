@@ -52,13 +52,11 @@ const codeOf = (statement: string): Promise<unknown> =>
     ({ code }: { code: string }) => code,
   );
 
-describe("the service before its rights", () => {
-  test("the service, without rights: not ready, and nothing is executed", async () => {
-    expect(await isMigrated(db)).toBe(false);
-    const uses = [{ tenantId: "ten_x" as TenantId, id: "key_x" as ApiKeyId, usedAt: new Date() }];
-    const failure = await recordUses(db, uses).catch((error: unknown) => databaseFailure(error));
-    expect(failure).toBe("not_executed");
-  });
+test("the service, without rights: not ready, and nothing is executed", async () => {
+  expect(await isMigrated(db)).toBe(false);
+  const uses = [{ tenantId: "ten_x" as TenantId, id: "key_x" as ApiKeyId, usedAt: new Date() }];
+  const failure = await recordUses(db, uses).catch((error: unknown) => databaseFailure(error));
+  expect(failure).toBe("not_executed");
 });
 
 describe("the grant of rights", () => {

@@ -44,7 +44,7 @@ export const AUDIT_ACTIONS = [
   "webhook_endpoint.deleted",
   "webhook_endpoint.secret_rotated",
   "webhook_endpoint.disabled",
-  "session.ended",
+  "usage_session.ended",
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

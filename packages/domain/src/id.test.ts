@@ -5,20 +5,18 @@ import { firstIdAt, isId, newId, newRequestId, timeOfId, typeId } from "./id.ts"
 
 const uuid = (text: string): Uint8Array => Buffer.from(text.replaceAll("-", ""), "hex");
 
-describe("typeId", () => {
-  // The vectors of the TypeID specification, 0.3 (valid.json).
-  test.each([
-    ["00000000-0000-0000-0000-000000000000", "00000000000000000000000000"],
-    ["00000000-0000-0000-0000-000000000001", "00000000000000000000000001"],
-    ["00000000-0000-0000-0000-00000000000a", "0000000000000000000000000a"],
-    ["00000000-0000-0000-0000-000000000010", "0000000000000000000000000g"],
-    ["00000000-0000-0000-0000-000000000020", "00000000000000000000000010"],
-    ["ffffffff-ffff-ffff-ffff-ffffffffffff", "7zzzzzzzzzzzzzzzzzzzzzzzzz"],
-    ["0110c853-1d09-52d8-d73e-1194e95b5f19", "0123456789abcdefghjkmnpqrs"],
-    ["01890a5d-ac96-774b-bcce-b302099a8057", "01h455vb4pex5vsknk084sn02q"],
-  ])("a type id, of %s: %s", (bytes, suffix) => {
-    expect(typeId("key", uuid(bytes))).toBe(`key_${suffix}`);
-  });
+// The vectors of the TypeID specification, 0.3 (valid.json).
+test.each([
+  ["00000000-0000-0000-0000-000000000000", "00000000000000000000000000"],
+  ["00000000-0000-0000-0000-000000000001", "00000000000000000000000001"],
+  ["00000000-0000-0000-0000-00000000000a", "0000000000000000000000000a"],
+  ["00000000-0000-0000-0000-000000000010", "0000000000000000000000000g"],
+  ["00000000-0000-0000-0000-000000000020", "00000000000000000000000010"],
+  ["ffffffff-ffff-ffff-ffff-ffffffffffff", "7zzzzzzzzzzzzzzzzzzzzzzzzz"],
+  ["0110c853-1d09-52d8-d73e-1194e95b5f19", "0123456789abcdefghjkmnpqrs"],
+  ["01890a5d-ac96-774b-bcce-b302099a8057", "01h455vb4pex5vsknk084sn02q"],
+])("a type id, of %s: %s", (bytes, suffix) => {
+  expect(typeId("key", uuid(bytes))).toBe(`key_${suffix}`);
 });
 
 describe("newId", () => {
@@ -118,20 +116,18 @@ test("timeOfId, of any moment: that moment", () => {
   );
 });
 
-describe("firstIdAt", () => {
-  test("a first id, of a moment: below every id from then, above every earlier one", () => {
-    const random = seededBytes("first");
-    const times = fc.date({ min: new Date(0), max: new Date("2500-01-01"), noInvalidDate: true });
-    fc.assert(
-      fc.property(times, times, (a, b) => {
-        expect(newId("ses", a, random) >= firstIdAt("ses", b)).toBe(a.getTime() >= b.getTime());
-      }),
-    );
-    const at = new Date("2026-11-20T12:00:00.000Z");
-    const before = new Date(at.getTime() - 1);
-    expect(newId("ses", before, () => new Uint8Array(10).fill(255)) < firstIdAt("ses", at)).toBe(true);
-    expect(newId("ses", at, () => new Uint8Array(10)) >= firstIdAt("ses", at)).toBe(true);
-    expect(firstIdAt("ses", new Date("0001-01-01T00:00:00Z"))).toBe(firstIdAt("ses", new Date(0)));
-    expect(isId("ses", firstIdAt("ses", at))).toBe(true);
-  });
+test("a first id, of a moment: below every id from then, above every earlier one", () => {
+  const random = seededBytes("first");
+  const times = fc.date({ min: new Date(0), max: new Date("2500-01-01"), noInvalidDate: true });
+  fc.assert(
+    fc.property(times, times, (a, b) => {
+      expect(newId("ses", a, random) >= firstIdAt("ses", b)).toBe(a.getTime() >= b.getTime());
+    }),
+  );
+  const at = new Date("2026-11-20T12:00:00.000Z");
+  const before = new Date(at.getTime() - 1);
+  expect(newId("ses", before, () => new Uint8Array(10).fill(255)) < firstIdAt("ses", at)).toBe(true);
+  expect(newId("ses", at, () => new Uint8Array(10)) >= firstIdAt("ses", at)).toBe(true);
+  expect(firstIdAt("ses", new Date("0001-01-01T00:00:00Z"))).toBe(firstIdAt("ses", new Date(0)));
+  expect(isId("ses", firstIdAt("ses", at))).toBe(true);
 });

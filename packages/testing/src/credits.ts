@@ -1,6 +1,6 @@
 /** Credits and sessions for tests, written as the operator and the API would. */
 
-import { type Caller, findCredential } from "@realtime-avatar/db/api-keys/callers";
+import type { Caller } from "@realtime-avatar/db/api-keys/callers";
 import { auditEvent } from "@realtime-avatar/db/audit/audit-events";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { type CreditMovement, type MoveOutcome, moveCredits } from "@realtime-avatar/db/credits/credits";
@@ -10,7 +10,7 @@ import type { CreateApiKey } from "@realtime-avatar/domain/api-keys/schemas";
 import { OPERATOR_ACTIONS } from "@realtime-avatar/domain/credits/entry";
 import { newId, type SessionId, type TenantId } from "@realtime-avatar/domain/id";
 import { random } from "./random-bytes.ts";
-import { asOwner, operatorOrigin, seedKey } from "./seeds.ts";
+import { asOwner, callerOf, operatorOrigin, seedKey } from "./seeds.ts";
 
 /** Credit micros of a second in tests. */
 export const PRICE = 1_000_000;
@@ -24,9 +24,7 @@ export const seedCaller = async (
 ): Promise<{ caller: Caller; record: ApiKeyRecord; apiKey: string }> => {
   const all: Partial<CreateApiKey> = { environment: "live", scopes: ["*", "usage:write"] };
   const { record, secret } = await seedKey(db, tenantId, { ...all, ...request }, parent);
-  const found = await findCredential(db, secret.keyId);
-  if (!found) throw new Error("no caller");
-  return { caller: found.caller, record, apiKey: secret.reveal() };
+  return { caller: await callerOf(db, secret.keyId), record, apiKey: secret.reveal() };
 };
 
 /** Makes a movement of the operator; by default a live grant of 100 seconds without a reference. */
@@ -51,16 +49,15 @@ export const seedMovement = (
   return moveCredits(asOwner(db), entry, auditEvent(OPERATOR_ACTIONS[entry.kind], entry, origin));
 };
 
-/** Opens a session of ten seconds, and returns its id. Throws when it is refused. */
-export const seedSession = async (
-  db: Db,
-  caller: Caller,
+/** A request for a session: by default of ten seconds, without an avatar. */
+export const sessionRequest = (
+  { environment }: Pick<Caller, "environment">,
   changes: Partial<SessionRequest> = {},
-): Promise<SessionId> => {
+): SessionRequest => {
   const { now, requestId } = operatorOrigin();
-  const request: SessionRequest = {
+  return {
     id: newId("ses", now, random),
-    environment: caller.environment,
+    environment,
     avatarId: null,
     maxSeconds: 10,
     minSeconds: 10,
@@ -72,6 +69,15 @@ export const seedSession = async (
     createdAt: now,
     ...changes,
   };
+};
+
+/** Opens a session, and returns its id. Throws when it is refused. */
+export const seedSession = async (
+  db: Db,
+  caller: Caller,
+  changes: Partial<SessionRequest> = {},
+): Promise<SessionId> => {
+  const request = sessionRequest(caller, changes);
   const outcome = await openUsageSession(db, request, caller);
   if (outcome.kind !== "written") throw new Error(`the session was not opened: ${outcome.kind}`);
   return request.id;

@@ -35,22 +35,16 @@ const photo =
   (set: PhotoSet, content: PhotoContent) =>
   (name: PhotoPackage, path: string, shows: string): Photo => ({ package: name, path, set, content, shows });
 
-const calibration = {
-  front: photo("calibration", "front"),
-  turned: photo("calibration", "turned"),
-  unclear: photo("calibration", "unclear"),
-  far: photo("calibration", "far"),
-  several: photo("calibration", "several"),
-  noFace: photo("calibration", "no_face"),
-};
-const report = {
-  front: photo("report", "front"),
-  turned: photo("report", "turned"),
-  unclear: photo("report", "unclear"),
-  far: photo("report", "far"),
-  several: photo("report", "several"),
-  noFace: photo("report", "no_face"),
-};
+const photosOf = (set: PhotoSet) => ({
+  front: photo(set, "front"),
+  turned: photo(set, "turned"),
+  unclear: photo(set, "unclear"),
+  far: photo(set, "far"),
+  several: photo(set, "several"),
+  noFace: photo(set, "no_face"),
+});
+const calibration = photosOf("calibration");
+const report = photosOf("report");
 
 /** All photographs. Those of faces are 400 × 400 or 800 × 800 pixels: below 512, a test scales them. */
 export const PHOTOS: readonly Photo[] = [

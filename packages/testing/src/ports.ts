@@ -13,3 +13,6 @@ export const freePorts = async (count: number): Promise<number[]> => {
   await Promise.all(held.map((server) => new Promise((resolve) => server.close(resolve))));
   return ports;
 };
+
+/** One such port. */
+export const freePort = async (): Promise<number> => (await freePorts(1))[0] as number;

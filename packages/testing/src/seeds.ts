@@ -86,6 +86,10 @@ export const seedCaller = async (db: Db, tenantId?: TenantId): Promise<Caller> =
   return callerOf(db, secret.keyId);
 };
 
+/** A new key that the caller creates, not written yet. */
+export const issuedBy = (caller: Caller, request: Partial<CreateApiKey> = {}): ReturnType<typeof issueApiKey> =>
+  issueApiKey({ name: "Key of a test", ...request }, caller, { ...caller, now: new Date(), random });
+
 /** A new avatar of the caller's tenant and environment, not written yet. */
 export const avatarOf = (caller: Caller, fields: Partial<CreateAvatar> = {}): AvatarRecord => {
   const now = new Date();

@@ -17,17 +17,15 @@ const send = (authorization: string): Promise<Answer> =>
   api.call("POST", "/api/v1/avatars", { headers: { authorization }, body: { displayName: "x", sourceKind: "image" } });
 const outcome = ({ status, body }: Answer) => [status, body.code];
 
-describe("the Authorization header", () => {
-  test("two Authorization headers, in one request: 401", async () => {
-    const key = await api.key();
-    const headers = new Headers([
-      ["authorization", `Bearer ${key}`],
-      ["authorization", `Bearer ${key}`],
-      ["content-type", "application/json"],
-    ]);
-    const response = await fetch(`${api.url}/api/v1/avatars`, { method: "POST", headers, body: "{}" });
-    expect(response.status).toBe(401);
-  });
+test("two Authorization headers, in one request: 401", async () => {
+  const key = await api.key();
+  const headers = new Headers([
+    ["authorization", `Bearer ${key}`],
+    ["authorization", `Bearer ${key}`],
+    ["content-type", "application/json"],
+  ]);
+  const response = await fetch(`${api.url}/api/v1/avatars`, { method: "POST", headers, body: "{}" });
+  expect(response.status).toBe(401);
 });
 
 describe("the state of a key, told only to the holder of its true secret", () => {
@@ -118,43 +116,39 @@ describe("an unreachable database", () => {
   });
 });
 
-describe("a database connection lost during a request", () => {
-  test("a write, its connection lost: 503, outcome unknown, and the next request works", async () => {
-    const { db } = api.database;
-    const { record, secret } = await seedKey(db, api.tenantId, { scopes: ["*"] });
-    const holder = session(api.database.url);
-    await holder.client`begin`;
-    await holder.client`select 1 from api_keys where id = ${record.id} for update`;
-    const pending = send(`Bearer ${secret.reveal()}`);
-    await cutBlocked(db);
-    const response = await pending;
-    expect([...outcome(response), response.body.retryable]).toEqual([503, "outcome_unknown", false]);
-    expect(response.headers.get("retry-after")).toBe("1");
-    await holder.client`rollback`;
-    await holder.close();
-    // The process goes on, and serves the next request.
-    expect((await send(`Bearer ${secret.reveal()}`)).status).toBe(201);
-  });
+test("a write, its connection lost: 503, outcome unknown, and the next request works", async () => {
+  const { db } = api.database;
+  const { record, secret } = await seedKey(db, api.tenantId, { scopes: ["*"] });
+  const holder = session(api.database.url);
+  await holder.client`begin`;
+  await holder.client`select 1 from api_keys where id = ${record.id} for update`;
+  const pending = send(`Bearer ${secret.reveal()}`);
+  await cutBlocked(db);
+  const response = await pending;
+  expect([...outcome(response), response.body.retryable]).toEqual([503, "outcome_unknown", false]);
+  expect(response.headers.get("retry-after")).toBe("1");
+  await holder.client`rollback`;
+  await holder.close();
+  // The process goes on, and serves the next request.
+  expect((await send(`Bearer ${secret.reveal()}`)).status).toBe(201);
 });
 
-describe("a client that hangs up", () => {
-  test.each([
-    ["with a declared length", "Content-Length: 100\r\n\r\n{"],
-    ["in the middle of a chunk", "Transfer-Encoding: chunked\r\n\r\n64\r\n{"],
-  ])("a client, hanging up %s: logged as 400, not as an error", async (_, rest) => {
-    const { hostname, port } = new URL(api.url);
-    const id = `hang-up-${crypto.randomUUID()}`;
-    const head = `POST /api/v1/avatars HTTP/1.1\r\nHost: api\r\nX-Request-Id: ${id}\r\nContent-Type: application/json\r\n`;
-    const key = await api.key();
-    const untilLookedUp = await watchLookUps(api.database.db);
-    const socket = connectSocket(Number(port), hostname);
-    socket.write(`${head}Authorization: Bearer ${key}\r\n${rest}`);
-    await untilLookedUp();
-    socket.destroy();
-    const find = () => api.log.find((entry) => entry.includes(id));
-    while (!find()) await Bun.sleep(1);
-    expect(JSON.parse(find() ?? "{}")).toMatchObject({ level: 30, status: 400, problem: "malformed_request" });
-  });
+test.each([
+  ["with a declared length", "Content-Length: 100\r\n\r\n{"],
+  ["in the middle of a chunk", "Transfer-Encoding: chunked\r\n\r\n64\r\n{"],
+])("a client, hanging up %s: logged as 400, not as an error", async (_, rest) => {
+  const { hostname, port } = new URL(api.url);
+  const id = `hang-up-${crypto.randomUUID()}`;
+  const head = `POST /api/v1/avatars HTTP/1.1\r\nHost: api\r\nX-Request-Id: ${id}\r\nContent-Type: application/json\r\n`;
+  const key = await api.key();
+  const untilLookedUp = await watchLookUps(api.database.db);
+  const socket = connectSocket(Number(port), hostname);
+  socket.write(`${head}Authorization: Bearer ${key}\r\n${rest}`);
+  await untilLookedUp();
+  socket.destroy();
+  const find = () => api.log.find((entry) => entry.includes(id));
+  while (!find()) await Bun.sleep(1);
+  expect(JSON.parse(find() ?? "{}")).toMatchObject({ level: 30, status: 400, problem: "malformed_request" });
 });
 
 describe("a defect of the service", () => {

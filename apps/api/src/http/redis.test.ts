@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { createLog } from "@realtime-avatar/runtime/log";
+import { freePort } from "@realtime-avatar/testing/ports";
 import { type RunningProcess, startProcess } from "@realtime-avatar/testing/processes";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { requestInit, startApi } from "../../test/support/api.ts";
@@ -17,13 +17,6 @@ const self = "/api/v1/api-keys/self";
 const REDIS = Bun.which("redis-server") ?? Bun.which("valkey-server");
 
 describe.skipIf(REDIS === null)("a Redis server shared by all replicas", () => {
-  const freePort = (): Promise<number> =>
-    new Promise((resolve) => {
-      const server = createServer().listen(0, "127.0.0.1", () => {
-        const { port } = server.address() as { port: number };
-        server.close(() => resolve(port));
-      });
-    });
   const start = async (port: number): Promise<RunningProcess> => {
     const folder = await temporaryFolder();
     const running = startProcess([REDIS ?? "", "--port", String(port), "--save", "", "--dir", folder]);

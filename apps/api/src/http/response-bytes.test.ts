@@ -52,28 +52,26 @@ const until = async (isDone: () => boolean): Promise<void> => {
   expect(isDone()).toBe(true);
 };
 
-describe("a response body", () => {
-  test.each([
-    ["small", "x", 100],
-    ["that Bun would send in many pieces", "x", 20_000],
-    ["of one piece", "é", 30_000],
-    ["of many pieces", "x", 5 * MIB],
-    ["of many pieces, none of which ends between characters", "😀é ", 500_000],
-  ])("a body %s, sent: it arrives whole with its headers", async (_, character, length) => {
-    const { bytes, server, url } = start({}, character);
-    const text = character.repeat(length);
-    const response = await fetch(`${url}a/${length}`);
-    expect([response.headers.get("content-type"), response.headers.get("x-other")]).toEqual(["application/json", "1"]);
-    const byteLength = Buffer.byteLength(text);
-    // A longer one is on its way before it has been counted to its end.
-    expect(response.headers.get("content-length")).toBe(byteLength <= 65_536 ? String(byteLength) : null);
-    expect((await response.text()) === text).toBe(true);
-    await until(() => bytes.waiting() === 0);
-    const head = await fetch(`${url}a/${length}`, { method: "HEAD" });
-    expect([head.status, head.headers.get("content-length")]).toEqual([200, String(byteLength)]);
-    expect(bytes.waiting()).toBe(0);
-    await server.stop(true);
-  });
+test.each([
+  ["small", "x", 100],
+  ["that Bun would send in many pieces", "x", 20_000],
+  ["of one piece", "é", 30_000],
+  ["of many pieces", "x", 5 * MIB],
+  ["of many pieces, none of which ends between characters", "😀é ", 500_000],
+])("a body %s, sent: it arrives whole with its headers", async (_, character, length) => {
+  const { bytes, server, url } = start({}, character);
+  const text = character.repeat(length);
+  const response = await fetch(`${url}a/${length}`);
+  expect([response.headers.get("content-type"), response.headers.get("x-other")]).toEqual(["application/json", "1"]);
+  const byteLength = Buffer.byteLength(text);
+  // A longer one is on its way before it has been counted to its end.
+  expect(response.headers.get("content-length")).toBe(byteLength <= 65_536 ? String(byteLength) : null);
+  expect((await response.text()) === text).toBe(true);
+  await until(() => bytes.waiting() === 0);
+  const head = await fetch(`${url}a/${length}`, { method: "HEAD" });
+  expect([head.status, head.headers.get("content-length")]).toEqual([200, String(byteLength)]);
+  expect(bytes.waiting()).toBe(0);
+  await server.stop(true);
 });
 
 describe("a client that does not read", () => {

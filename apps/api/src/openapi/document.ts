@@ -65,6 +65,7 @@ const queryParameters = ({ query }: Partial<Operation>): Json[] =>
 const traitsOf = (method: string, { scope, success, operationId = "", createsNothing, isUnversioned }: RouteDetail) => {
   const properties: object = success?.schema?.["properties"] ?? {};
   const isPublic = scope === undefined;
+  const isVersioned = !isUnversioned && ("id" in properties || "sessionId" in properties);
   const role = MINIMUM_ROLES[operationId] ?? null;
   return {
     isPublic,
@@ -75,13 +76,18 @@ const traitsOf = (method: string, { scope, success, operationId = "", createsNot
     role: isPublic ? null : role,
     isIdempotent: method === "POST" && !isPublic && createsNothing !== true,
     showsSecret: success?.schema !== undefined && containsSecret(success.schema),
-    isVersioned: !isUnversioned && ("id" in properties || "sessionId" in properties),
+    isVersioned,
+    /** Whether `If-Match` has an effect. */
+    isConditionalChange: isVersioned && (method === "PATCH" || method === "DELETE"),
   };
 };
 
 /** Every problem that a route may return, by HTTP status. */
 const problemsOf = (method: string, path: string, detail: RouteDetail): Map<number, ProblemCode[]> => {
-  const { isPublic, isWrite, isIdempotent, isForKeys, role, showsSecret } = traitsOf(method, detail);
+  const { isPublic, isWrite, isIdempotent, isConditionalChange, isForKeys, role, showsSecret } = traitsOf(
+    method,
+    detail,
+  );
   // Any request can have a malformed `Host`.
   const codes = new Set<ProblemCode>(["internal_error", "malformed_request", ...(detail.problems ?? [])]);
   const addIf = (condition: boolean, ...additional: ProblemCode[]): void => {
@@ -100,7 +106,7 @@ const problemsOf = (method: string, path: string, detail: RouteDetail): Map<numb
   // Two requests without fields cannot differ.
   addIf(isIdempotent && Object.keys(detail.body?.["properties"] ?? {}).length > 0, "idempotency_key_reused");
   addIf(isIdempotent && showsSecret, "replay_unavailable");
-  addIf(method === "PATCH" || method === "DELETE", "precondition_failed");
+  addIf(isConditionalChange, "precondition_failed");
   const byStatus = new Map<number, ProblemCode[]>();
   for (const code of Object.keys(PROBLEMS) as ProblemCode[]) {
     const { status } = PROBLEMS[code];
@@ -183,9 +189,8 @@ const operationOf = (method: string, path: string, detail: RouteDetail, shared: 
   const { operationId, summary, description, success, body, isBodyOptional, scope } = detail;
   if (!operationId || !summary || !description || !success)
     throw new TypeError(`${method} ${path} has no OpenAPI description`);
-  const { isPublic, isForKeys, role, isIdempotent, isVersioned } = traitsOf(method, detail);
+  const { isPublic, isForKeys, role, isIdempotent, isVersioned, isConditionalChange } = traitsOf(method, detail);
   const tag = Object.entries(TAGS).find(([prefix]) => path === prefix || path.startsWith(`${prefix}/`));
-  const isChange = method === "PATCH" || method === "DELETE";
   const scopes = scope?.split(" ") ?? [];
   const names = scopes.map((name) => `\`${name}\``).join(" or ");
   const ofKeys = scope === "any" ? "any valid key" : `the scope ${names}`;
@@ -208,7 +213,7 @@ const operationOf = (method: string, path: string, detail: RouteDetail, shared: 
       ...queryParameters(detail),
       ...(isIdempotent ? [ref("parameters", "IdempotencyKey")] : []),
       ...(detail.createsNothing ? [ref("parameters", "IdempotencyKeyWithoutEffect")] : []),
-      ...(isChange ? [ref("parameters", "IfMatch")] : []),
+      ...(isConditionalChange ? [ref("parameters", "IfMatch")] : []),
       ...(role ? [ref("parameters", "Environment")] : []),
       ...(detail.isConditional ? [ref("parameters", "IfNoneMatch")] : []),
       ref("parameters", "RequestId"),

@@ -1,26 +1,11 @@
 /** One example of each body, for the OpenAPI document. A test checks that each is valid. */
-import type {
-  ApiKey,
-  ApiKeyWithSecret,
-  CreateApiKey,
-  ReportLeakedKey,
-  RotateApiKey,
-  UpdateApiKey,
-} from "@realtime-avatar/domain/api-keys/schemas";
+import type * as apiKeys from "@realtime-avatar/domain/api-keys/schemas";
 import type { Asset, CreateRemoteAsset, CreateUpload } from "@realtime-avatar/domain/assets/schemas";
 import type { AuditEvent } from "@realtime-avatar/domain/audit";
 import { LIVE_MODEL_ID, modelsOf } from "@realtime-avatar/domain/avatars/models";
 import type { Avatar, CreateAvatar, UpdateAvatar } from "@realtime-avatar/domain/avatars/schemas";
 import type { CallGrant, QueuedCall, ReleaseCall, StartCall } from "@realtime-avatar/domain/calls/schemas";
-import type {
-  CreateUsageSession,
-  CreditBalance,
-  CreditEntry,
-  ReleaseSession,
-  ReportUsage,
-  UsageSession,
-  UsageSum,
-} from "@realtime-avatar/domain/credits/schemas";
+import type * as credits from "@realtime-avatar/domain/credits/schemas";
 import { PROBLEMS, type ProblemCode, type ProblemExtras } from "@realtime-avatar/domain/problem";
 import { PEOPLE_EXAMPLES } from "./people-examples.ts";
 import { WEBHOOK_EXAMPLES } from "./webhook-examples.ts";
@@ -33,7 +18,7 @@ const time = "2026-11-20T12:00:00.000Z";
 /** The same UUID as in the suffix of the ids. */
 export const REQUEST_ID = "01890a5d-ac96-774b-bcce-b302099a8057";
 
-const apiKey: ApiKey = {
+const apiKey: apiKeys.ApiKey = {
   id: `key_${suffix}`,
   keyId: "0123456789ABCDEF",
   tenantId: `ten_${suffix}`,
@@ -118,7 +103,7 @@ const auditEvent: AuditEvent = {
   createdAt: time,
 };
 
-const session: UsageSession = {
+const session: credits.UsageSession = {
   sessionId: `ses_${suffix}`,
   environment: "live",
   apiKeyId: apiKey.id,
@@ -140,7 +125,7 @@ const session: UsageSession = {
   closedBy: null,
 };
 
-const balance: CreditBalance = {
+const balance: credits.CreditBalance = {
   tenantId: `ten_${suffix}`,
   environment: "live",
   balanceCreditMicros: 3_558_000_000,
@@ -152,7 +137,7 @@ const balance: CreditBalance = {
   updatedAt: time,
 };
 
-const entry: CreditEntry = {
+const entry: credits.CreditEntry = {
   id: `ent_${suffix}`,
   environment: "live",
   kind: "hold",
@@ -166,7 +151,7 @@ const entry: CreditEntry = {
   createdAt: time,
 };
 
-const sum: UsageSum = {
+const sum: credits.UsageSum = {
   day: "2026-11-20",
   apiKeyId: apiKey.id,
   avatarId: null,
@@ -185,7 +170,7 @@ export const EXAMPLES = {
   ...WEBHOOK_EXAMPLES,
   ApiKey: apiKey,
   ApiKeyPage: page(apiKey),
-  ApiKeyWithSecret: { ...apiKey, apiKey: secret } satisfies ApiKeyWithSecret,
+  ApiKeyWithSecret: { ...apiKey, apiKey: secret } satisfies apiKeys.ApiKeyWithSecret,
   Asset: asset,
   AssetPage: page(asset),
   AssetWithUpload: {
@@ -227,7 +212,7 @@ export const EXAMPLES = {
     environment: "live",
     scopes: ["avatars:read", "realtime:write"],
     spendLimitCreditMicros: 5_000_000,
-  } satisfies CreateApiKey,
+  } satisfies apiKeys.CreateApiKey,
   CreateAvatar: {
     displayName: "Ada",
     sourceKind: "image",
@@ -251,7 +236,7 @@ export const EXAMPLES = {
     maxSessionSeconds: 300,
     minSessionSeconds: 60,
     metadata: { user_id: "user-17" },
-  } satisfies CreateUsageSession,
+  } satisfies credits.CreateUsageSession,
   CreditBalance: balance,
   CreditEntry: entry,
   CreditEntryPage: page(entry),
@@ -275,18 +260,18 @@ export const EXAMPLES = {
   } satisfies QueuedCall,
   ReleaseCall: { session_id: session.sessionId, reason: "page_hide" } satisfies ReleaseCall,
   ReleasedCall: { ok: true },
-  ReleaseSession: { reason: "hung up" } satisfies ReleaseSession,
+  ReleaseSession: { reason: "hung up" } satisfies credits.ReleaseSession,
   ReportedSession: { ...session, status: "started", startedAt: time, mustEnd: false },
-  ReportLeakedKey: { apiKey: secret } satisfies ReportLeakedKey,
-  ReportUsage: { usedCreditMicros: 42_000_000 } satisfies ReportUsage,
-  RotateApiKey: { overlapSeconds: 86_400 } satisfies RotateApiKey,
+  ReportLeakedKey: { apiKey: secret } satisfies apiKeys.ReportLeakedKey,
+  ReportUsage: { usedCreditMicros: 42_000_000 } satisfies credits.ReportUsage,
+  RotateApiKey: { overlapSeconds: 86_400 } satisfies apiKeys.RotateApiKey,
   StartCall: {
     // Not the id of the other examples: a test creates this avatar, and needs the other one to be unknown.
     avatar_id: "ava_01h455vb4pex5vsknk084sn03r",
     max_session_seconds: 600,
     client_metadata: { user_id: "user-17" },
   } satisfies StartCall,
-  UpdateApiKey: { name: "Shop", spendLimitCreditMicros: null } satisfies UpdateApiKey,
+  UpdateApiKey: { name: "Shop", spendLimitCreditMicros: null } satisfies apiKeys.UpdateApiKey,
   UpdateCreditBalance: { lowThresholdCreditMicros: 600_000_000 },
   UpdateAvatar: { displayName: "Ada Lovelace", metadata: { team: "sales" } } satisfies UpdateAvatar,
   UsageSession: session,

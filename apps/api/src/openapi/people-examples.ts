@@ -1,28 +1,5 @@
 /** Examples of the bodies of people. Ceremonies of WebAuthn are shortened: the values are those of no authenticator. */
-import type {
-  AcceptInvitation,
-  BeginOidcAcceptance,
-  BeginOidcSignIn,
-  BeginOidcVerification,
-  CreateInvitation,
-  CreatePasskey,
-  CurrentSession,
-  Identity,
-  Invitation,
-  InvitationOptions,
-  InvitationWithUrl,
-  OidcRedirect,
-  Passkey,
-  PasskeyInvitation,
-  PublicKeyOptions,
-  SignIn,
-  SignInOptions,
-  UpdatePasskey,
-  UpdateUser,
-  User,
-  UserSession,
-  VerificationOptions,
-} from "@realtime-avatar/domain/people/schemas";
+import type * as people from "@realtime-avatar/domain/people/schemas";
 
 const suffix = "01h455vb4pex5vsknk084sn02q";
 const time = "2026-11-20T12:00:00.000Z";
@@ -30,7 +7,7 @@ const time = "2026-11-20T12:00:00.000Z";
 const token = `rta_invitation_${suffix}_${suffix}_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefg`;
 const url = `https://avatars.example.com/dashboard/register#${token}`;
 
-const user: User = {
+const user: people.User = {
   id: `usr_${suffix}`,
   tenantId: `ten_${suffix}`,
   email: "ada@example.com",
@@ -40,7 +17,7 @@ const user: User = {
   lastSeenAt: time,
 };
 const tenant = { id: user.tenantId, name: "Example" };
-const session: UserSession = {
+const session: people.UserSession = {
   id: `uss_${suffix}`,
   userId: user.id,
   signInMethod: "passkey",
@@ -50,7 +27,7 @@ const session: UserSession = {
   expiresAt: "2026-11-21T00:00:00.000Z",
   isCurrent: true,
 };
-const current: CurrentSession = {
+const current: people.CurrentSession = {
   id: session.id,
   expiresAt: session.expiresAt,
   idleExpiresAt: "2026-11-20T12:30:00.000Z",
@@ -58,14 +35,14 @@ const current: CurrentSession = {
   user,
   tenant,
 };
-const invitation: Invitation = {
+const invitation: people.Invitation = {
   id: `inv_${suffix}`,
   email: "grace@example.com",
   role: "developer",
   expiresAt: "2026-11-20T12:30:00.000Z",
   createdAt: time,
 };
-const passkey: Passkey = {
+const passkey: people.Passkey = {
   id: `psk_${suffix}`,
   name: "Phone",
   createdAt: time,
@@ -73,7 +50,7 @@ const passkey: Passkey = {
   isBackedUp: true,
 };
 
-const identity: Identity = {
+const identity: people.Identity = {
   id: `idn_${suffix}`,
   issuer: "https://login.example.com",
   subject: "248289761001",
@@ -99,12 +76,12 @@ const publicKey = { challenge: "AAECAwQFBgcICQ", rpId: "avatars.example.com", us
 const page = <Item>(item: Item) => ({ data: [item], nextCursor: null });
 
 export const PEOPLE_EXAMPLES = {
-  AcceptInvitation: { token, name: "Grace", credential: registered } satisfies AcceptInvitation,
-  BeginOidcAcceptance: { token, name: "Grace" } satisfies BeginOidcAcceptance,
-  BeginOidcSignIn: { tenantId: tenant.id } satisfies BeginOidcSignIn,
-  BeginOidcVerification: { returnTo: "/keys" } satisfies BeginOidcVerification,
-  CreateInvitation: { email: invitation.email, role: invitation.role } satisfies CreateInvitation,
-  CreatePasskey: { credential: registered, name: "Phone" } satisfies CreatePasskey,
+  AcceptInvitation: { token, name: "Grace", credential: registered } satisfies people.AcceptInvitation,
+  BeginOidcAcceptance: { token, name: "Grace" } satisfies people.BeginOidcAcceptance,
+  BeginOidcSignIn: { tenantId: tenant.id } satisfies people.BeginOidcSignIn,
+  BeginOidcVerification: { returnTo: "/keys" } satisfies people.BeginOidcVerification,
+  CreateInvitation: { email: invitation.email, role: invitation.role } satisfies people.CreateInvitation,
+  CreatePasskey: { credential: registered, name: "Phone" } satisfies people.CreatePasskey,
   CurrentSession: current,
   Identity: identity,
   IdentityPage: page(identity),
@@ -116,23 +93,25 @@ export const PEOPLE_EXAMPLES = {
     isNewUser: true,
     publicKey,
     oidc,
-  } satisfies InvitationOptions,
+  } satisfies people.InvitationOptions,
   InvitationOptionsRequest: { token },
   InvitationPage: page(invitation),
-  InvitationWithUrl: { ...invitation, url } satisfies InvitationWithUrl,
+  InvitationWithUrl: { ...invitation, url } satisfies people.InvitationWithUrl,
   Nothing: {},
-  OidcRedirect: { url: "https://login.example.com/authorize?client_id=realtime-avatar&state=…" } satisfies OidcRedirect,
+  OidcRedirect: {
+    url: "https://login.example.com/authorize?client_id=realtime-avatar&state=…",
+  } satisfies people.OidcRedirect,
   Passkey: passkey,
-  PasskeyInvitation: { url, expiresAt: invitation.expiresAt } satisfies PasskeyInvitation,
+  PasskeyInvitation: { url, expiresAt: invitation.expiresAt } satisfies people.PasskeyInvitation,
   PasskeyPage: page(passkey),
-  PublicKeyOptions: { publicKey } satisfies PublicKeyOptions,
-  SignInOptions: { publicKey, oidc } satisfies SignInOptions,
-  SignIn: { credential: asserted } satisfies SignIn,
-  UpdatePasskey: { name: "Old phone" } satisfies UpdatePasskey,
-  UpdateUser: { role: "viewer" } satisfies UpdateUser,
+  PublicKeyOptions: { publicKey } satisfies people.PublicKeyOptions,
+  SignInOptions: { publicKey, oidc } satisfies people.SignInOptions,
+  SignIn: { credential: asserted } satisfies people.SignIn,
+  UpdatePasskey: { name: "Old phone" } satisfies people.UpdatePasskey,
+  UpdateUser: { role: "viewer" } satisfies people.UpdateUser,
   User: user,
   UserPage: page(user),
   UserSession: session,
   UserSessionPage: page(session),
-  VerificationOptions: { publicKey, hasPasskey: true, oidc } satisfies VerificationOptions,
+  VerificationOptions: { publicKey, hasPasskey: true, oidc } satisfies people.VerificationOptions,
 };

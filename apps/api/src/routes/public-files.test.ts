@@ -4,6 +4,7 @@ import type { Avatar } from "@realtime-avatar/domain/avatars/schemas";
 import { readAnswer, startApi } from "../../test/support/api.ts";
 import { assetCalls } from "../../test/support/assets.ts";
 import { avatarCalls, preparationCalls } from "../../test/support/avatars.ts";
+import { bare } from "../../test/support/routes.ts";
 
 const api = await startApi();
 const key = await api.key();
@@ -39,10 +40,6 @@ const FILES = [
 
 const get = async (url: string, headers: Record<string, string> = {}, method = "GET") =>
   readAnswer(await fetch(url, { method, headers }));
-const bare = ({ status, body, headers }: Awaited<ReturnType<typeof get>>) => {
-  const rest = Object.fromEntries([...headers].filter(([name]) => !["x-request-id", "date"].includes(name)));
-  return { status, rest, body: { ...body, requestId: null } };
-};
 
 describe.each(FILES)("%s", (_, fileUrl, tag, otherTag) => {
   test("a public file, requested by its address: served as an image only", async () => {

@@ -258,25 +258,23 @@ describe("the report and the release of a session", () => {
   });
 });
 
-describe("overdue sessions", () => {
-  test("overdue sessions, before a refusal: closed, at most once a second for a tenant", async () => {
-    const { tenantId, newKey } = await tenantWith(20);
-    const { key: caller, record } = await newKey({ spendLimitCreditMicros: 20 * SECOND });
-    const first = (await open({ maxSessionSeconds: 20 }, caller)).body;
-    const overdue = () => api.database.db.client`
-      update usage_sessions set expires_at = now() - interval '1 second' where tenant_id = ${tenantId} and ended_at is null`;
-    await overdue();
-    // Of concurrent requests, each finds what the one sweep has freed.
-    const all = await Promise.all(Array.from({ length: 4 }, () => open({ maxSessionSeconds: 10 }, caller)));
-    expect(all.map(({ status }) => status).sort()).toEqual([201, 201, 402, 402]);
-    expect(await read(first.sessionId, caller)).toMatchObject({ status: "failed", billedCreditMicros: 0 });
-    expect(record.tenantId).toBe(tenantId);
-    await overdue();
-    expect((await open({ maxSessionSeconds: 20 }, caller)).status).toBe(402);
-    // Another replica sweeps for itself.
-    const other = await callAnew(api.database.db)("POST", PATH, { key: caller, body: { maxSessionSeconds: 20 } });
-    expect(other.status).toBe(201);
-  });
+test("overdue sessions, before a refusal: closed, at most once a second for a tenant", async () => {
+  const { tenantId, newKey } = await tenantWith(20);
+  const { key: caller, record } = await newKey({ spendLimitCreditMicros: 20 * SECOND });
+  const first = (await open({ maxSessionSeconds: 20 }, caller)).body;
+  const overdue = () => api.database.db.client`
+    update usage_sessions set expires_at = now() - interval '1 second' where tenant_id = ${tenantId} and ended_at is null`;
+  await overdue();
+  // Of concurrent requests, each finds what the one sweep has freed.
+  const all = await Promise.all(Array.from({ length: 4 }, () => open({ maxSessionSeconds: 10 }, caller)));
+  expect(all.map(({ status }) => status).sort()).toEqual([201, 201, 402, 402]);
+  expect(await read(first.sessionId, caller)).toMatchObject({ status: "failed", billedCreditMicros: 0 });
+  expect(record.tenantId).toBe(tenantId);
+  await overdue();
+  expect((await open({ maxSessionSeconds: 20 }, caller)).status).toBe(402);
+  // Another replica sweeps for itself.
+  const other = await callAnew(api.database.db)("POST", PATH, { key: caller, body: { maxSessionSeconds: 20 } });
+  expect(other.status).toBe(201);
 });
 
 describe("the list of sessions", () => {

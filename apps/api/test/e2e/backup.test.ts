@@ -1,5 +1,5 @@
 /** What docs/deployment.md says of backups, done by its own commands. */
-import { afterAll, describe, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -63,87 +63,83 @@ const [newest] = existsSync(DEBIAN)
   : [];
 const BINARIES = newest === undefined ? null : join(DEBIAN, newest);
 
-describe("a server of PostgreSQL", () => {
-  test.skipIf(BINARIES === null)(
-    "a database, dumped while the service runs, restored: keys, replays and trail as before",
-    async () => {
-      const PATH = `${BINARIES}/bin:${process.env["PATH"]}`;
-      server = await openEmbedded(join(folder, "server"), { binaries: BINARIES ?? "", settings: { fsync: "off" } });
-      const ADMIN_URL = server.url;
-      const urlOf = (name: string): string => ADMIN_URL.replace(/\/postgres$/, `/${name}`);
-      const [DATABASE_URL, NEW_URL] = [urlOf("avatars"), urlOf("avatars_again")];
-      const admin = client(ADMIN_URL);
-      await admin`create database avatars encoding 'UTF8' locale 'C' template template0`;
-      const cli = async (url: string, ...args: string[]) => {
-        const { code, stdout, stderr } = await runToEnd(bun(CLI, ...args, "--json"), { DATABASE_URL: url });
-        expect([code, stderr]).toEqual([0, ""]);
-        return JSON.parse(stdout);
-      };
-      await cli(DATABASE_URL, "migrate");
-      const seeds = session(DATABASE_URL);
-      const { secret } = await seedKey(seeds, await seedTenant(seeds), { environment: "live", scopes: ["*"] });
-      await seeds.close();
-      const key = secret.reveal();
+test.skipIf(BINARIES === null)(
+  "a database, dumped while the service runs, restored: keys, replays and trail as before",
+  async () => {
+    const PATH = `${BINARIES}/bin:${process.env["PATH"]}`;
+    server = await openEmbedded(join(folder, "server"), { binaries: BINARIES ?? "", settings: { fsync: "off" } });
+    const ADMIN_URL = server.url;
+    const urlOf = (name: string): string => ADMIN_URL.replace(/\/postgres$/, `/${name}`);
+    const [DATABASE_URL, NEW_URL] = [urlOf("avatars"), urlOf("avatars_again")];
+    const admin = client(ADMIN_URL);
+    await admin`create database avatars encoding 'UTF8' locale 'C' template template0`;
+    const cli = async (url: string, ...args: string[]) => {
+      const { code, stdout, stderr } = await runToEnd(bun(CLI, ...args, "--json"), { DATABASE_URL: url });
+      expect([code, stderr]).toEqual([0, ""]);
+      return JSON.parse(stdout);
+    };
+    await cli(DATABASE_URL, "migrate");
+    const seeds = session(DATABASE_URL);
+    const { secret } = await seedKey(seeds, await seedTenant(seeds), { environment: "live", scopes: ["*"] });
+    await seeds.close();
+    const key = secret.reveal();
 
-      const first = await start({ DATABASE_URL });
-      const { body: made } = await first.call("POST", "/api/v1/avatars", { key, body: avatar });
-      const { body: child } = await first.call("POST", "/api/v1/api-keys", {
-        key,
-        body: { name: "lost", scopes: ["*"] },
-      });
-      expect((await first.call("DELETE", `/api/v1/api-keys/${child.id}`, { key })).body.status).toBe("revoked");
-      const original = await first.call("POST", "/api/v1/avatars", { key, ...once });
-      expect([made.displayName, original.status]).toEqual([avatar.displayName, 201]);
-      const before = await asked(first, key, made.id);
-      await follow("backup", { PATH, DATABASE_URL });
-      expect(await stop(first)).toBe(0);
-      await admin`drop database avatars`;
-
-      await follow("restore", { PATH, NEW_URL, ADMIN_URL });
-      expect(await cli(NEW_URL, "migrate")).toEqual({ migrated: false });
-      const second = await start({ DATABASE_URL: NEW_URL });
-      expect((await second.call("GET", "/readyz")).status).toBe(200);
-      expect(await asked(second, key, made.id)).toEqual(before);
-      const revoked = await second.call("GET", "/api/v1/api-keys/self", { key: child.apiKey });
-      expect([revoked.status, revoked.body.code]).toEqual([401, "revoked_api_key"]);
-      const replayed = await second.call("POST", "/api/v1/avatars", { key, ...once });
-      expect([replayed.status, replayed.headers.get("idempotent-replayed")]).toEqual([201, "true"]);
-      expect(replayed.text).toBe(original.text);
-      expect((await second.call("POST", "/api/v1/avatars", { key, body: avatar })).status).toBe(201);
-      const restored = client(NEW_URL);
-      for (const change of [
-        "update audit_events set action = 'x'",
-        "delete from audit_events",
-        "truncate audit_events",
-      ]) {
-        await expect(restored.unsafe(change)).rejects.toThrow("append-only");
-      }
-      await restored.end();
-      expect(await stop(second)).toBe(0);
-      await admin.end();
-    },
-  );
-});
-
-describe("the embedded PostgreSQL", () => {
-  test("the embedded data, copied while stopped: the copy serves the same keys and avatars", async () => {
-    const [data, copy] = [await preparedDataDirectory(join(folder, ".data")), join(folder, ".data-copy")];
-    const first = await start({ DATA_DIR: data });
-    const [, key = ""] = await first.waitFor(/export API_KEY=(\S+)/);
+    const first = await start({ DATABASE_URL });
     const { body: made } = await first.call("POST", "/api/v1/avatars", { key, body: avatar });
+    const { body: child } = await first.call("POST", "/api/v1/api-keys", {
+      key,
+      body: { name: "lost", scopes: ["*"] },
+    });
+    expect((await first.call("DELETE", `/api/v1/api-keys/${child.id}`, { key })).body.status).toBe("revoked");
     const original = await first.call("POST", "/api/v1/avatars", { key, ...once });
+    expect([made.displayName, original.status]).toEqual([avatar.displayName, 201]);
     const before = await asked(first, key, made.id);
+    await follow("backup", { PATH, DATABASE_URL });
     expect(await stop(first)).toBe(0);
-    await follow("cold copy", {});
-    await rm(data, { recursive: true });
+    await admin`drop database avatars`;
 
-    expect((await stat(join(copy, "password"))).mode & 0o777).toBe(0o600);
-    const second = await start({ DATA_DIR: copy });
+    await follow("restore", { PATH, NEW_URL, ADMIN_URL });
+    expect(await cli(NEW_URL, "migrate")).toEqual({ migrated: false });
+    const second = await start({ DATABASE_URL: NEW_URL });
     expect((await second.call("GET", "/readyz")).status).toBe(200);
     expect(await asked(second, key, made.id)).toEqual(before);
-    expect((await second.call("POST", "/api/v1/avatars", { key, ...once })).text).toBe(original.text);
+    const revoked = await second.call("GET", "/api/v1/api-keys/self", { key: child.apiKey });
+    expect([revoked.status, revoked.body.code]).toEqual([401, "revoked_api_key"]);
+    const replayed = await second.call("POST", "/api/v1/avatars", { key, ...once });
+    expect([replayed.status, replayed.headers.get("idempotent-replayed")]).toEqual([201, "true"]);
+    expect(replayed.text).toBe(original.text);
+    expect((await second.call("POST", "/api/v1/avatars", { key, body: avatar })).status).toBe(201);
+    const restored = client(NEW_URL);
+    for (const change of [
+      "update audit_events set action = 'x'",
+      "delete from audit_events",
+      "truncate audit_events",
+    ]) {
+      await expect(restored.unsafe(change)).rejects.toThrow("append-only");
+    }
+    await restored.end();
     expect(await stop(second)).toBe(0);
-    // No other first key was made. The link for the first user is new.
-    expect(second.stderr()).not.toMatch(/rta_(live|test)_/);
-  });
+    await admin.end();
+  },
+);
+
+test("the embedded data, copied while stopped: the copy serves the same keys and avatars", async () => {
+  const [data, copy] = [await preparedDataDirectory(join(folder, ".data")), join(folder, ".data-copy")];
+  const first = await start({ DATA_DIR: data });
+  const [, key = ""] = await first.waitFor(/export API_KEY=(\S+)/);
+  const { body: made } = await first.call("POST", "/api/v1/avatars", { key, body: avatar });
+  const original = await first.call("POST", "/api/v1/avatars", { key, ...once });
+  const before = await asked(first, key, made.id);
+  expect(await stop(first)).toBe(0);
+  await follow("cold copy", {});
+  await rm(data, { recursive: true });
+
+  expect((await stat(join(copy, "password"))).mode & 0o777).toBe(0o600);
+  const second = await start({ DATA_DIR: copy });
+  expect((await second.call("GET", "/readyz")).status).toBe(200);
+  expect(await asked(second, key, made.id)).toEqual(before);
+  expect((await second.call("POST", "/api/v1/avatars", { key, ...once })).text).toBe(original.text);
+  expect(await stop(second)).toBe(0);
+  // No other first key was made. The link for the first user is new.
+  expect(second.stderr()).not.toMatch(/rta_(live|test)_/);
 });

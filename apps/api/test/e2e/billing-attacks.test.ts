@@ -23,19 +23,17 @@ const newTenant = async () => {
   return { tenantId, engine, developer, caller, post, get, openBy };
 };
 
-describe("a session after a report of 300 s", () => {
-  test("released with 0 by a key with usage:write: charged 300 s, and the engine's figure gets the same answer", async () => {
-    const { engine, developer, post, get, openBy } = await newTenant();
-    const id = await openBy(developer);
-    await post(engine, `/${id}/usage`, { usedCreditMicros: 300 * SECOND });
-    const released = await post(developer, `/${id}/release`, { usedCreditMicros: 0 });
-    expect(released).toMatchObject({ status: 200, body: { status: "released", billedCreditMicros: 300 * SECOND } });
-    expect((await post(developer, `/${id}/release`, { usedCreditMicros: 0 })).body).toEqual(released.body);
-    const final = await post(engine, `/${id}/release`, { usedCreditMicros: 300 * SECOND });
-    expect([final.status, final.body]).toEqual([200, released.body]);
-    const { lifetimeUsedCreditMicros, reservedCreditMicros } = await get("/credits/balance");
-    expect([lifetimeUsedCreditMicros, reservedCreditMicros]).toEqual([300 * SECOND, 0]);
-  });
+test("a session after a report of 300 s, released with 0 by a key with usage:write: charged 300 s, and the engine's figure gets the same answer", async () => {
+  const { engine, developer, post, get, openBy } = await newTenant();
+  const id = await openBy(developer);
+  await post(engine, `/${id}/usage`, { usedCreditMicros: 300 * SECOND });
+  const released = await post(developer, `/${id}/release`, { usedCreditMicros: 0 });
+  expect(released).toMatchObject({ status: 200, body: { status: "released", billedCreditMicros: 300 * SECOND } });
+  expect((await post(developer, `/${id}/release`, { usedCreditMicros: 0 })).body).toEqual(released.body);
+  const final = await post(engine, `/${id}/release`, { usedCreditMicros: 300 * SECOND });
+  expect([final.status, final.body]).toEqual([200, released.body]);
+  const { lifetimeUsedCreditMicros, reservedCreditMicros } = await get("/credits/balance");
+  expect([lifetimeUsedCreditMicros, reservedCreditMicros]).toEqual([300 * SECOND, 0]);
 });
 
 describe("a session that a key with realtime:write alone releases right after a report", () => {

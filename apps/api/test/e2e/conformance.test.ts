@@ -29,6 +29,7 @@ import {
 } from "../support/openapi/conformance.ts";
 import { describeOperation, newRecord, RUNS } from "../support/openapi/describe-operation.ts";
 import { bodySchema, type Described, valuesOf } from "../support/openapi/openapi.ts";
+import { expectWebhookResponses } from "../support/openapi/webhooks.ts";
 
 const database = await fileDatabase();
 const files = await testStorage(() => "http://localhost");
@@ -75,6 +76,7 @@ const freshId = (described: Described): Promise<string> =>
     send,
     newKey: async () => (await newKey()).record.id,
     // Only an avatar with a source can be prepared.
+    removeEndpoints: () => database.db.client`delete from webhook_endpoints`,
     giveSource: (id) => database.db.client`update avatars set source_asset_id = 'x' where id = ${id}`,
   });
 
@@ -146,11 +148,13 @@ describe("responses that need two requests", () => {
   const avatar = { displayName: "x", sourceKind: "image" };
 
   test("a list, its second page and a bad cursor: 200, and 422", async () => {
+    await database.db.client`delete from webhook_endpoints`;
     for (const [list, create, body] of [
       ["listAvatars", "createAvatar", avatar],
       ["listApiKeys", "createApiKey", { name: "x" }],
       ["listAuditEvents", "createAvatar", avatar],
       ["listAssets", "uploadAsset", undefined],
+      ["listWebhookEndpoints", "createWebhookEndpoint", { url: null }],
       ["listUsageSessions", "openUsageSession", { maxSessionSeconds: 1 }],
       ["listCreditEntries", "openUsageSession", { maxSessionSeconds: 1 }],
     ] as const) {
@@ -216,6 +220,16 @@ describe("responses that need two requests", () => {
   test("assets, uploaded, completed, in use and beyond the quota: the documented response", async () => {
     const full = appWith({ config: { ...TEST_CONFIG, maxAssetsPerTenant: 1, rateLimit, tenantRateLimit: rateLimit } });
     await expectAssetResponses(send, (described, sent) => send(described, sent, full));
+  });
+
+  test("webhook endpoints, repeated, rotated, disabled, changed meanwhile and too many: the documented response", async () => {
+    await database.db.client`delete from webhook_endpoints`;
+    const own = async () => {
+      const { record, key } = await newKey();
+      return { id: record.id, key };
+    };
+    const newTenant = async () => (await seedKey(database.db, await seedTenant(database.db), ROOT)).secret.reveal();
+    await expectWebhookResponses(send, own, newTenant);
   });
 
   test("a grant, wider than the caller's: 403", async () => {

@@ -51,11 +51,15 @@ const syncWorker = (): void => {
   fetch(`${url}/internal/avatar-workers/wrk_docs/sync`, { method: "POST", headers, body }).catch(() => {});
 };
 
+/** In place of the receiver that the examples name. */
+const receiver = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response(null, { status: 204 }) });
+await fixture({ close: () => receiver.stop(true) });
 const livekit = await startLivekitStandIn();
 await fixture({ close: () => livekit.stop() });
 const service = await fileService(
   {
     DATA_DIR: await preparedDataDirectory(join(folder, "data")),
+    WEBHOOK_ALLOW_HTTP_LOCALHOST: "true",
     LIVEKIT_URL: livekit.url,
     LIVEKIT_API_KEY: livekit.apiKey,
     LIVEKIT_API_SECRET: livekit.apiSecret,
@@ -108,7 +112,13 @@ describe.each([
     const ofCall = command.includes("avatar_id") ? { AVATAR_ID: variables["CALLED_ID"] ?? "" } : {};
     if (command.includes("/avatars")) await untilSettled(url, variables["API_KEY"] ?? "");
     const { code, stdout } = await runToEnd(
-      ["sh", "-c", `cd ${folder} && ${command.replaceAll("http://127.0.0.1:3000", url)}`],
+      [
+        "sh",
+        "-c",
+        `cd ${folder} && ${command
+          .replaceAll("http://127.0.0.1:3000", url)
+          .replaceAll("https://www.example.com/hooks", `${receiver.url.origin}/hooks`)}`,
+      ],
       { ...variables, ...ofCall },
     );
     expect(code).toBe(0);
@@ -120,6 +130,10 @@ describe.each([
     if (session !== undefined) variables["SESSION_ID"] = session;
     const [, avatar] = /^\{"id":"(ava_\w+)"/.exec(stdout) ?? [];
     if (avatar !== undefined) variables["AVATAR_ID"] = avatar;
+    const [, endpoint] = /^\{"id":"(whe_\w+)"/.exec(stdout) ?? [];
+    if (endpoint !== undefined) variables["ENDPOINT_ID"] = endpoint;
+    const [, delivery] = /^\{"id":"(whd_\w+)"/.exec(stdout) ?? [];
+    if (delivery !== undefined) variables["DELIVERY_ID"] = delivery;
     const [, asset] = /^\{"id":"(ast_\w+)".*"status":"uploaded"/.exec(stdout) ?? [];
     if (asset !== undefined) variables["ASSET_ID"] = asset;
   });

@@ -1,5 +1,5 @@
 /** docs/preparation.md has the tables that the code uses. */
-import { describe, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { REPOSITORY } from "@realtime-avatar/testing/processes";
@@ -23,10 +23,8 @@ const cellsOf = (table: string): string[][] =>
 /** The table between its marker and the next one. */
 const documented = (name: string): string => new RegExp(`<!-- ${name} -->\n([\\s\\S]*?)<!-- -->`).exec(text)?.[1] ?? "";
 
-describe("docs/preparation.md", () => {
-  test.each(Object.keys(TABLES))("docs/preparation.md, its table of %s: that of the code", (name) => {
-    const rows = cellsOf(TABLES[name]?.() ?? "");
-    expect(rows.length).toBeGreaterThan(3);
-    expect(cellsOf(documented(name))).toEqual(rows);
-  });
+test.each(Object.keys(TABLES))("docs/preparation.md, its table of %s: that of the code", (name) => {
+  const rows = cellsOf(TABLES[name]?.() ?? "");
+  expect(rows.length).toBeGreaterThan(3);
+  expect(cellsOf(documented(name))).toEqual(rows);
 });

@@ -26,6 +26,12 @@ import {
 import { SESSION_STATUSES } from "@realtime-avatar/domain/credits/status";
 import { MINIMUM_ROLES } from "@realtime-avatar/domain/people/roles";
 import { FIELD_ERROR_CODES, PROBLEMS } from "@realtime-avatar/domain/problem";
+import {
+  CreateWebhookEndpoint,
+  RecoverDeliveries,
+  UpdateWebhookEndpoint,
+  WEBHOOK_DELIVERY_LIST,
+} from "@realtime-avatar/domain/webhooks/schemas";
 import { REPOSITORY } from "@realtime-avatar/testing/processes";
 import { createApp } from "../../src/app.ts";
 import { readConfig } from "../../src/config.ts";
@@ -94,6 +100,10 @@ describe("the tables of docs/api.md", () => {
     ["Start a call", StartCall],
     ["End a call", ReleaseCall],
     ["Sum up usage", USAGE_SUMMARY.filters],
+    ["Add a webhook endpoint", CreateWebhookEndpoint],
+    ["Change a webhook endpoint", UpdateWebhookEndpoint],
+    ["Recover webhook deliveries", RecoverDeliveries],
+    ["List webhook deliveries", WEBHOOK_DELIVERY_LIST.filters],
   ] as const)("the table %s, compared with its schema: a row for each field with its bounds", (section, schema) => {
     const required: readonly string[] = schema.required ?? [];
     for (const [field, property] of Object.entries(schema.properties)) {
@@ -175,26 +185,26 @@ describe("docs/credits.md", () => {
   });
 });
 
-describe("docs/keys.md", () => {
-  test("docs/keys.md, its vectors: hold for the code", () => {
-    const vectors = [...(keysDocument ?? "").matchAll(/^\| `(rta_\w+)` \| `([0-9a-f]{64})` \|$/gm)];
-    expect(vectors).toHaveLength(2);
-    for (const [, key = "", digest] of vectors) {
-      const secret = parseApiKey(key);
-      if (!secret) throw new Error("the key of the document does not parse");
-      expect(Buffer.from(digestApiKey(secret)).toString("hex")).toBe(digest ?? "");
-    }
-    const checksums = [...(keysDocument ?? "").matchAll(/^\| (?:`(\w+)`|\(empty\)) \| `(\w{6})` \|$/gm)];
-    expect(checksums).toHaveLength(3);
-    for (const [, text = "", sum] of checksums) expect(checksum(text)).toBe(sum ?? "");
-  });
+test("docs/keys.md, its vectors: hold for the code", () => {
+  const vectors = [...(keysDocument ?? "").matchAll(/^\| `(rta_\w+)` \| `([0-9a-f]{64})` \|$/gm)];
+  expect(vectors).toHaveLength(2);
+  for (const [, key = "", digest] of vectors) {
+    const secret = parseApiKey(key);
+    if (!secret) throw new Error("the key of the document does not parse");
+    expect(Buffer.from(digestApiKey(secret)).toString("hex")).toBe(digest ?? "");
+  }
+  const checksums = [...(keysDocument ?? "").matchAll(/^\| (?:`(\w+)`|\(empty\)) \| `(\w{6})` \|$/gm)];
+  expect(checksums).toHaveLength(3);
+  for (const [, text = "", sum] of checksums) expect(checksum(text)).toBe(sum ?? "");
 });
 
 describe("the configuration", () => {
   test("the variables, in docs, .env.example and code: the same names", async () => {
     const inDocument = [...(configuration ?? "").matchAll(/^\| `([A-Z0-9_]+)` \|/gm)].map(([, name]) => name);
     const inExample = [...(await read(".env.example")).matchAll(/^([A-Z0-9_]+)=/gm)].map(([, name]) => name);
-    const runtime = ["config", "public-url", "storage-config"].map((name) => `packages/runtime/src/${name}.ts`);
+    const runtime = ["config", "public-url", "storage-config", "webhook-config"].map(
+      (name) => `packages/runtime/src/${name}.ts`,
+    );
     const api = ["config", "oidc-config", "children/livekit"].map((name) => `apps/api/src/${name}.ts`);
     const others = ["apps/worker", "apps/avatar-worker", "packages/livekit"].map((name) => `${name}/src/config.ts`);
     const sources = (await Promise.all([...runtime, ...api, ...others].map(read))).join("\n");
@@ -234,32 +244,28 @@ const documents = async (): Promise<string[]> => {
   return names;
 };
 
-describe("the commands of the documents", () => {
-  test("a command, named in a document: a script of package.json", async () => {
-    const packages = await Promise.all(["package.json", "packages/db/package.json"].map(read));
-    const scripts = Object.assign({}, ...packages.map((text) => JSON.parse(text).scripts));
-    for (const name of await documents()) {
-      for (const [, script = ""] of (await read(name)).matchAll(/`bun run ([a-z:-]+)/g)) {
-        if (!(script in scripts)) throw new Error(`${name} names bun run ${script}`);
-      }
+test("a command, named in a document: a script of package.json", async () => {
+  const packages = await Promise.all(["package.json", "packages/db/package.json"].map(read));
+  const scripts = Object.assign({}, ...packages.map((text) => JSON.parse(text).scripts));
+  for (const name of await documents()) {
+    for (const [, script = ""] of (await read(name)).matchAll(/`bun run ([a-z:-]+)/g)) {
+      if (!(script in scripts)) throw new Error(`${name} names bun run ${script}`);
     }
-  });
+  }
 });
 
-describe("the links of the documents", () => {
-  test("a link, in a document: its file and its heading exist", async () => {
-    for (const name of await documents()) {
-      for (const [, target = "", anchor = ""] of (await read(name)).matchAll(/\]\((?!http)([^)#]*)(?:#([^)]*))?\)/g)) {
-        const file = target === "" ? name : join(name, "..", target);
-        if (!(await Bun.file(join(REPOSITORY, file)).exists())) throw new Error(`${name} links to ${target}`);
-        const headings = [...(anchor === "" ? "" : await read(file)).matchAll(/^#+ (.+)$/gm)].map(([, words = ""]) =>
-          words
-            .toLowerCase()
-            .replace(/[^\w\- ]/g, "")
-            .replaceAll(" ", "-"),
-        );
-        if (anchor !== "" && !headings.includes(anchor)) throw new Error(`${name} links to ${target}#${anchor}`);
-      }
+test("a link, in a document: its file and its heading exist", async () => {
+  for (const name of await documents()) {
+    for (const [, target = "", anchor = ""] of (await read(name)).matchAll(/\]\((?!http)([^)#]*)(?:#([^)]*))?\)/g)) {
+      const file = target === "" ? name : join(name, "..", target);
+      if (!(await Bun.file(join(REPOSITORY, file)).exists())) throw new Error(`${name} links to ${target}`);
+      const headings = [...(anchor === "" ? "" : await read(file)).matchAll(/^#+ (.+)$/gm)].map(([, words = ""]) =>
+        words
+          .toLowerCase()
+          .replace(/[^\w\- ]/g, "")
+          .replaceAll(" ", "-"),
+      );
+      if (anchor !== "" && !headings.includes(anchor)) throw new Error(`${name} links to ${target}#${anchor}`);
     }
-  });
+  }
 });

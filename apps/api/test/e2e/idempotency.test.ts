@@ -125,57 +125,51 @@ describe.each(posts)("%s", (_, request) => {
   });
 });
 
-describe("one Idempotency-Key on several paths", () => {
-  test("one Idempotency-Key, on four paths: four requests", async () => {
-    const key = next();
-    const [one, other] = [await seed(), await seed()];
-    const answers = [
-      await post("avatars", avatar, key),
-      await post("api-keys", newKey, key),
-      await post(`api-keys/${one.record.id}/rotate`, {}, key),
-      await post(`api-keys/${other.record.id}/rotate`, {}, key),
-    ];
-    expect(answers.map(isReplay)).toEqual([false, false, false, false]);
-  });
+test("one Idempotency-Key, on four paths: four requests", async () => {
+  const key = next();
+  const [one, other] = [await seed(), await seed()];
+  const answers = [
+    await post("avatars", avatar, key),
+    await post("api-keys", newKey, key),
+    await post(`api-keys/${one.record.id}/rotate`, {}, key),
+    await post(`api-keys/${other.record.id}/rotate`, {}, key),
+  ];
+  expect(answers.map(isReplay)).toEqual([false, false, false, false]);
 });
 
-describe("a refusal with an Idempotency-Key", () => {
-  test("a refused POST, repeated: executed once it is allowed", async () => {
-    const key = next();
-    const { record, secret } = await seed({ environment: "live", scopes: ["api_keys:write"] });
-    const { db } = api.database;
-    expect(outcome(await post("api-keys", newKey, key, secret.reveal()))).toEqual([403, "grant_exceeds_caller"]);
-    expect((await post("api-keys", { name: "" }, key, secret.reveal())).status).toBe(422);
-    await db.client`update api_keys set scopes = '{*}', version = version + 1 where id = ${record.id}`;
-    const answer = await post("api-keys", newKey, key, secret.reveal());
-    expect([answer.status, isReplay(answer)]).toEqual([201, false]);
-  });
+test("a refused POST, repeated: executed once it is allowed", async () => {
+  const key = next();
+  const { record, secret } = await seed({ environment: "live", scopes: ["api_keys:write"] });
+  const { db } = api.database;
+  expect(outcome(await post("api-keys", newKey, key, secret.reveal()))).toEqual([403, "grant_exceeds_caller"]);
+  expect((await post("api-keys", { name: "" }, key, secret.reveal())).status).toBe(422);
+  await db.client`update api_keys set scopes = '{*}', version = version + 1 where id = ${record.id}`;
+  const answer = await post("api-keys", newKey, key, secret.reveal());
+  expect([answer.status, isReplay(answer)]).toEqual([201, false]);
 });
 
-describe("a replay under changed circumstances", () => {
-  test("a replay, its expiry passed, grant narrowed or target gone: the first response", async () => {
-    const { db } = api.database;
-    const caller = await seed();
-    const by = caller.secret.reveal();
-    const target = await seed(undefined, caller.record);
-    const body = { ...newKey, expiresAt: new Date(Date.now() + 3_600_000).toISOString(), spendLimitCreditMicros: null };
-    const [create, rotate] = [next(), next()];
-    const created = await post("api-keys", body, create, by);
-    const path = `api-keys/${target.record.id}/rotate`;
-    const rotated = await post(path, {}, rotate, by);
-    await db.client`
-      update api_keys set scopes = '{api_keys:write}', spend_limit_credit_micros = 1, version = version + 1
-      where id = ${caller.record.id}`;
-    expect(lasting(await post("api-keys", body, create, by))).toEqual(lasting(created));
-    expect(lasting(await post(path, {}, rotate, by))).toEqual(lasting(rotated));
-    await db.client`update api_keys set revoked_at = now(), version = version + 1 where id = ${target.record.id}`;
-    expect(lasting(await post(path, {}, rotate, by))).toEqual(lasting(rotated));
-    // Another body is another body, whatever else there is to say.
-    expect(outcome(await post(path, { overlapSeconds: 1 }, rotate, by))).toEqual([422, "idempotency_key_reused"]);
-    // But who may not call at all is told so.
-    await db.client`update api_keys set scopes = '{usage:read}', version = version + 1 where id = ${caller.record.id}`;
-    expect(outcome(await post("api-keys", body, create, by))).toEqual([403, "insufficient_scope"]);
-  });
+test("a replay, its expiry passed, grant narrowed or target gone: the first response", async () => {
+  const { db } = api.database;
+  const caller = await seed();
+  const by = caller.secret.reveal();
+  const target = await seed(undefined, caller.record);
+  const body = { ...newKey, expiresAt: new Date(Date.now() + 3_600_000).toISOString(), spendLimitCreditMicros: null };
+  const [create, rotate] = [next(), next()];
+  const created = await post("api-keys", body, create, by);
+  const path = `api-keys/${target.record.id}/rotate`;
+  const rotated = await post(path, {}, rotate, by);
+  await db.client`
+    update api_keys set scopes = '{api_keys:write}', spend_limit_credit_micros = 1, version = version + 1
+    where id = ${caller.record.id}`;
+  expect(lasting(await post("api-keys", body, create, by))).toEqual(lasting(created));
+  expect(lasting(await post(path, {}, rotate, by))).toEqual(lasting(rotated));
+  await db.client`update api_keys set revoked_at = now(), version = version + 1 where id = ${target.record.id}`;
+  expect(lasting(await post(path, {}, rotate, by))).toEqual(lasting(rotated));
+  // Another body is another body, whatever else there is to say.
+  expect(outcome(await post(path, { overlapSeconds: 1 }, rotate, by))).toEqual([422, "idempotency_key_reused"]);
+  // But who may not call at all is told so.
+  await db.client`update api_keys set scopes = '{usage:read}', version = version + 1 where id = ${caller.record.id}`;
+  expect(outcome(await post("api-keys", body, create, by))).toEqual([403, "insufficient_scope"]);
 });
 
 describe("the secret in a stored response", () => {
@@ -286,25 +280,21 @@ describe("a changed stored response", () => {
   });
 });
 
-describe("an Idempotency-Key without effect", () => {
-  test.each(["fine", "no good at all", "x".repeat(300)])(
-    "PATCH, GET and DELETE, with the Idempotency-Key %s: it is ignored",
-    async (key) => {
-      const headers = { "idempotency-key": key };
-      const made = (await post("avatars", avatar, next())).body;
-      for (const [method, path, body] of [
-        ["PATCH", `/api/v1/avatars/${made.id}`, { displayName: "y" }],
-        ["PATCH", `/api/v1/avatars/${made.id}`, { displayName: "z" }],
-        ["GET", `/api/v1/avatars/${made.id}`, undefined],
-        ["DELETE", `/api/v1/avatars/${made.id}`, undefined],
-        ["POST", "/api/v1/leaked-keys", { apiKey: "x" }],
-      ] as const) {
-        const answer = await api.call(method, path, { key: root, headers, body });
-        expect([200, 202]).toContain(answer.status);
-        expect(isReplay(answer)).toBe(false);
-      }
-    },
-  );
-});
-
-describe("the sweep of Idempotency-Keys", () => {});
+test.each(["fine", "no good at all", "x".repeat(300)])(
+  "PATCH, GET and DELETE, with the Idempotency-Key %s: it is ignored",
+  async (key) => {
+    const headers = { "idempotency-key": key };
+    const made = (await post("avatars", avatar, next())).body;
+    for (const [method, path, body] of [
+      ["PATCH", `/api/v1/avatars/${made.id}`, { displayName: "y" }],
+      ["PATCH", `/api/v1/avatars/${made.id}`, { displayName: "z" }],
+      ["GET", `/api/v1/avatars/${made.id}`, undefined],
+      ["DELETE", `/api/v1/avatars/${made.id}`, undefined],
+      ["POST", "/api/v1/leaked-keys", { apiKey: "x" }],
+    ] as const) {
+      const answer = await api.call(method, path, { key: root, headers, body });
+      expect([200, 202]).toContain(answer.status);
+      expect(isReplay(answer)).toBe(false);
+    }
+  },
+);

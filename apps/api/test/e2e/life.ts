@@ -51,182 +51,125 @@ const startService = async () => {
   return { url: await read(/"url":"(http:[^"]+)"/), firstKey: () => read(/export API_KEY=(\w+)/), stop };
 };
 
-const call = async (url: string, method: string, path: string, key: string, body?: object): Promise<Answer> => {
-  const headers = { authorization: `Bearer ${key}`, ...(body ? { "content-type": "application/json" } : {}) };
-  const response = await fetch(`${url}/api/v1${path}`, {
-    method,
-    headers,
-    ...(body ? { body: JSON.stringify(body) } : {}),
-  });
-  return { status: response.status, etag: response.headers.get("etag"), body: await response.json() };
-};
-
 let steps = 0;
-/** Takes a step: prints what was asked and answered, and fails unless the answer is as `expected`. */
-const step = async (what: string, asked: Promise<Answer>, expected: (answer: Answer) => boolean): Promise<Answer> => {
-  const answer = await asked;
-  const { status, body } = answer;
-  const shown = Array.isArray(body.data) ? `${body.data.length} in the list` : (body.code ?? body.status ?? "");
-  steps++;
-  say(`${String(steps).padStart(2)}. ${what.padEnd(62)} ${status} ${shown}`);
-  if (!expected(answer)) throw new Error(`this is not as it should be: ${JSON.stringify(body)}`);
-  return answer;
-};
+/** Takes a step: prints what was asked and answered, and throws unless the answer is as `expected`. */
+type Step = (what: string, request: string, expected: (answer: Answer) => boolean, body?: object) => Promise<Answer>;
+
+/** Steps with this key, at the process with this URL. */
+const stepsOf =
+  (url: string, key: string): Step =>
+  async (what, request, expected, sent) => {
+    const [method = "", path = ""] = request.split(" ");
+    const headers = { authorization: `Bearer ${key}`, ...(sent && { "content-type": "application/json" }) };
+    const init = { method, headers, ...(sent && { body: JSON.stringify(sent) }) };
+    const response = await fetch(`${url}/api/v1${path}`, init);
+    const answer: Answer = {
+      status: response.status,
+      etag: response.headers.get("etag"),
+      body: await response.json(),
+    };
+    const { status, body } = answer;
+    const shown = Array.isArray(body.data) ? `${body.data.length} in the list` : (body.code ?? body.status ?? "");
+    steps++;
+    say(`${String(steps).padStart(2)}. ${what.padEnd(62)} ${status} ${shown}`);
+    if (!expected(answer)) throw new Error(`this is not as it should be: ${JSON.stringify(body)}`);
+    return answer;
+  };
 
 /** Whether a response has this status and this problem. */
 const status =
   (code: number, problem?: string) =>
   (answer: Answer): boolean =>
     answer.status === code && answer.body.code === problem;
+/** Whether a list has this many items. */
+const items =
+  (count: number) =>
+  ({ body }: Answer): boolean =>
+    body.data.length === count;
+const isDeleted = ({ body }: Answer): boolean => body.status === "deleted";
 
 type Key = { id: string; secret: string };
+const LIVE = { environment: "live", scopes: ["avatars:read"] };
+const MANAGING = { environment: "live", scopes: ["api_keys:write", "avatars:read"] };
 
 /** The life of a key; returns it. */
 const liveKey = async (here: string, there: string, root: string): Promise<Key> => {
   say("A key");
-  const made = await step(
-    "create a key with a cap and an expiry",
-    call(here, "POST", "/api-keys", root, {
-      name: "parent",
-      environment: "live",
-      scopes: ["api_keys:write", "avatars:read", "avatars:write"],
-      spendLimitCreditMicros: 5_000_000,
-      expiresAt: "2090-01-01T00:00:00Z",
-    }),
-    status(201),
-  );
+  const [atHere, atThere] = [stepsOf(here, root), stepsOf(there, root)];
+  const limits = { spendLimitCreditMicros: 5_000_000, expiresAt: "2090-01-01T00:00:00Z" };
+  const parent = { ...MANAGING, scopes: [...MANAGING.scopes, "avatars:write"], name: "parent", ...limits };
+  const made = await atHere("create a key with a cap and an expiry", "POST /api-keys", status(201), parent);
   const { id, apiKey: firstSecret } = made.body;
-  await step(
-    "it knows itself, on the other process",
-    call(there, "GET", "/api-keys/self", firstSecret),
-    ({ body }) => body.id === id,
-  );
-  await step("it is in the list", call(there, "GET", "/api-keys?status=active", root), ({ body }) =>
+  const [own, ownThere] = [stepsOf(here, firstSecret), stepsOf(there, firstSecret)];
+  await ownThere("it knows itself, on the other process", "GET /api-keys/self", ({ body }) => body.id === id);
+  await atThere("it is in the list", "GET /api-keys?status=active", ({ body }) =>
     body.data.some((key: { id: string }) => key.id === id),
   );
-  for (const name of ["child", "second child", "third child"]) {
-    await step(
-      `it creates a ${name}`,
-      call(here, "POST", "/api-keys", firstSecret, { name, environment: "live", scopes: ["avatars:read"] }),
-      status(201),
-    );
-  }
-  const page = await step(
-    "the newest two keys",
-    call(here, "GET", "/api-keys?limit=2", root),
-    ({ body }) => body.data.length === 2,
-  );
-  await step(
-    "the next two, by the cursor",
-    call(there, "GET", `/api-keys?limit=2&cursor=${page.body.nextCursor}`, root),
-    ({ body }) => body.data.map((key: { name: string }) => key.name).join() === "child,parent",
-  );
-  await step(
-    "it cannot widen itself",
-    call(here, "PATCH", `/api-keys/${id}`, firstSecret, { spendLimitCreditMicros: null }),
-    status(403, "grant_exceeds_caller"),
-  );
-  await step(
-    "its name is changed",
-    call(here, "PATCH", `/api-keys/${id}`, root, { name: "renamed" }),
-    ({ body, etag }) => body.name === "renamed" && etag === '"2"',
-  );
-  const rotated = await step(
-    `it is rotated, with an overlap of ${OVERLAP_SECONDS} seconds`,
-    call(here, "POST", `/api-keys/${id}/rotate`, root, { overlapSeconds: OVERLAP_SECONDS }),
-    status(200),
-  );
-  const secret = rotated.body.apiKey;
-  await step("during the overlap the old secret works", call(there, "GET", "/api-keys/self", firstSecret), status(200));
-  await step("and the new one too", call(there, "GET", "/api-keys/self", secret), status(200));
+  for (const name of ["child", "second child", "third child"])
+    await own(`it creates a ${name}`, "POST /api-keys", status(201), { ...LIVE, name });
+  const page = await atHere("the newest two keys", "GET /api-keys?limit=2", items(2));
+  const isNext = ({ body }: Answer): boolean =>
+    body.data.map((key: { name: string }) => key.name).join() === "child,parent";
+  await atThere("the next two, by the cursor", `GET /api-keys?limit=2&cursor=${page.body.nextCursor}`, isNext);
+  const path = `/api-keys/${id}`;
+  await own("it cannot widen itself", `PATCH ${path}`, status(403, "grant_exceeds_caller"), {
+    spendLimitCreditMicros: null,
+  });
+  const isRenamed = ({ body, etag }: Answer): boolean => body.name === "renamed" && etag === '"2"';
+  await atHere("its name is changed", `PATCH ${path}`, isRenamed, { name: "renamed" });
+  const overlap = { overlapSeconds: OVERLAP_SECONDS };
+  const asked = `it is rotated, with an overlap of ${OVERLAP_SECONDS} seconds`;
+  const secret = (await atHere(asked, `POST ${path}/rotate`, status(200), overlap)).body.apiKey;
+  await ownThere("during the overlap the old secret works", "GET /api-keys/self", status(200));
+  await stepsOf(there, secret)("and the new one too", "GET /api-keys/self", status(200));
   await Bun.sleep(OVERLAP_SECONDS * 1000);
-  await step(
-    "after the overlap the old secret is refused",
-    call(there, "GET", "/api-keys/self", firstSecret),
-    status(401, "revoked_api_key"),
-  );
+  const isRefused = status(401, "revoked_api_key");
+  await ownThere("after the overlap the old secret is refused", "GET /api-keys/self", isRefused);
   return { id, secret };
 };
 
 /** The life of an avatar of the key with this secret. */
 const liveAvatar = async (here: string, there: string, secret: string): Promise<void> => {
   say("An avatar");
-  const avatar = await step(
-    "create an avatar",
-    call(here, "POST", "/avatars", secret, { displayName: "Ada", sourceKind: "image" }),
-    status(201),
-  );
+  const [atHere, atThere] = [stepsOf(here, secret), stepsOf(there, secret)];
+  const draft = { displayName: "Ada", sourceKind: "image" };
+  const avatar = await atHere("create an avatar", "POST /avatars", status(201), draft);
   const path = `/avatars/${avatar.body.id}`;
-  await step(
-    "read it on the other process",
-    call(there, "GET", path, secret),
-    ({ body }) => body.displayName === "Ada",
-  );
-  await step(
-    "change it",
-    call(there, "PATCH", path, secret, { displayName: "Grace", metadata: { team: "support" } }),
-    ({ body, etag }) => body.displayName === "Grace" && etag === '"2"',
-  );
-  await step(
-    "a draft cannot be disabled",
-    call(here, "PATCH", path, secret, { status: "disabled" }),
-    status(409, "invalid_transition"),
-  );
-  await step("it is in the list", call(here, "GET", "/avatars", secret), ({ body }) => body.data.length === 1);
-  await step("delete it", call(here, "DELETE", path, secret), ({ body }) => body.status === "deleted");
-  await step(
-    "delete it again: the same answer",
-    call(there, "DELETE", path, secret),
-    ({ body }) => body.status === "deleted",
-  );
-  await step("it has left the list", call(there, "GET", "/avatars", secret), ({ body }) => body.data.length === 0);
-  await step(
-    "and can be found by its state",
-    call(there, "GET", "/avatars?status=deleted", secret),
-    ({ body }) => body.data.length === 1,
-  );
+  await atThere("read it on the other process", `GET ${path}`, ({ body }) => body.displayName === "Ada");
+  const isChanged = ({ body, etag }: Answer): boolean => body.displayName === "Grace" && etag === '"2"';
+  await atThere("change it", `PATCH ${path}`, isChanged, { displayName: "Grace", metadata: { team: "support" } });
+  const isRefused = status(409, "invalid_transition");
+  await atHere("a draft cannot be disabled", `PATCH ${path}`, isRefused, { status: "disabled" });
+  await atHere("it is in the list", "GET /avatars", items(1));
+  await atHere("delete it", `DELETE ${path}`, isDeleted);
+  await atThere("delete it again: the same answer", `DELETE ${path}`, isDeleted);
+  await atThere("it has left the list", "GET /avatars", items(0));
+  await atThere("and can be found by its state", "GET /avatars?status=deleted", items(1));
 };
 
 /** The key's descendants, until it is revoked. */
 const liveFamily = async (here: string, there: string, root: string, { id, secret }: Key): Promise<void> => {
   say("A family");
-  const child = await step(
-    "the key creates a child",
-    call(here, "POST", "/api-keys", secret, {
-      name: "child",
-      environment: "live",
-      scopes: ["api_keys:write", "avatars:read"],
-    }),
-    status(201),
-  );
-  const grandchild = await step(
+  const [atHere, atThere] = [stepsOf(here, root), stepsOf(there, root)];
+  const managing = { ...MANAGING, name: "child" };
+  const child = await stepsOf(here, secret)("the key creates a child", "POST /api-keys", status(201), managing);
+  const grandchild = await stepsOf(here, child.body.apiKey)(
     "the child creates a grandchild",
-    call(here, "POST", "/api-keys", child.body.apiKey, {
-      name: "grandchild",
-      environment: "live",
-      scopes: ["avatars:read"],
-    }),
+    "POST /api-keys",
     status(201),
+    { ...LIVE, name: "grandchild" },
   );
-  await step("which works on the other process", call(there, "GET", "/avatars", grandchild.body.apiKey), status(200));
-  await step("revoke the key", call(here, "DELETE", `/api-keys/${id}`, root), ({ body }) => body.status === "revoked");
-  await step(
-    "the grandchild is refused on the other process",
-    call(there, "GET", "/avatars", grandchild.body.apiKey),
-    status(401, "revoked_api_key"),
-  );
-  await step(
-    "a revoked key cannot be rotated",
-    call(there, "POST", `/api-keys/${id}/rotate`, root, {}),
-    status(409, "invalid_transition"),
-  );
-  await step(
-    "what was done to the key",
-    call(there, "GET", `/audit-events?targetId=${id}`, root),
-    ({ body }) =>
-      body.data.map(({ action }: { action: string }) => action).join() ===
-      "api_key.revoked,api_key.rotated,api_key.updated,api_key.created",
-  );
+  const youngest = stepsOf(there, grandchild.body.apiKey);
+  await youngest("which works on the other process", "GET /avatars", status(200));
+  await atHere("revoke the key", `DELETE /api-keys/${id}`, ({ body }) => body.status === "revoked");
+  const isRevoked = status(401, "revoked_api_key");
+  await youngest("the grandchild is refused on the other process", "GET /avatars", isRevoked);
+  const isRefused = status(409, "invalid_transition");
+  await atThere("a revoked key cannot be rotated", `POST /api-keys/${id}/rotate`, isRefused, {});
+  const isTold = ({ body }: Answer): boolean =>
+    body.data.map(({ action }: { action: string }) => action).join() ===
+    "api_key.revoked,api_key.rotated,api_key.updated,api_key.created";
+  await atThere("what was done to the key", `GET /audit-events?targetId=${id}`, isTold);
 };
 
 const services: Awaited<ReturnType<typeof startService>>[] = [];

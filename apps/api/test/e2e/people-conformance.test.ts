@@ -13,7 +13,7 @@ import { type Answer, document, one, operationsOfPeople, type Sent, sendTo } fro
 import { describeOperation, newRecord } from "../support/openapi/describe-operation.ts";
 import { type Described, resolved } from "../support/openapi/openapi.ts";
 import { createAuthenticator } from "../support/people/authenticator.ts";
-import { inviteByOperator, type Person, pageHeaders, personOf, seedPerson, signIn } from "../support/people/people.ts";
+import { inviteByOperator, type Person, pageHeaders, seedPerson, signInAgain } from "../support/people/people.ts";
 
 /** With limits that are not reached, so that their headers are there. */
 const config = { ...TEST_CONFIG, rateLimit: { perSecond: 1_000_000, burst: 1 }, tenantRateLimit: null };
@@ -33,8 +33,7 @@ const send = async (described: Described, sent: Sent & { by?: Person } = {}, app
   const ofPage = isOpen(described) || sent.key !== undefined ? {} : pageHeaders(cookie);
   return note(described, await sendTo(app, described, { ...rest, headers: { ...ofPage, ...headers } }));
 };
-const freshSession = async (): Promise<Person> =>
-  personOf(api, await signIn(api, owner.authenticator), owner.authenticator);
+const freshSession = async (): Promise<Person> => await signInAgain(api, owner);
 
 /** The id of something new that an operation can work on; empty when its path takes none. */
 const freshId = async ({ path }: Described, of: Person = owner): Promise<string> => {
@@ -166,7 +165,7 @@ describe("responses that need several requests", () => {
     expect((await post("createPasskey", body, {}, person)).code).toBe("invalid_passkey");
     const link = await post("createPasskeyInvitation", {}, key("c"), person);
     expect((await post("createPasskeyInvitation", {}, key("c"), person)).text).toBe(link.text);
-    const other = personOf(api, await signIn(api, person.authenticator), person.authenticator);
+    const other = await signInAgain(api, person);
     expect((await post("createPasskeyInvitation", {}, key("c"), other)).code).toBe("replay_unavailable");
 
     await api.database.db.client`

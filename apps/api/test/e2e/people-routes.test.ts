@@ -3,9 +3,9 @@ import { describe, expect, test } from "bun:test";
 import { MINIMUM_ROLES, ROLES } from "@realtime-avatar/domain/people/roles";
 import { seedTenant } from "@realtime-avatar/testing/seeds";
 import { operationsOf } from "../../src/openapi/operation.ts";
-import { type Answer, startApi } from "../support/api.ts";
+import { startApi } from "../support/api.ts";
 import { type Person, pageHeaders, seedPerson } from "../support/people/people.ts";
-import { allRoutesOf, expectProblem, kindOf, unknownId, withId } from "../support/routes.ts";
+import { allRoutesOf, bare, expectProblem, kindOf, unknownId, withId } from "../support/routes.ts";
 
 const api = await startApi();
 const everything = await api.key();
@@ -17,11 +17,6 @@ const owner = await seedPerson(api, "owner");
 /** The routes without credentials are left out. */
 const routes = () => allRoutesOf(api).filter(({ scope }) => scope !== "none");
 const operationsByRoute = () => operationsOf(api.app.routes);
-const bare = ({ status, body, headers }: Answer) => {
-  const rest = Object.fromEntries([...headers].filter(([name]) => !["x-request-id", "date"].includes(name)));
-  return { status, rest, body: { ...body, requestId: null } };
-};
-
 describe("the role of a person", () => {
   /** Refused by its query, after the role: nothing is executed. */
   const probe = (person: Person, method: string, url: string) => person.call(method, `${url}?dry=1`, undefined);

@@ -202,8 +202,6 @@ describe("a new source of a ready avatar", () => {
   });
 });
 
-describe("a deleted avatar", () => {});
-
 describe("test assets", () => {
   const create = (sourceAssetId: string, by: string) =>
     api.call("POST", PATH, { key: by, body: { displayName: "x", sourceKind: "video", sourceAssetId } });

@@ -1,5 +1,5 @@
 /** Two processes of the service on one database: what one has answered holds on the other. */
-import { describe, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
@@ -49,156 +49,146 @@ const seedFamily = async () => {
   return { parent, keys, ids: all.map(({ id }) => id) };
 };
 
-describe("a revocation under load", () => {
-  test.each([["DELETE"], ["leaked-keys"]])(
-    "a revocation, by %s under load: holds on both replicas from its response on",
-    async (how) => {
-      for (let round = 0; round < ROUNDS.revocation; round++) {
-        const { parent, keys, ids } = await seedFamily();
-        const family = [...keys];
-        const familyIds = [...ids];
-        let isRevoked = false;
-        let stop = false;
-        const late: Answer[] = [];
-        let accepted = 0;
+test.each([["DELETE"], ["leaked-keys"]])(
+  "a revocation, by %s under load: holds on both replicas from its response on",
+  async (how) => {
+    for (let round = 0; round < ROUNDS.revocation; round++) {
+      const { parent, keys, ids } = await seedFamily();
+      const family = [...keys];
+      const familyIds = [...ids];
+      let isRevoked = false;
+      let stop = false;
+      const late: Answer[] = [];
+      let accepted = 0;
 
-        /** Creates by any key of the family, on either replica, until told to stop. */
-        const load = async (lane: number): Promise<void> => {
-          for (let turn = 0; !stop; turn++) {
-            const key = family[(lane * 7 + turn) % family.length] ?? "";
-            const sentAfter = isRevoked;
-            const isAvatar = turn % 3 !== 0;
-            const answer = await call(lane + turn, "POST", isAvatar ? "/api/v1/avatars" : "/api/v1/api-keys", {
-              key,
-              body: isAvatar ? avatar : child,
-            });
-            if (answer.status === 201) {
-              accepted++;
-              if (!isAvatar) {
-                // A child that was made meanwhile joins in.
-                family.push(answer.body.apiKey);
-                familyIds.push(answer.body.id);
-              }
-            }
-            if (sentAfter) late.push(answer);
-          }
-        };
-        const lanes = Array.from({ length: 12 }, (_, lane) => load(lane));
-
-        /** Requests whose bodies are on their way for the whole of it. */
-        let release = (): void => {};
-        const released = new Promise<void>((resolve) => {
-          release = resolve;
-        });
-        const slow = keys.map((key, index) => {
-          const text = JSON.stringify(avatar);
-          const body = new ReadableStream({
-            async start(controller) {
-              controller.enqueue(Buffer.from(text.slice(0, 5)));
-              await released;
-              controller.enqueue(Buffer.from(text.slice(5)));
-              controller.close();
-            },
+      /** Creates by any key of the family, on either replica, until told to stop. */
+      const load = async (lane: number): Promise<void> => {
+        for (let turn = 0; !stop; turn++) {
+          const key = family[(lane * 7 + turn) % family.length] ?? "";
+          const sentAfter = isRevoked;
+          const isAvatar = turn % 3 !== 0;
+          const answer = await call(lane + turn, "POST", isAvatar ? "/api/v1/avatars" : "/api/v1/api-keys", {
+            key,
+            body: isAvatar ? avatar : child,
           });
-          return call(index, "POST", "/api/v1/avatars", { key, body });
-        });
-
-        try {
-          while (accepted < 60) await Bun.sleep(1);
-          const revocation =
-            how === "DELETE"
-              ? await call(round, "DELETE", `/api/v1/api-keys/${parent.id}`, { key: root })
-              : await call(round, "POST", "/api/v1/leaked-keys", { body: { apiKey: keys[0] } });
-          isRevoked = true;
-          expect(revocation.status).toBe(how === "DELETE" ? 200 : 202);
-          const before = await written(familyIds);
-          const members = family.length;
-
-          // It is refused on both, by every member, and what was under way writes nothing any more.
-          const refused = await Promise.all(
-            family.flatMap((key) => [0, 1].map((replica) => call(replica, "GET", "/api/v1/api-keys/self", { key }))),
-          );
-          release();
-          const slowAnswers = await Promise.all(slow);
-          while (late.length < 24) await Bun.sleep(1);
-          stop = true;
-          await Promise.all(lanes);
-          for (const answer of [...refused, ...slowAnswers, ...late]) {
-            expect([answer.status, answer.body.code]).toEqual([401, "revoked_api_key"]);
+          if (answer.status === 201) {
+            accepted++;
+            if (!isAvatar) {
+              // A child that was made meanwhile joins in.
+              family.push(answer.body.apiKey);
+              familyIds.push(answer.body.id);
+            }
           }
-          expect(await written(familyIds)).toBe(before);
-          // Children were made while the revocation ran, so that there was something to miss.
-          expect(members).toBeGreaterThan(keys.length);
-        } finally {
-          stop = true;
-          release();
-          await Promise.all([...lanes, ...slow]);
+          if (sentAfter) late.push(answer);
         }
-      }
-    },
-  );
-});
+      };
+      const lanes = Array.from({ length: 12 }, (_, lane) => load(lane));
 
-describe("the limit of reports without a trusted proxy", () => {
-  test("reports, over the limit from one connection: 429 whatever the headers", async () => {
-    // Together, so that none is allowed again meanwhile. Earlier reports of this file count as well: they came from here, too.
-    const reports = Array.from({ length: 31 }, () => call(1, "POST", "/api/v1/leaked-keys", { body: { apiKey: "x" } }));
-    expect((await Promise.all(reports)).map(({ status }) => status)).toContain(429);
-  });
-});
-
-describe("a rotation on two replicas", () => {
-  test("a rotation, on one replica: holds on the other from its response on", async () => {
-    const { body: made } = await call(0, "POST", "/api/v1/api-keys", { key: root, body: child });
-    let key = made.apiKey;
-    for (let round = 0; round < ROUNDS.rotation; round++) {
-      const { body } = await call(round, "POST", `/api/v1/api-keys/${made.id}/rotate`, { key: root, body: {} });
-      const self = (apiKey: string) => call(round + 1, "GET", "/api/v1/api-keys/self", { key: apiKey });
-      const [old, present] = await Promise.all([self(key), self(body.apiKey)]);
-      expect([old.status, old.body.code, present.status]).toEqual([401, "revoked_api_key", 200]);
-      key = body.apiKey;
-    }
-  });
-});
-
-describe("a rolling restart under load", () => {
-  test("a rolling restart, watched at /readyz: no request fails", async () => {
-    const fleet = await startFleet({ DATABASE_URL: database.url }, (url) =>
-      fetch(`${url}/api/v1/avatars`, requestInit("POST", { key: root, body: avatar })),
-    );
-    try {
-      for (const index of [0, 1]) {
-        await fleet.replace(index, async (url) => {
-          for (;;) {
-            const health = await fetch(`${url}/readyz`);
-            if (health.status !== 503) continue;
-            expect(await health.json()).toEqual({ status: "unavailable", reason: "shutting_down" });
-            expect(health.headers.get("connection")).toBe("close");
-            break;
-          }
+      /** Requests whose bodies are on their way for the whole of it. */
+      let release = (): void => {};
+      const released = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      const slow = keys.map((key, index) => {
+        const text = JSON.stringify(avatar);
+        const body = new ReadableStream({
+          async start(controller) {
+            controller.enqueue(Buffer.from(text.slice(0, 5)));
+            await released;
+            controller.enqueue(Buffer.from(text.slice(5)));
+            controller.close();
+          },
         });
-        await fleet.untilAnswered(50);
+        return call(index, "POST", "/api/v1/avatars", { key, body });
+      });
+
+      try {
+        while (accepted < 60) await Bun.sleep(1);
+        const revocation =
+          how === "DELETE"
+            ? await call(round, "DELETE", `/api/v1/api-keys/${parent.id}`, { key: root })
+            : await call(round, "POST", "/api/v1/leaked-keys", { body: { apiKey: keys[0] } });
+        isRevoked = true;
+        expect(revocation.status).toBe(how === "DELETE" ? 200 : 202);
+        const before = await written(familyIds);
+        const members = family.length;
+
+        // It is refused on both, by every member, and what was under way writes nothing any more.
+        const refused = await Promise.all(
+          family.flatMap((key) => [0, 1].map((replica) => call(replica, "GET", "/api/v1/api-keys/self", { key }))),
+        );
+        release();
+        const slowAnswers = await Promise.all(slow);
+        while (late.length < 24) await Bun.sleep(1);
+        stop = true;
+        await Promise.all(lanes);
+        for (const answer of [...refused, ...slowAnswers, ...late]) {
+          expect([answer.status, answer.body.code]).toEqual([401, "revoked_api_key"]);
+        }
+        expect(await written(familyIds)).toBe(before);
+        // Children were made while the revocation ran, so that there was something to miss.
+        expect(members).toBeGreaterThan(keys.length);
+      } finally {
+        stop = true;
+        release();
+        await Promise.all([...lanes, ...slow]);
       }
-    } finally {
-      await fleet.stop();
     }
-    // Every request was answered, and made.
-    expect(fleet.failures).toEqual([]);
-    expect([...fleet.statuses.keys()]).toEqual([201]);
-  });
+  },
+);
+
+test("reports, over the limit from one connection: 429 whatever the headers", async () => {
+  // Together, so that none is allowed again meanwhile. Earlier reports of this file count as well: they came from here, too.
+  const reports = Array.from({ length: 31 }, () => call(1, "POST", "/api/v1/leaked-keys", { body: { apiKey: "x" } }));
+  expect((await Promise.all(reports)).map(({ status }) => status)).toContain(429);
 });
 
-describe("the processes of the service", () => {
-  test("the last use of keys, noted by a process: written soon, and at its end", async () => {
-    const { record, secret } = await seedKey(database.db, tenantId, { scopes: ["usage:read"] });
-    expect((await call(0, "GET", "/api/v1/api-keys/self", { key: secret.reveal() })).status).toBe(200);
-    const rows = () => database.db.client`select 1 from api_key_usage where api_key_id = ${record.id}`;
-    while ((await rows()).length === 0) await Bun.sleep(10);
+test("a rotation, on one replica: holds on the other from its response on", async () => {
+  const { body: made } = await call(0, "POST", "/api/v1/api-keys", { key: root, body: child });
+  let key = made.apiKey;
+  for (let round = 0; round < ROUNDS.rotation; round++) {
+    const { body } = await call(round, "POST", `/api/v1/api-keys/${made.id}/rotate`, { key: root, body: {} });
+    const self = (apiKey: string) => call(round + 1, "GET", "/api/v1/api-keys/self", { key: apiKey });
+    const [old, present] = await Promise.all([self(key), self(body.apiKey)]);
+    expect([old.status, old.body.code, present.status]).toEqual([401, "revoked_api_key", 200]);
+    key = body.apiKey;
+  }
+});
 
-    const last = await seedKey(database.db, tenantId, { scopes: ["usage:read"] });
-    const third = await start({ DATABASE_URL: database.url });
-    await third.call("GET", "/api/v1/api-keys/self", { key: last.secret.reveal() });
-    expect(await stop(third)).toBe(0);
-    expect(await database.db.client`select 1 from api_key_usage where api_key_id = ${last.record.id}`).toHaveLength(1);
-  });
+test("a rolling restart, watched at /readyz: no request fails", async () => {
+  const fleet = await startFleet({ DATABASE_URL: database.url }, (url) =>
+    fetch(`${url}/api/v1/avatars`, requestInit("POST", { key: root, body: avatar })),
+  );
+  try {
+    for (const index of [0, 1]) {
+      await fleet.replace(index, async (url) => {
+        for (;;) {
+          const health = await fetch(`${url}/readyz`);
+          if (health.status !== 503) continue;
+          expect(await health.json()).toEqual({ status: "unavailable", reason: "shutting_down" });
+          expect(health.headers.get("connection")).toBe("close");
+          break;
+        }
+      });
+      await fleet.untilAnswered(50);
+    }
+  } finally {
+    await fleet.stop();
+  }
+  // Every request was answered, and made.
+  expect(fleet.failures).toEqual([]);
+  expect([...fleet.statuses.keys()]).toEqual([201]);
+});
+
+test("the last use of keys, noted by a process: written soon, and at its end", async () => {
+  const { record, secret } = await seedKey(database.db, tenantId, { scopes: ["usage:read"] });
+  expect((await call(0, "GET", "/api/v1/api-keys/self", { key: secret.reveal() })).status).toBe(200);
+  const rows = () => database.db.client`select 1 from api_key_usage where api_key_id = ${record.id}`;
+  while ((await rows()).length === 0) await Bun.sleep(10);
+
+  const last = await seedKey(database.db, tenantId, { scopes: ["usage:read"] });
+  const third = await start({ DATABASE_URL: database.url });
+  await third.call("GET", "/api/v1/api-keys/self", { key: last.secret.reveal() });
+  expect(await stop(third)).toBe(0);
+  expect(await database.db.client`select 1 from api_key_usage where api_key_id = ${last.record.id}`).toHaveLength(1);
 });

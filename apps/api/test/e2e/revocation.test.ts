@@ -83,42 +83,38 @@ const expectOutcome = async (
   expect(written).toHaveLength(change === "renamed" ? 1 : 0);
 };
 
-describe("a write, its body still arriving", () => {
-  test.each(cases.filter(([write]) => writes[write]))(
-    "a write, its body arriving while its key changes: %s by a key that is %s",
-    async (write, change) => {
-      const { client } = api.database.db;
-      const { record, secret } = await seedKey(api.database.db, api.tenantId, { scopes: ["*"] });
-      const [method, path] = await requestOf(write, record);
-      const before = await rowsAt(path);
-      const untilLookedUp = await watchLookUps(api.database.db);
-      const text = JSON.stringify(writes[write]);
-      const body = new ReadableStream({
-        async start(controller) {
-          controller.enqueue(Buffer.from(text.slice(0, 1)));
-          await untilLookedUp();
-          await client.unsafe(changes[change](record.id));
-          controller.enqueue(Buffer.from(text.slice(1)));
-          controller.close();
-        },
-      });
-      await expectOutcome(await api.call(method, path, { key: secret.reveal(), body }), change, record, path, before);
-    },
-  );
-});
-
-describe("a write that waits for a change of its key", () => {
-  test.each(cases)("a write, waiting for a change of its key: %s by a key that is %s", async (write, change) => {
+test.each(cases.filter(([write]) => writes[write]))(
+  "a write, its body arriving while its key changes: %s by a key that is %s",
+  async (write, change) => {
+    const { client } = api.database.db;
     const { record, secret } = await seedKey(api.database.db, api.tenantId, { scopes: ["*"] });
     const [method, path] = await requestOf(write, record);
     const before = await rowsAt(path);
-    const answer = await whileHeld(
-      api.database,
-      ({ client }) => client.unsafe(changes[change](record.id)),
-      () => api.call(method, path, { key: secret.reveal(), body: writes[write] }),
-    );
-    await expectOutcome(answer, change, record, path, before);
-  });
+    const untilLookedUp = await watchLookUps(api.database.db);
+    const text = JSON.stringify(writes[write]);
+    const body = new ReadableStream({
+      async start(controller) {
+        controller.enqueue(Buffer.from(text.slice(0, 1)));
+        await untilLookedUp();
+        await client.unsafe(changes[change](record.id));
+        controller.enqueue(Buffer.from(text.slice(1)));
+        controller.close();
+      },
+    });
+    await expectOutcome(await api.call(method, path, { key: secret.reveal(), body }), change, record, path, before);
+  },
+);
+
+test.each(cases)("a write, waiting for a change of its key: %s by a key that is %s", async (write, change) => {
+  const { record, secret } = await seedKey(api.database.db, api.tenantId, { scopes: ["*"] });
+  const [method, path] = await requestOf(write, record);
+  const before = await rowsAt(path);
+  const answer = await whileHeld(
+    api.database,
+    ({ client }) => client.unsafe(changes[change](record.id)),
+    () => api.call(method, path, { key: secret.reveal(), body: writes[write] }),
+  );
+  await expectOutcome(answer, change, record, path, before);
 });
 
 describe("a write that waits for a change of its target", () => {
@@ -160,20 +156,18 @@ describe("a write that waits for a change of its target", () => {
   );
 });
 
-describe("a write that waits for a rename of its target", () => {
-  test.each(["PATCH", "DELETE"])("%s with If-Match, its target renamed while it waits: 412", async (method) => {
-    const { record, secret } = await seedKey(api.database.db, api.tenantId, { environment: "live", scopes: ["*"] });
-    const [, path] = await requestOf("DELETE /api/v1/api-keys/:key", record);
-    const key = secret.reveal();
-    const body = method === "PATCH" ? { name: "mine" } : undefined;
-    const { status, body: problem } = await whileHeld(
-      api.database,
-      ({ client }) => client.unsafe(changes.renamed(path.split("/")[4] ?? "")),
-      () => api.call(method, path, { key, body, headers: { "if-match": '"1"' } }),
-    );
-    expect([status, problem.code]).toEqual([412, "precondition_failed"]);
-    expect((await api.call("GET", path, { key })).body).toMatchObject({ name: "renamed", status: "active" });
-  });
+test.each(["PATCH", "DELETE"])("%s with If-Match, its target renamed while it waits: 412", async (method) => {
+  const { record, secret } = await seedKey(api.database.db, api.tenantId, { environment: "live", scopes: ["*"] });
+  const [, path] = await requestOf("DELETE /api/v1/api-keys/:key", record);
+  const key = secret.reveal();
+  const body = method === "PATCH" ? { name: "mine" } : undefined;
+  const { status, body: problem } = await whileHeld(
+    api.database,
+    ({ client }) => client.unsafe(changes.renamed(path.split("/")[4] ?? "")),
+    () => api.call(method, path, { key, body, headers: { "if-match": '"1"' } }),
+  );
+  expect([status, problem.code]).toEqual([412, "precondition_failed"]);
+  expect((await api.call("GET", path, { key })).body).toMatchObject({ name: "renamed", status: "active" });
 });
 
 describe("a key that writes without a pause", () => {

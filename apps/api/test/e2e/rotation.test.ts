@@ -96,12 +96,10 @@ describe("a running overlap", () => {
   });
 });
 
-describe("the first use of a secret", () => {
-  test("a first use, 20 requests at once: all 200", async () => {
-    const made = await make();
-    const { body: second } = await rotate(made.apiKey, made.id);
-    expect(await Promise.all(Array.from({ length: 20 }, () => self(second.apiKey)))).toEqual(Array(20).fill(200));
-  });
+test("a first use, 20 requests at once: all 200", async () => {
+  const made = await make();
+  const { body: second } = await rotate(made.apiKey, made.id);
+  expect(await Promise.all(Array.from({ length: 20 }, () => self(second.apiKey)))).toEqual(Array(20).fill(200));
 });
 
 describe("the report of a retired secret", () => {

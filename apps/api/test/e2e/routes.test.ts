@@ -6,7 +6,7 @@ import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { AMPLE_CREDITS, type Answer, readAnswer, requestInit, rowCounts, startApi } from "../support/api.ts";
 import { filePart, formOf, PNG, typeOf } from "../support/forms.ts";
 import { seedPerson } from "../support/people/people.ts";
-import { allRoutesOf, expectProblem, kindOf, ROUTES, unknownId, withId } from "../support/routes.ts";
+import { allRoutesOf, bare, expectProblem, kindOf, ROUTES, unknownId, withId } from "../support/routes.ts";
 
 const api = await startApi();
 const everything = await api.key();
@@ -156,29 +156,27 @@ describe("authentication first", () => {
   });
 });
 
-describe("the scope second", () => {
-  test("a key, without the route's scope: 403, naming the scope, whatever the body", async () => {
-    const before = await rowCounts(api.database);
-    for (const [at, { method, url, scope }] of keyRoutes()
-      .filter((route) => route.scope !== "any")
-      .entries()) {
-      const key = scope === "usage:read" ? readsAvatars : readsUsage;
-      const granted = scope === "usage:read" ? "avatars:read" : "usage:read";
-      for (const [, headers, body] of bodiesFor(method, at)) {
-        const answer = await api.call(method, url, { key, headers, body });
-        expectProblem(answer, "insufficient_scope");
-        const { requiredScope, grantedScopes } = answer.body;
-        expect([requiredScope, grantedScopes]).toEqual([scope, [granted]]);
-        expect(answer.headers.get("www-authenticate")).toBe(
-          `Bearer realm="realtime-avatar", error="insufficient_scope", scope="${requiredScope}"`,
-        );
-        // The scope that it names is the one that was missing.
-        const enough = await api.key({ environment: "live", scopes: [requiredScope] });
-        expect((await api.call(method, url, { key: enough, headers, body })).status).not.toBe(403);
-      }
+test("a key, without the route's scope: 403, naming the scope, whatever the body", async () => {
+  const before = await rowCounts(api.database);
+  for (const [at, { method, url, scope }] of keyRoutes()
+    .filter((route) => route.scope !== "any")
+    .entries()) {
+    const key = scope === "usage:read" ? readsAvatars : readsUsage;
+    const granted = scope === "usage:read" ? "avatars:read" : "usage:read";
+    for (const [, headers, body] of bodiesFor(method, at)) {
+      const answer = await api.call(method, url, { key, headers, body });
+      expectProblem(answer, "insufficient_scope");
+      const { requiredScope, grantedScopes } = answer.body;
+      expect([requiredScope, grantedScopes]).toEqual([scope, [granted]]);
+      expect(answer.headers.get("www-authenticate")).toBe(
+        `Bearer realm="realtime-avatar", error="insufficient_scope", scope="${requiredScope}"`,
+      );
+      // The scope that it names is the one that was missing.
+      const enough = await api.key({ environment: "live", scopes: [requiredScope] });
+      expect((await api.call(method, url, { key: enough, headers, body })).status).not.toBe(403);
     }
-    expect((await rowCounts(api.database))[0]).toMatchObject({ avatars: before[0]?.["avatars"] });
-  });
+  }
+  expect((await rowCounts(api.database))[0]).toMatchObject({ avatars: before[0]?.["avatars"] });
 });
 
 describe("the body third", () => {
@@ -283,28 +281,21 @@ describe("the body third", () => {
   });
 });
 
-describe("the query fourth", () => {
-  test("an unknown parameter, on every route: 422, whatever the path names", async () => {
-    for (const route of allRoutes().filter(({ isSigned, isRedirect }) => !isSigned && !isRedirect)) {
-      const { url, body, isForm } = route;
-      const sent = isForm ? FORM : { body };
-      const answer = await ask(route, `${url}?dry=1&dry=2&${"x".repeat(200)}=%00`, sent);
-      expectProblem(answer, "validation_failed");
-      expect(answer.body.errors).toEqual([
-        { parameter: "dry", code: "unknown_parameter", detail: "Is not a known query parameter." },
-        { parameter: "x".repeat(128), code: "unknown_parameter", detail: "Is not a known query parameter." },
-      ]);
-    }
-  });
+test("an unknown parameter, on every route: 422, whatever the path names", async () => {
+  for (const route of allRoutes().filter(({ isSigned, isRedirect }) => !isSigned && !isRedirect)) {
+    const { url, body, isForm } = route;
+    const sent = isForm ? FORM : { body };
+    const answer = await ask(route, `${url}?dry=1&dry=2&${"x".repeat(200)}=%00`, sent);
+    expectProblem(answer, "validation_failed");
+    expect(answer.body.errors).toEqual([
+      { parameter: "dry", code: "unknown_parameter", detail: "Is not a known query parameter." },
+      { parameter: "x".repeat(128), code: "unknown_parameter", detail: "Is not a known query parameter." },
+    ]);
+  }
 });
 
 describe("the path last", () => {
   const withIds = () => keyRoutes().filter(({ path }) => path.includes(":id"));
-  const bare = ({ status, body, headers }: Answer) => {
-    const rest = Object.fromEntries([...headers].filter(([name]) => !["x-request-id", "date"].includes(name)));
-    return { status, rest, body: { ...body, requestId: null } };
-  };
-
   test("an id, malformed, unknown, of another tenant or environment: 404 in the same bytes", async () => {
     const { db } = api.database;
     const inTest = await api.key({ scopes: ["*", "usage:write"] });

@@ -24,33 +24,31 @@ const foreignKey = async (request: Partial<CreateApiKey> = {}): Promise<string> 
   return (await seedKey(api.database.db, tenantId, all)).secret.reveal();
 };
 
-describe("a session of another environment or tenant", () => {
-  test("a session, read, reported or released by another environment or tenant: 404, nothing written", async () => {
-    const { sessionId } = (await open({ maxSessionSeconds: 10 })).body;
-    const inTest = await api.key({ environment: "test", scopes: ["*", "usage:write"] });
-    const callers = [inTest, await foreignKey(), await foreignKey({ environment: "test" })];
-    const before = await rowCounts(api.database);
-    for (const caller of callers) {
-      const headers = { "idempotency-key": "a" };
-      for (const id of [sessionId, UNKNOWN]) {
-        const answers = [
-          await api.call("GET", `${PATH}/${id}`, { key: caller }),
-          await report(id, { usedCreditMicros: 0 }, caller),
-          await release(id, { usedCreditMicros: 0 }, caller),
-          await api.call("POST", `${PATH}/${id}/release`, { key: caller, headers }),
-          await api.call("POST", `${PATH}/${id}/usage`, { key: caller, headers, body: { usedCreditMicros: 0 } }),
-        ];
-        const texts = answers.map(({ body }) => JSON.stringify({ ...body, requestId: null }));
-        // The same bytes as for one that does not exist.
-        expect([answers[0]?.status, new Set(texts).size]).toEqual([404, 1]);
-      }
-      expect((await list({}, caller)).body.data).toEqual([]);
-      expect((await list({}, caller, "/api/v1/usage/summary")).body.data).toEqual([]);
-      expect((await list({ sessionId }, caller, "/api/v1/credits/entries")).body.data).toEqual([]);
+test("a session, read, reported or released by another environment or tenant: 404, nothing written", async () => {
+  const { sessionId } = (await open({ maxSessionSeconds: 10 })).body;
+  const inTest = await api.key({ environment: "test", scopes: ["*", "usage:write"] });
+  const callers = [inTest, await foreignKey(), await foreignKey({ environment: "test" })];
+  const before = await rowCounts(api.database);
+  for (const caller of callers) {
+    const headers = { "idempotency-key": "a" };
+    for (const id of [sessionId, UNKNOWN]) {
+      const answers = [
+        await api.call("GET", `${PATH}/${id}`, { key: caller }),
+        await report(id, { usedCreditMicros: 0 }, caller),
+        await release(id, { usedCreditMicros: 0 }, caller),
+        await api.call("POST", `${PATH}/${id}/release`, { key: caller, headers }),
+        await api.call("POST", `${PATH}/${id}/usage`, { key: caller, headers, body: { usedCreditMicros: 0 } }),
+      ];
+      const texts = answers.map(({ body }) => JSON.stringify({ ...body, requestId: null }));
+      // The same bytes as for one that does not exist.
+      expect([answers[0]?.status, new Set(texts).size]).toEqual([404, 1]);
     }
-    expect(await rowCounts(api.database)).toEqual(before);
-    expect((await release(sessionId, {})).body.billedCreditMicros).toBe(0);
-  });
+    expect((await list({}, caller)).body.data).toEqual([]);
+    expect((await list({}, caller, "/api/v1/usage/summary")).body.data).toEqual([]);
+    expect((await list({ sessionId }, caller, "/api/v1/credits/entries")).body.data).toEqual([]);
+  }
+  expect(await rowCounts(api.database)).toEqual(before);
+  expect((await release(sessionId, {})).body.billedCreditMicros).toBe(0);
 });
 
 describe("extreme usage figures", () => {
@@ -79,30 +77,25 @@ describe("extreme usage figures", () => {
   });
 });
 
-describe("the metadata of sessions", () => {
-  test("metadata, of the largest size: stored, listed, found, and its pages stay bounded", async () => {
-    const caller = await foreignKey();
-    // Six bytes of JSON for each character.
-    const metadata = Object.fromEntries(
-      Array.from({ length: 16 }, (_, at) => [
-        at === 0 ? "user_id" : `n${at}`.padEnd(40, "\u0001"),
-        "\u0001".repeat(500),
-      ]),
-    );
-    for (let opened = 0; opened < 25; opened++) {
-      expect((await open({ maxSessionSeconds: 1, metadata }, caller)).status).toBe(201);
-    }
-    let seen = 0;
-    for (let cursor: string | null = ""; cursor !== null; ) {
-      const query: Record<string, string> =
-        cursor === "" ? { limit: "200", endUserId: metadata["user_id"] ?? "" } : { cursor };
-      const page = await list(query, caller);
-      expect(page.text.length).toBeLessThan(1.2 * 1024 * 1024);
-      seen += page.body.data.length;
-      cursor = page.body.nextCursor;
-    }
-    expect(seen).toBe(25);
-  });
+test("metadata, of the largest size: stored, listed, found, and its pages stay bounded", async () => {
+  const caller = await foreignKey();
+  // Six bytes of JSON for each character.
+  const metadata = Object.fromEntries(
+    Array.from({ length: 16 }, (_, at) => [at === 0 ? "user_id" : `n${at}`.padEnd(40, "\u0001"), "\u0001".repeat(500)]),
+  );
+  for (let opened = 0; opened < 25; opened++) {
+    expect((await open({ maxSessionSeconds: 1, metadata }, caller)).status).toBe(201);
+  }
+  let seen = 0;
+  for (let cursor: string | null = ""; cursor !== null; ) {
+    const query: Record<string, string> =
+      cursor === "" ? { limit: "200", endUserId: metadata["user_id"] ?? "" } : { cursor };
+    const page = await list(query, caller);
+    expect(page.text.length).toBeLessThan(1.2 * 1024 * 1024);
+    seen += page.body.data.length;
+    cursor = page.body.nextCursor;
+  }
+  expect(seen).toBe(25);
 });
 
 describe("a cursor of sessions", () => {
@@ -160,31 +153,29 @@ describe("a cursor of sessions", () => {
   });
 });
 
-describe("a refusal for lack of credits", () => {
-  test("a session, without credits and otherwise wrong: every other refusal comes first", async () => {
-    const tenantId = await seedTenant(api.database.db, { live: 1e12 });
-    const newKey = (request: Partial<CreateApiKey>, parent?: Awaited<ReturnType<typeof seedKey>>["record"]) =>
-      seedKey(api.database.db, tenantId, { environment: "live", ...request }, parent);
-    const root = await newKey({ scopes: ["*"], spendLimitCreditMicros: 7 * SECOND });
-    const parent = await newKey({ scopes: ["*"], spendLimitCreditMicros: 6 * SECOND }, root.record);
-    const child = await newKey({ scopes: ["realtime:write"], spendLimitCreditMicros: 6 * SECOND }, parent.record);
-    const reader = await newKey({ scopes: ["usage:read"], spendLimitCreditMicros: 0 }, parent.record);
-    const secret = child.secret.reveal();
-    await open({ maxSessionSeconds: 5 }, root.secret.reveal());
-    const limited = await open({ maxSessionSeconds: 5 }, secret);
-    expect(limited.body).toEqual({
-      ...{ type: "/problems/spend_limit_exceeded", title: limited.body.title, status: 402 },
-      ...{ detail: "The spend cap of an ancestor of the calling key leaves less than the session needs." },
-      ...{ code: "spend_limit_exceeded", requestId: limited.body.requestId, retryable: false },
-      ...{ requiredCreditMicros: 5 * SECOND, limitedBy: "ancestor" },
-    });
-    // No number of an ancestor, in the headers either.
-    const sent = limited.text + JSON.stringify([...limited.headers]);
-    for (const number of [7 * SECOND, 6 * SECOND, 2 * SECOND]) expect(sent).not.toContain(String(number));
-    for (const { record } of [root, parent]) expect(sent).not.toContain(record.id);
-    expect((await open({ maxSessionSeconds: 5 }, reader.secret.reveal())).status).toBe(403);
-    expect((await open({ maxSessionSeconds: 0 }, secret)).status).toBe(422);
-    expect((await open({ maxSessionSeconds: 5, minSessionSeconds: 6 }, secret)).status).toBe(422);
-    expect((await api.call("POST", PATH, { key: secret, body: "{" })).status).toBe(400);
+test("a session, without credits and otherwise wrong: every other refusal comes first", async () => {
+  const tenantId = await seedTenant(api.database.db, { live: 1e12 });
+  const newKey = (request: Partial<CreateApiKey>, parent?: Awaited<ReturnType<typeof seedKey>>["record"]) =>
+    seedKey(api.database.db, tenantId, { environment: "live", ...request }, parent);
+  const root = await newKey({ scopes: ["*"], spendLimitCreditMicros: 7 * SECOND });
+  const parent = await newKey({ scopes: ["*"], spendLimitCreditMicros: 6 * SECOND }, root.record);
+  const child = await newKey({ scopes: ["realtime:write"], spendLimitCreditMicros: 6 * SECOND }, parent.record);
+  const reader = await newKey({ scopes: ["usage:read"], spendLimitCreditMicros: 0 }, parent.record);
+  const secret = child.secret.reveal();
+  await open({ maxSessionSeconds: 5 }, root.secret.reveal());
+  const limited = await open({ maxSessionSeconds: 5 }, secret);
+  expect(limited.body).toEqual({
+    ...{ type: "/problems/spend_limit_exceeded", title: limited.body.title, status: 402 },
+    ...{ detail: "The spend cap of an ancestor of the calling key leaves less than the session needs." },
+    ...{ code: "spend_limit_exceeded", requestId: limited.body.requestId, retryable: false },
+    ...{ requiredCreditMicros: 5 * SECOND, limitedBy: "ancestor" },
   });
+  // No number of an ancestor, in the headers either.
+  const sent = limited.text + JSON.stringify([...limited.headers]);
+  for (const number of [7 * SECOND, 6 * SECOND, 2 * SECOND]) expect(sent).not.toContain(String(number));
+  for (const { record } of [root, parent]) expect(sent).not.toContain(record.id);
+  expect((await open({ maxSessionSeconds: 5 }, reader.secret.reveal())).status).toBe(403);
+  expect((await open({ maxSessionSeconds: 0 }, secret)).status).toBe(422);
+  expect((await open({ maxSessionSeconds: 5, minSessionSeconds: 6 }, secret)).status).toBe(422);
+  expect((await api.call("POST", PATH, { key: secret, body: "{" })).status).toBe(400);
 });

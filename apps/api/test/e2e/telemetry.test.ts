@@ -226,32 +226,30 @@ describe("metrics", () => {
   });
 });
 
-describe("the modules of telemetry", () => {
-  test("the modules, with telemetry off and on: loaded only when it is on", async () => {
-    const guard = join(folder, "guard.ts");
-    await writeFile(
-      guard,
-      `Bun.plugin({ name: "guard", setup: (build) => build.onLoad({ filter: /node_modules\\/(prom-client|@opentelemetry)\\// }, ({ path }) => {
-        throw new Error("loaded: " + path);
-      }) });`,
-    );
-    const off = await startService({ OTEL_SERVICE_NAME: "off" }, "--preload", guard);
-    expect((await create(off)).status).toBe(201);
-    await off.end();
-    for (const [variable, value, loaded] of [
-      ["METRICS_PORT", "0", "prom-client"],
-      ["OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1", "@opentelemetry"],
-    ] as const) {
-      const [program = "", ...rest] = source("apps/api/src/main.ts");
-      const { code, stderr } = await runToEnd([program, "--preload", guard, ...rest], {
-        PORT: "0",
-        DATABASE_URL: database.url,
-        [variable]: value,
-      });
-      expect(code).toBe(1);
-      expect(stderr).toMatch(new RegExp(`loaded: .*${loaded}`));
-    }
-  });
+test("the modules, with telemetry off and on: loaded only when it is on", async () => {
+  const guard = join(folder, "guard.ts");
+  await writeFile(
+    guard,
+    `Bun.plugin({ name: "guard", setup: (build) => build.onLoad({ filter: /node_modules\\/(prom-client|@opentelemetry)\\// }, ({ path }) => {
+      throw new Error("loaded: " + path);
+    }) });`,
+  );
+  const off = await startService({ OTEL_SERVICE_NAME: "off" }, "--preload", guard);
+  expect((await create(off)).status).toBe(201);
+  await off.end();
+  for (const [variable, value, loaded] of [
+    ["METRICS_PORT", "0", "prom-client"],
+    ["OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1", "@opentelemetry"],
+  ] as const) {
+    const [program = "", ...rest] = source("apps/api/src/main.ts");
+    const { code, stderr } = await runToEnd([program, "--preload", guard, ...rest], {
+      PORT: "0",
+      DATABASE_URL: database.url,
+      [variable]: value,
+    });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(new RegExp(`loaded: .*${loaded}`));
+  }
 });
 
 const TRACE = "0af7651916cd43dd8448eb211c80319c";
@@ -322,26 +320,24 @@ describe("the traces", () => {
   });
 });
 
-describe("a service without tracing", () => {
-  test("a traceparent, valid: returned and logged; invalid: ignored", async () => {
-    const service = await startService({});
-    const traceparent = `00-${TRACE}-${PARENT}-01`;
-    const answer = await create(service, { traceparent });
-    expect(answer.headers.get("traceparent")).toBe(traceparent);
-    for (const wrong of [
-      "",
-      "x",
-      `00-${"0".repeat(32)}-${PARENT}-01`,
-      `00-${TRACE}-${"0".repeat(16)}-01`,
-      `ff-${TRACE}-${PARENT}-01`,
-      key,
-    ]) {
-      expect((await create(service, { traceparent: wrong })).headers.get("traceparent")).toBeNull();
-    }
-    await service.end();
-    const lines = service.requests();
-    expect(lines.map(({ traceId }) => traceId)).toEqual([TRACE, ...Array(6).fill(undefined)]);
-    expect(lines.every(({ requestId }) => typeof requestId === "string")).toBe(true);
-    expect(lines[0]?.["requestId"]).toBe(answer.headers.get("x-request-id"));
-  });
+test("a traceparent, valid: returned and logged; invalid: ignored", async () => {
+  const service = await startService({});
+  const traceparent = `00-${TRACE}-${PARENT}-01`;
+  const answer = await create(service, { traceparent });
+  expect(answer.headers.get("traceparent")).toBe(traceparent);
+  for (const wrong of [
+    "",
+    "x",
+    `00-${"0".repeat(32)}-${PARENT}-01`,
+    `00-${TRACE}-${"0".repeat(16)}-01`,
+    `ff-${TRACE}-${PARENT}-01`,
+    key,
+  ]) {
+    expect((await create(service, { traceparent: wrong })).headers.get("traceparent")).toBeNull();
+  }
+  await service.end();
+  const lines = service.requests();
+  expect(lines.map(({ traceId }) => traceId)).toEqual([TRACE, ...Array(6).fill(undefined)]);
+  expect(lines.every(({ requestId }) => typeof requestId === "string")).toBe(true);
+  expect(lines[0]?.["requestId"]).toBe(answer.headers.get("x-request-id"));
 });

@@ -1,4 +1,4 @@
-/** From one version to the next and back, while the service runs: see "Upgrade and roll back" in docs/deployment.md. */
+/** Databases of older versions and of a newer one: see "Upgrade and roll back" in docs/deployment.md. */
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,12 +8,10 @@ import { OPERATOR } from "@realtime-avatar/domain/api-keys/grant";
 import { digestApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { newId, newRequestId } from "@realtime-avatar/domain/id";
 import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
-import { hasPreviousRelease } from "@realtime-avatar/testing/previous-release";
 import { bun, REPOSITORY, runToEnd } from "@realtime-avatar/testing/processes";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
-import { callAnew, requestInit, type TestApi } from "../support/api.ts";
-import { startFleet } from "../support/fleet.ts";
+import { callAnew, type TestApi } from "../support/api.ts";
 import { start, stop } from "../support/process.ts";
 
 // No test asserts a time: a slow disk must not fail one.
@@ -26,9 +24,6 @@ const journal: { entries: { tag: string; when: number }[] } = JSON.parse(
 
 /** With LONG=1, every earlier schema is examined, and served by a process; otherwise the first, the last, and one between. */
 const isLong = process.env["LONG"] === "1";
-
-/** How many requests are answered between two steps of the upgrade. Each of ten kinds takes its turn on both processes. */
-const ANSWERS = isLong ? 300 : 60;
 
 const avatar = { displayName: "Ada", sourceKind: "image", metadata: { b: 1, a: "é" } };
 const cli = async ({ url }: TestDatabase, ...args: string[]) => {
@@ -169,11 +164,6 @@ const expand = async ({ db: { client } }: TestDatabase): Promise<void> => {
     select max(created_at) as newest from drizzle.__drizzle_migrations`;
   await client`insert into drizzle.__drizzle_migrations (hash, created_at) values ('later', ${Number(newest) + 1000})`;
 };
-const contract = async ({ db: { client } }: TestDatabase): Promise<void> => {
-  for (const table of TABLES) await client.unsafe(`alter table ${table} drop column later`);
-  // The statements that have been planned with the other type are refused once, and planned anew.
-  await client.unsafe("alter table avatars alter column model_id type varchar(160)");
-};
 
 describe("a schema newer than the program", () => {
   test("a newer schema, under an older program: served, and left unchanged", async () => {
@@ -187,54 +177,6 @@ describe("a schema newer than the program", () => {
     expect((await service.call("GET", "/readyz")).status).toBe(200);
     await exercise(service, secret.reveal());
     expect(await migrate(database.url)).toBe(false);
-    await database.close();
-  });
-});
-
-// Otherwise previous-release.test.ts does the same, with the release before this one.
-describe.skipIf(!isLong && hasPreviousRelease)("an upgrade under load", () => {
-  test("an upgrade, in the steps expand, deploy, contract: no request fails", async () => {
-    const database = await testDatabase();
-    const tenantId = await seedTenant(database.db);
-    const { record, secret } = await seedKey(database.db, tenantId, { environment: "live", scopes: ["*"] });
-    const key = secret.reveal();
-    const { body: made } = await (await startHere(database)).call("POST", "/api/v1/avatars", { key, body: avatar });
-
-    let sent = 0;
-    const requests: [method: string, path: string, body?: object, isOnce?: boolean][] = [
-      ["POST", "/api/v1/avatars", avatar],
-      ["GET", `/api/v1/avatars/${made.id}`],
-      ["POST", "/api/v1/avatars", avatar, true],
-      ["GET", "/api/v1/avatars?limit=2"],
-      ["POST", "/api/v1/api-keys", { name: "child", scopes: ["avatars:read"] }],
-      ["GET", "/api/v1/api-keys/self"],
-      ["PATCH", `/api/v1/avatars/${made.id}`, { displayName: "Grace" }],
-      ["GET", `/api/v1/audit-events?targetId=${made.id}&limit=2`],
-      ["GET", "/api/v1/api-keys?limit=2"],
-      ["GET", `/api/v1/api-keys/${record.id}`],
-    ];
-    const fleet = await startFleet({ DATABASE_URL: database.url }, (url) => {
-      const [method, path, body, isOnce] = requests[sent % requests.length] as (typeof requests)[number];
-      const headers: Record<string, string> = isOnce ? { "idempotency-key": `upgrade-${sent}` } : {};
-      sent++;
-      return fetch(url + path, requestInit(method, { key, body, headers }));
-    });
-    try {
-      // Each connection has planned its statements before the schema changes under them.
-      await fleet.untilAnswered(ANSWERS);
-      await expand(database);
-      await fleet.untilAnswered(ANSWERS);
-      for (const index of [0, 1]) {
-        await fleet.replace(index);
-        await fleet.untilAnswered(ANSWERS / 2);
-      }
-      await contract(database);
-      await fleet.untilAnswered(ANSWERS);
-    } finally {
-      await fleet.stop();
-    }
-    expect(fleet.failures).toEqual([]);
-    expect([...fleet.statuses.keys()].sort()).toEqual([200, 201]);
     await database.close();
   });
 });

@@ -1,7 +1,7 @@
 /** Faults of the database: stopped, cut off, frozen, or locked. */
 import { describe, expect, test } from "bun:test";
 import { client } from "@realtime-avatar/testing/database";
-import { CONNECTIONS, cluster, holdLock, under } from "./support/scene.ts";
+import { CONNECTIONS, cluster, holdLock, terminateBackends, under } from "./support/scene.ts";
 
 describe("the database", () => {
   test("the database, stopped and started three times: nothing lost, doubled or half-written", async () => {
@@ -23,10 +23,7 @@ describe("the database", () => {
     await under("backends terminated, one by one", async ({ load, databaseUrl }) => {
       const sql = client(databaseUrl);
       for (let round = 0; round < 100; round++) {
-        await sql`
-          select pg_terminate_backend(pid) from pg_stat_activity
-          where datname = current_database() and application_name = 'realtime-avatar' and pid <> pg_backend_pid()
-          order by state = 'active' desc, random() limit 1`;
+        await terminateBackends(sql, 1);
         await Bun.sleep(10);
       }
       load.healed();
@@ -44,13 +41,11 @@ describe("the database", () => {
   });
 });
 
-describe("a lock that another session holds", () => {
-  test("a lock, held beyond the deadline: abandoned statements are stopped at the server", async () => {
-    let most = 0;
-    await under("table locked for 6 s", async (scene) => {
-      most = await holdLock(scene);
-    });
-    expect(most).toBeGreaterThan(0);
-    expect(most).toBeLessThanOrEqual(2 * CONNECTIONS);
+test("a lock, held beyond the deadline: abandoned statements are stopped at the server", async () => {
+  let most = 0;
+  await under("table locked for 6 s", async (scene) => {
+    most = await holdLock(scene);
   });
+  expect(most).toBeGreaterThan(0);
+  expect(most).toBeLessThanOrEqual(2 * CONNECTIONS);
 });

@@ -4,8 +4,7 @@ import { generateApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { client } from "@realtime-avatar/testing/database";
 import { bun, runToEnd } from "@realtime-avatar/testing/processes";
 import { random } from "@realtime-avatar/testing/random-bytes";
-import { readAnswer, requestInit } from "../support/api.ts";
-import { cluster, seedRoot, startService, under } from "./support/scene.ts";
+import { ask, cluster, seedRoot, startService, under } from "./support/scene.ts";
 
 describe("a migration", () => {
   test("a migration, not yet applied: every write is refused, none unknown", async () => {
@@ -27,17 +26,18 @@ describe("a migration", () => {
     await admin.unsafe("create database never_migrated encoding 'UTF8' locale 'C' template template0");
     await admin.end();
     const service = await startService(empty);
-    const ask = async (method: string, path: string, options: Parameters<typeof requestInit>[1]) =>
-      readAnswer(await fetch(service.url + path, requestInit(method, options)));
     const key = generateApiKey("live", random).reveal();
-    const early = await ask("POST", "/api/v1/avatars", { key, body: { displayName: "x", sourceKind: "image" } });
+    const early = await ask(service, "POST", "/api/v1/avatars", {
+      key,
+      body: { displayName: "x", sourceKind: "image" },
+    });
     expect([early.status, early.body.code, early.headers.get("retry-after")]).toEqual([503, "unavailable", "1"]);
-    const [unready, live] = [await ask("GET", "/readyz", {}), await ask("GET", "/healthz", {})];
+    const [unready, live] = [await ask(service, "GET", "/readyz"), await ask(service, "GET", "/healthz")];
     expect([unready.status, unready.body.reason, live.status]).toEqual([503, "migrations_pending", 200]);
     const { code } = await runToEnd(bun("apps/cli/src/main.ts", "migrate"), { DATABASE_URL: empty });
     expect(code).toBe(0);
-    expect((await ask("GET", "/readyz", {})).status).toBe(200);
-    const late = await ask("POST", "/api/v1/avatars", {
+    expect((await ask(service, "GET", "/readyz")).status).toBe(200);
+    const late = await ask(service, "POST", "/api/v1/avatars", {
       key: await seedRoot(empty),
       body: { displayName: "x", sourceKind: "image" },
     });

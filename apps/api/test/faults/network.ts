@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { client } from "@realtime-avatar/testing/database";
 import { type Network, startNetwork } from "@realtime-avatar/testing/network/network";
 import { bun, runToEnd } from "@realtime-avatar/testing/processes";
-import { cluster, DEADLINE_MS, SLACK_MS, under } from "./support/scene.ts";
+import { cluster, DEADLINE_MS, SLACK_MS, terminateBackends, under } from "./support/scene.ts";
 
 describe("the network to the database", () => {
   let network: Network;
@@ -82,9 +82,7 @@ describe("a list of hosts", () => {
       async ({ load, databaseUrl }) => {
         const sql = client(databaseUrl);
         for (let round = 0; round < 5; round++) {
-          await sql`
-            select pg_terminate_backend(pid) from pg_stat_activity
-            where datname = current_database() and application_name = 'realtime-avatar' and pid <> pg_backend_pid()`;
+          await terminateBackends(sql);
           load.healed();
           await load.untilSuccesses(50);
         }

@@ -1,32 +1,30 @@
 /** More callers than the service can serve. */
-import { describe, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { startNetwork } from "@realtime-avatar/testing/network/network";
 import { cluster, under } from "./support/scene.ts";
 
-describe("too much load", () => {
-  test("too much load, beyond the queue: refused at once, and liveness responds throughout", async () => {
-    const network = await startNetwork(cluster.port);
-    const row = await under(
-      "overload: 250 callers, 2 connections",
-      async ({ load, service }) => {
-        network.delayMs = 10;
-        const end = performance.now() + 4000;
-        while (performance.now() < end) {
-          expect((await fetch(`${service.url}/healthz`)).status).toBe(200);
-          await Bun.sleep(20);
-        }
-        network.delayMs = 0;
-        load.healed();
-      },
-      {
-        reach: (url) => url.replace(String(cluster.port), String(network.port)),
-        variables: { DATABASE_CONNECTIONS: "2" },
-        lanes: 250,
-        // Reports and releases are not batched: more of them would take the two connections from the others.
-        creditLanes: 3,
-      },
-    );
-    network.close();
-    expect(row.refused).toBeGreaterThan(0);
-  });
+test("too much load, beyond the queue: refused at once, and liveness responds throughout", async () => {
+  const network = await startNetwork(cluster.port);
+  const row = await under(
+    "overload: 250 callers, 2 connections",
+    async ({ load, service }) => {
+      network.delayMs = 10;
+      const end = performance.now() + 4000;
+      while (performance.now() < end) {
+        expect((await fetch(`${service.url}/healthz`)).status).toBe(200);
+        await Bun.sleep(20);
+      }
+      network.delayMs = 0;
+      load.healed();
+    },
+    {
+      reach: (url) => url.replace(String(cluster.port), String(network.port)),
+      variables: { DATABASE_CONNECTIONS: "2" },
+      lanes: 250,
+      // Reports and releases are not batched: more of them would take the two connections from the others.
+      creditLanes: 3,
+    },
+  );
+  network.close();
+  expect(row.refused).toBeGreaterThan(0);
 });

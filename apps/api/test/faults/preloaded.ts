@@ -2,13 +2,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { rm } from "node:fs/promises";
 import { client } from "@realtime-avatar/testing/database";
+import { freePort } from "@realtime-avatar/testing/ports";
 import { type Cluster, startCluster } from "@realtime-avatar/testing/postgres/cluster";
-import { freePort } from "@realtime-avatar/testing/postgres/embedded";
 import { startProcess } from "@realtime-avatar/testing/processes";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
-import { type Answer, type CallOptions, readAnswer, requestInit } from "../support/api.ts";
+import type { Answer, CallOptions } from "../support/api.ts";
 import { binariesWith, canPreload, NO_PRELOAD, type Preload, preloadIn } from "./support/preload.ts";
-import { cluster, DEADLINE_MS, possible, type Scene, seedRoot, startService, under } from "./support/scene.ts";
+import { ask, cluster, DEADLINE_MS, possible, type Scene, seedRoot, startService, under } from "./support/scene.ts";
 
 const HOUR = 3600;
 const JUMPS = [2 * HOUR, -2 * HOUR, 0];
@@ -23,7 +23,7 @@ const callUntil = async (
   expected: readonly number[] = [200, 201],
 ): Promise<Answer> => {
   for (let attempt = 0; ; attempt++) {
-    const answer = await readAnswer(await fetch(service.url + path, requestInit(method, options)));
+    const answer = await ask(service, method, path, options);
     if (expected.includes(answer.status) || attempt === 20) return answer;
     await Bun.sleep(50);
   }
@@ -207,8 +207,7 @@ describe.skipIf(!isPossible)("a PostgreSQL of its own clock and disk", () => {
         const end = performance.now() + SLOW_MS;
         while (performance.now() < end) {
           // What only reads waits for no flush.
-          const init = requestInit("GET", { key: rootKey });
-          const read = await readAnswer(await fetch(`${service.url}/api/v1/api-keys/self`, init));
+          const read = await ask(service, "GET", "/api/v1/api-keys/self", { key: rootKey });
           expect(["200", "503"]).toContain(String(read.status));
           await Bun.sleep(100);
         }

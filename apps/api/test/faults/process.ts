@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { connect, type Socket } from "node:net";
 import { client } from "@realtime-avatar/testing/database";
 import { requestInit } from "../support/api.ts";
-import { DEADLINE_MS, possible, type Scene, under } from "./support/scene.ts";
+import { DEADLINE_MS, possible, type Scene, terminateBackends, under } from "./support/scene.ts";
 
 /** Whether the service has logged an error of this code. */
 const hasLogged = (log: string, code: string): boolean =>
@@ -78,9 +78,7 @@ describe("a service without file descriptors", () => {
           // Its connections to the database are lost too. Their descriptors go to clients that wait, until there is none
           // for another: Bun reports a socket that cannot be made as a refused connection.
           while (!hasLogged(service.stdout(), "ECONNREFUSED")) {
-            await sql`
-              select pg_terminate_backend(pid) from pg_stat_activity
-              where datname = current_database() and application_name = 'realtime-avatar' and pid <> pg_backend_pid()`;
+            await terminateBackends(sql);
             await Bun.sleep(20);
           }
           await Bun.sleep(EXHAUSTED_MS);

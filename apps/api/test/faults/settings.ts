@@ -1,8 +1,7 @@
 /** Faults that an administrator causes by a setting of the server, while the service works. */
 import { describe, expect, test } from "bun:test";
 import { client } from "@realtime-avatar/testing/database";
-import { readAnswer, requestInit } from "../support/api.ts";
-import { cluster, DEADLINE_MS, type Scene, under } from "./support/scene.ts";
+import { ask, cluster, DEADLINE_MS, type Scene, under } from "./support/scene.ts";
 
 /** Changes a setting of the whole server. Sessions that are open follow before their next statement. */
 const setOnServer = async (name: string, value: string | null): Promise<void> => {
@@ -18,40 +17,38 @@ const readFor = async ({ service, rootKey }: Scene, milliseconds: number): Promi
   const seen = new Set<string>();
   for (const end = performance.now() + milliseconds; performance.now() < end; await Bun.sleep(20)) {
     for (const path of ["/api/v1/api-keys/self", "/api/v1/avatars?limit=1"]) {
-      const { status, body } = await readAnswer(await fetch(service.url + path, requestInit("GET", { key: rootKey })));
+      const { status, body } = await ask(service, "GET", path, { key: rootKey });
       seen.add(status === 200 ? "200" : `${status} ${body?.code}`);
     }
   }
   return seen;
 };
 
-describe("a server that is set to read-only", () => {
-  test("a read-only server, on writes: refused, certainly not executed, until it is reset", async () => {
-    const reads = new Set<string>();
-    const row = await under("default_transaction_read_only, 2 times", async (scene) => {
-      const { load, service } = scene;
-      try {
-        for (let round = 0; round < 2; round++) {
-          await setOnServer("default_transaction_read_only", "on");
-          await load.untilFailure();
-          for (const seen of await readFor(scene, 1000)) reads.add(seen);
-          expect((await fetch(`${service.url}/healthz`)).status).toBe(200);
-          const ready = await fetch(`${service.url}/readyz`);
-          const health = (await ready.json()) as { reason: string };
-          expect([ready.status, health.reason]).toEqual([503, "database_read_only"]);
-          await setOnServer("default_transaction_read_only", null);
-          load.healed();
-          await load.untilSuccesses(100);
-          expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
-        }
-      } finally {
+test("a read-only server, on writes: refused, certainly not executed, until it is reset", async () => {
+  const reads = new Set<string>();
+  const row = await under("default_transaction_read_only, 2 times", async (scene) => {
+    const { load, service } = scene;
+    try {
+      for (let round = 0; round < 2; round++) {
+        await setOnServer("default_transaction_read_only", "on");
+        await load.untilFailure();
+        for (const seen of await readFor(scene, 1000)) reads.add(seen);
+        expect((await fetch(`${service.url}/healthz`)).status).toBe(200);
+        const ready = await fetch(`${service.url}/readyz`);
+        const health = (await ready.json()) as { reason: string };
+        expect([ready.status, health.reason]).toEqual([503, "database_read_only"]);
         await setOnServer("default_transaction_read_only", null);
+        load.healed();
+        await load.untilSuccesses(100);
+        expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
       }
-    });
-    expect([row.refused > 0, row.unknown]).toEqual([true, 0]);
-    // A read is served, or refused like a write when its connection is one that takes none.
-    expect([...reads].filter((seen) => seen !== "200" && seen !== "503 unavailable")).toEqual([]);
+    } finally {
+      await setOnServer("default_transaction_read_only", null);
+    }
   });
+  expect([row.refused > 0, row.unknown]).toEqual([true, 0]);
+  // A read is served, or refused like a write when its connection is one that takes none.
+  expect([...reads].filter((seen) => seen !== "200" && seen !== "503 unavailable")).toEqual([]);
 });
 
 describe("a statement_timeout", () => {

@@ -20,7 +20,7 @@ const settledText = (json: string): string =>
     .replace(/rta_(live|test)_[0-9A-Za-z]{16}_[0-9A-Za-z]{49}/g, "rta_$1_<keyId>_<secret>")
     .replace(/rta_(live|test)_[0-9A-Za-z]{16}_\*{4}/g, "rta_$1_<keyId>_****")
     .replace(/"(keyId|actorKeyId)": ?"[0-9A-Za-z]{16}"/g, '"$1":"<keyId>"')
-    .replace(/"(ten|key|ava|aud|ses|ent|ast)_[0-9a-z]{26}"/g, '"$1_<id>"')
+    .replace(/"(ten|key|ava|aud|ses|ent|ast|whe|whd|evt)_[0-9a-z]{26}"/g, '"$1_<id>"')
     .replace(/"requestId": ?"[-0-9a-f]{36}"/g, '"requestId":"<uuid>"')
     .replace(/"(createdAt|updatedAt|startedAt|endedAt|from|to)": ?"[-0-9T:.Z]+"/g, '"$1":"<time>"')
     .replace(/"activeSeconds": ?\d+/g, '"activeSeconds":"<number>"')
@@ -40,6 +40,14 @@ const settledText = (json: string): string =>
     // Of a session. Those of keys are far in the future.
     .replace(/"expiresAt": ?"20[2-4][-0-9T:.Z]+"/g, '"expiresAt":"<time>"')
     .replace(/"nextCursor": ?"[-_0-9A-Za-z]+"/g, '"nextCursor":"<cursor>"')
+    // Of a webhook. A delivery that was sent again may have arrived.
+    .replace(/"whsec_[A-Za-z0-9+/]{43}="/g, '"<secret>"')
+    .replace(/http:\/\/127\.0\.0\.1:\d+\/hooks/g, "https://www.example.com/hooks")
+    .replace(/"(at|previousSecretExpiresAt)": ?"[-0-9T:.Z]+"/g, '"$1":"<time>"')
+    .replace(/"durationMs": ?\d+/g, '"durationMs":"<number>"')
+    .replace(/"body": ?"(?:[^"\\]|\\.)*"/g, '"body":"<body>"')
+    .replace(/"status": ?"(pending|delivered)",\s*"attempts"/g, '"status":"<sent or not>","attempts"')
+    .replace(/"nextAttemptAt": ?(null|"[-0-9T:.Z]+")/g, '"nextAttemptAt":"<time or null>"')
     // It is noted a moment after the use.
     .replace(/"lastUsedAt": ?(null|"[-0-9T:.Z]+")/g, '"lastUsedAt":"<time or null>"');
 

@@ -48,7 +48,7 @@ describe("the operator and calls", () => {
     expect(await json("sessions", "end", started)).toMatchObject({ status: "released", billedCreditMicros: 3 });
     expect(await json("sessions", "end", reserved, "--tenant", tenant)).toMatchObject({ billedCreditMicros: 0 });
     expect(await listed("--open")).toEqual([]);
-    expect(await json("audit", "tail", "--tenant", tenant, "--action", "session.ended")).toMatchObject([
+    expect(await json("audit", "tail", "--tenant", tenant, "--action", "usage_session.ended")).toMatchObject([
       { actorId: null, targetId: started },
       { actorId: null, targetId: reserved },
     ]);

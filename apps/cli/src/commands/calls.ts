@@ -62,7 +62,7 @@ const end = (id: SessionId, options: OutputOptions & { tenant?: TenantId }): Pro
       if (!found) continue;
       if (found.endedAt === null) {
         const origin = operatorOrigin();
-        const event = auditEvent("session.ended", { ...owner, id }, origin);
+        const event = auditEvent("usage_session.ended", { ...owner, id }, origin);
         const room = await endLostCall(db, owner.tenantId, id, "user_ended", origin, event);
         if (room !== null) await deleteRoom(room);
       }

@@ -1,4 +1,7 @@
 /** `webhooks`: the endpoints of all tenants, and what the operator does with one of them. */
+
+import { createClient } from "@realtime-avatar/client";
+import { forwardedLine, listen, listeningMessage, type WebhookSelection } from "@realtime-avatar/client/listen";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { listTenants } from "@realtime-avatar/db/tenants/tenants";
 import { recoverDeliveries } from "@realtime-avatar/db/webhooks/deliveries";
@@ -85,6 +88,23 @@ const recover = (id: WebhookEndpointId, options: TenantOption & { since: Date })
     print(options, { recovered }, `Pending again: ${recovered}.${ofDisabled}`);
   });
 
+/** Forwards events of a tenant, with its key: this command alone uses the API, as any user can. */
+const listenAt = async (options: { forwardTo: string; url: string; events?: string[] }): Promise<void> => {
+  const { forwardTo, events } = options;
+  if (!URL.canParse(forwardTo))
+    throw new UsageError("--forward-to: Must be a URL such as http://localhost:4000/hooks.");
+  const ending = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => ending.abort());
+  await listen({
+    client: createClient({ baseUrl: options.url, apiKey: process.env["API_KEY"] ?? "" }),
+    forwardTo,
+    ...(events && { events: events as WebhookSelection }),
+    signal: ending.signal,
+    onReady: (secret) => process.stderr.write(listeningMessage(forwardTo, secret)),
+    onForwarded: (event) => process.stdout.write(forwardedLine(event)),
+  });
+};
+
 export const addWebhooks = (program: Command): void => {
   const tenant = (command: Command): Command =>
     withOutputOptions(command.option("--tenant <id>", "only of this tenant (ten_…)", idParser("ten", "--tenant")));
@@ -95,6 +115,14 @@ export const addWebhooks = (program: Command): void => {
     .description("list the webhook endpoints of all tenants")
     .option("--disabled", "only those that are disabled")
     .action(list);
+
+  webhooks
+    .command("listen")
+    .description("forward the events of the tenant of API_KEY, a key with the scope *, to a program on this machine")
+    .requiredOption("--forward-to <url>", "where the events go, such as http://localhost:4000/hooks")
+    .option("--url <url>", "the service", "http://127.0.0.1:3000")
+    .option("--events <types>", "event types or groups, separated by commas (default: all)", (text) => text.split(","))
+    .action(listenAt);
 
   endpoint(webhooks.command("disable"))
     .description("disable a webhook endpoint (whe_…): nothing more is sent to it until its owner enables it")

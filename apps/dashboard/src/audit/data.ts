@@ -26,7 +26,7 @@ export const ACTION_TEXTS: Record<AuditEvent["action"], string> = {
   "credits.voided": "Grant withdrawn",
   "credits.adjusted": "Credits refunded",
   "credits.limit_changed": "Limit of open calls changed",
-  "session.ended": "Session ended",
+  "usage_session.ended": "Session ended",
   "user.created": "Member joined",
   "user.updated": "Member changed",
   "user.deleted": "Member removed",

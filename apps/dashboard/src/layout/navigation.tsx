@@ -26,6 +26,8 @@ export const useNavigation = () => {
         to: ".",
         search: ((present: Search) => apply(present, change)) as never,
         replace: isReplacing,
+        // The page stays, so `useStay` has nothing against it.
+        ignoreBlocker: true,
       }),
   };
 };

@@ -5,7 +5,6 @@ import { takeFrom } from "../api/client.ts";
 import type { Tone } from "../components/text.tsx";
 import { useAccount } from "../layout/context.tsx";
 
-const ENDPOINT_REFRESH_MS = 10_000;
 /** While a delivery that is shown is due, and else. */
 const DUE_REFRESH_MS = 1500;
 const REFRESH_MS = 5000;
@@ -72,7 +71,7 @@ export const useEndpoints = () => {
     queryKey: ["webhook-endpoints", environment],
     // A tenant has at most 16.
     queryFn: async () => (await takeFrom(client.list("/api/v1/webhook-endpoints", { limit: 100 }), 100)).items,
-    refetchInterval: ENDPOINT_REFRESH_MS,
+    refetchInterval: REFRESH_MS,
   });
 };
 

@@ -37,7 +37,8 @@ export type Connections = {
 const isSame = (first: readonly string[], second: readonly string[]): boolean =>
   first.length === second.length && first.every((address) => second.includes(address));
 
-export const createConnections = (): Connections => {
+/** `clock`: milliseconds of a clock that is never set back. */
+export const createConnections = (clock: () => number = () => performance.now()): Connections => {
   // In the order of their last use.
   const receivers = new Map<string, Receiver>();
   const drop = (name: string): void => {
@@ -45,7 +46,7 @@ export const createConnections = (): Connections => {
     receivers.delete(name);
   };
   const sweeping = setInterval(() => {
-    const idleSince = performance.now() - IDLE_MS;
+    const idleSince = clock() - IDLE_MS;
     for (const [name, { usedAt, agent }] of receivers) {
       if (usedAt < idleSince && Object.keys(agent.sockets).length === 0) drop(name);
     }
@@ -69,7 +70,7 @@ export const createConnections = (): Connections => {
   return {
     to: async (key, target, network, connectMs, signal) => {
       const name = `${key} ${target.url.protocol}//${target.host}:${target.port}`;
-      const now = performance.now();
+      const now = clock();
       const known = receivers.get(name);
       if (known && now - known.resolvedAt < RESOLVED_MS) {
         known.usedAt = now;
@@ -82,12 +83,12 @@ export const createConnections = (): Connections => {
       }
       const meanwhile = receivers.get(name);
       if (meanwhile && isSame(meanwhile.addresses, addresses)) {
-        return use(name, Object.assign(meanwhile, { resolvedAt: now, usedAt: performance.now() }));
+        return use(name, Object.assign(meanwhile, { resolvedAt: now, usedAt: clock() }));
       }
       drop(name);
       const NewAgent = target.url.protocol === "https:" ? HttpsAgent : HttpAgent;
       const agent = new NewAgent({ keepAlive: true, maxFreeSockets: MAX_FREE });
-      return use(name, { addresses, agent, resolvedAt: now, usedAt: performance.now() });
+      return use(name, { addresses, agent, resolvedAt: now, usedAt: clock() });
     },
     size: () => receivers.size,
     close: () => {

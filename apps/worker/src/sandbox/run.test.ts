@@ -198,8 +198,9 @@ describe("a child in the sandbox", () => {
     "has its threads while its user has as many as 63 other children",
     async () => {
       const asUser = isRoot ? ["setpriv", `--reuid=${SANDBOX_ID}`, `--regid=${SANDBOX_ID}`, "--clear-groups"] : [];
-      const many = "i=0; while [ $i -lt 756 ]; do sleep 1000 & i=$((i+1)); done; echo started; wait";
-      const holder = Bun.spawn([...asUser, "sh", "-c", many], { stdout: "pipe", detached: true });
+      // Each waits for the standard input of the shell, which never comes.
+      const many = "exec 3<&0; i=0; while [ $i -lt 756 ]; do read _ <&3 & i=$((i+1)); done; echo started; wait";
+      const holder = Bun.spawn([...asUser, "sh", "-c", many], { stdin: "pipe", stdout: "pipe", detached: true });
       const picture = join(folder, "picture");
       await writeFile(picture, await png());
       try {

@@ -64,7 +64,7 @@ const bodyOf = (event: EventToShow, resource: string | null): string => {
 };
 
 /** The bodies of `events`, in their order. A resource of several events is read once. */
-const renderBodies = (db: Db, events: readonly EventToShow[], assetOrigin: string): Promise<string[]> => {
+export const renderBodies = (db: Db, events: readonly EventToShow[], assetOrigin: string): Promise<string[]> => {
   const reads = new Map<string, Promise<string | null>>();
   const read = (event: EventToShow): Promise<string | null> => {
     const { tenantId, environment, eventType, targetId } = event;

@@ -14,6 +14,7 @@ import {
   asOwner,
   callerOf,
   claimOf,
+  issuedBy,
   operatorOrigin,
   originOf,
   seedCaller,
@@ -55,10 +56,9 @@ describe("insertApiKey", () => {
     const [one, two] = [await seedCaller(db), await seedCaller(db)];
     const issued = Array.from({ length: 30 }, (_, index) => {
       const caller = index % 2 ? one : two;
-      const now = new Date();
-      const { record, secret } = issueApiKey({ name: `key "${index}",{}` }, caller, { ...caller, now, random });
+      const { record, secret } = issuedBy(caller, { name: `key "${index}",{}` });
       // Every fifth has expired since its caller was looked up.
-      const expiresAt = index % 5 === 4 ? new Date(now.getTime() - 1000) : null;
+      const expiresAt = index % 5 === 4 ? new Date(Date.now() - 1000) : null;
       return { caller, secret, record: { ...record, expiresAt } };
     });
     const outcomes = await Promise.all(
@@ -81,10 +81,7 @@ describe("insertApiKey", () => {
   test("a quota of keys, others in another tenant or ended: counts neither", async () => {
     const [caller, other] = [await seedCaller(db), await seedCaller(db)];
     for (let count = 0; count < 5; count++) await seedKey(db, other.tenantId);
-    const create = () => {
-      const issued = issueApiKey({ name: "new" }, caller, { ...caller, now: new Date(), random });
-      return insertApiKey(db, { ...issued, maxActiveKeys: 3 }, caller, originOf(caller));
-    };
+    const create = () => insertApiKey(db, { ...issuedBy(caller), maxActiveKeys: 3 }, caller, originOf(caller));
     const outcomes = [await create(), await create(), await create()];
     expect(outcomes.map(({ kind }) => kind)).toEqual(["written", "written", "over_quota"]);
     await db.client`

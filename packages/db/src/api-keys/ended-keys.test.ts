@@ -1,10 +1,8 @@
 /** Keys that have ended are marked when a tenant reaches its quota. */
 import { describe, expect, test } from "bun:test";
-import { issueApiKey } from "@realtime-avatar/domain/api-keys/create";
 import type { TenantId } from "@realtime-avatar/domain/id";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
-import { random } from "@realtime-avatar/testing/random-bytes";
-import { originOf, seedCaller, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { issuedBy, originOf, seedCaller, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { insertApiKey } from "./api-keys.ts";
 import type { Caller } from "./callers.ts";
 import { markEndedKeys } from "./ended-keys.ts";
@@ -19,10 +17,8 @@ const addKeys = (parent: Caller, count: number) =>
       '{${parent.id}}', 1, now() from generate_series(1, ${count}) i`);
 const unmarked = async (tenantId: TenantId): Promise<number> =>
   (await db.client`select from api_keys where tenant_id = ${tenantId} and ended_at is null`).length;
-const create = (caller: Caller, maxActiveKeys: number) => {
-  const issued = issueApiKey({ name: "new" }, caller, { ...caller, now: new Date(), random });
-  return insertApiKey(db, { ...issued, maxActiveKeys }, caller, originOf(caller));
-};
+const create = (caller: Caller, maxActiveKeys: number) =>
+  insertApiKey(db, { ...issuedBy(caller), maxActiveKeys }, caller, originOf(caller));
 
 describe("markEndedKeys", () => {
   test("the mark, of revoked and expired keys: they and their descendants, nothing else", async () => {

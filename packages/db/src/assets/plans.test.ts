@@ -1,8 +1,8 @@
 /** How the server executes the statements and functions of assets and jobs: by indexes, with plans for any values. */
 import { expect, test } from "bun:test";
 import type { AssetRecord } from "@realtime-avatar/domain/assets/asset";
-import { newId } from "@realtime-avatar/domain/id";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { claimedJob, READY_ASSET } from "@realtime-avatar/testing/jobs";
 import { inOneBatch } from "@realtime-avatar/testing/postgres/batching";
 import {
   expectIndexed,
@@ -12,7 +12,6 @@ import {
   rowId,
 } from "@realtime-avatar/testing/postgres/plans";
 import { holdPreparation, readyResult, seedAvatarIn } from "@realtime-avatar/testing/preparations";
-import { random } from "@realtime-avatar/testing/random-bytes";
 import {
   assetOf,
   avatarOf,
@@ -28,16 +27,7 @@ import {
 } from "@realtime-avatar/testing/seeds";
 import { insertAvatar, prepareAvatar, updateAvatar } from "../avatars/avatars.ts";
 import { findPreview, finishPreparation, knownPreparations, startPreparation } from "../avatars/preparations.ts";
-import {
-  type ClaimedJob,
-  claimJob,
-  failAbandonedUploads,
-  finishAsset,
-  jobStats,
-  renewJob,
-  retryJob,
-  startAsset,
-} from "../jobs/jobs.ts";
+import { failAbandonedUploads, finishAsset, jobStats, renewJob, retryJob, startAsset } from "../jobs/jobs.ts";
 import {
   completeAsset,
   deleteAsset,
@@ -99,23 +89,7 @@ const insert = async (asset: AssetRecord = assetOf(caller), isClaimed = false) =
   return asset;
 };
 const seeded = () => seedAsset(database.db, caller.tenantId);
-const claim = async (): Promise<ClaimedJob> => {
-  const job = await claimJob(db, {
-    lease: newId("job", new Date(), random),
-    leaseSeconds: 60,
-    slots: 2,
-    kinds: ["process_asset"],
-  });
-  if (!job) throw new Error("no job");
-  return job;
-};
-const READY = {
-  kind: "ready",
-  contentType: "image/png",
-  sizeBytes: 1,
-  sha256: "0".repeat(64),
-  publicType: null,
-} as const;
+const claim = () => claimedJob(db, { kinds: ["process_asset"] });
 const createAvatars = async (count: number, isClaimed: boolean) => {
   const sources = await Promise.all(Array.from({ length: count }, seeded));
   const to = count === 1 ? db : inOneBatch(db);
@@ -202,7 +176,7 @@ const cases: [string, () => Promise<unknown>, string[]][] = [
       const job = { ...jobOf(asset), attempts: 1, runsAlone: false, lease: "x" };
       await database.db.client`
         update jobs set lease = 'x', leased_until = now() + interval '1 minute', id = ${job.id} where target_id = ${asset.id}`;
-      expect(await finishAsset(db, job, READY, operatorOrigin())).toBe("finished");
+      expect(await finishAsset(db, job, READY_ASSET, operatorOrigin())).toBe("finished");
     },
     ["jobs_tenant_id_id_pk", "assets_tenant_id_id_pk", "asset_meters_tenant_id_environment_pk"],
   ],

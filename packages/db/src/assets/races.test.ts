@@ -1,6 +1,8 @@
 /** Assets and jobs under many writers at once: nothing is lost, doubled, revived or left over. */
-import { beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { seededNumbers } from "@realtime-avatar/testing/credits/load";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { jobClaim, READY_ASSET, ROOMY, withoutJobs } from "@realtime-avatar/testing/jobs";
 import {
   assetOf,
   avatarOf,
@@ -22,31 +24,7 @@ const SLOTS = 3;
 const WORKERS = 8;
 const { db } = await fileDatabase();
 setDefaultTimeout(300_000);
-// A claim may serve any tenant.
-beforeEach(async () => {
-  await db.client`delete from jobs`;
-  await db.client`delete from job_slots`;
-});
-
-const READY = {
-  kind: "ready",
-  contentType: "image/png",
-  sizeBytes: 1,
-  sha256: "0".repeat(64),
-  publicType: null,
-} as const;
-const QUOTA = { maxAssets: 10_000, maxBytes: 1e12 };
-
-/** A repeatable sequence of numbers from 0 to 1 (mulberry32). */
-const numbers = (seed: number) => {
-  let state = seed;
-  return (): number => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-};
+withoutJobs(db);
 
 /** Writes `count` assets with a job each. */
 const seedJobs = async ({ tenantId }: Caller, count: number): Promise<void> => {
@@ -74,18 +52,18 @@ const JOBS = isLong ? 600 : 60;
 test("jobs, abandoned, finished late or twice: none lost, none done twice", async () => {
   const callers = await Promise.all(Array.from({ length: 5 }, () => seedCaller(db)));
   for (const caller of callers) await seedJobs(caller, JOBS);
-  const next = numbers(16);
+  const next = seededNumbers(16);
   const finishedOnce = new Map<string, number>();
   const running = new Map<string, number>();
   const late: ClaimedJob[] = [];
-  const seen = { mostRunning: 0, stale: 0, abandoned: 0, retried: 0, claims: 0 };
+  const seen = { mostRunning: 0, stale: 0, abandoned: 0, retried: 0 };
   const hold = ({ tenantId }: ClaimedJob, change: number) => {
     const count = (running.get(tenantId) ?? 0) + change;
     running.set(tenantId, count);
     seen.mostRunning = Math.max(seen.mostRunning, count);
   };
   const finish = async (job: ClaimedJob) => {
-    const outcome = await finishAsset(db, job, READY, operatorOrigin());
+    const outcome = await finishAsset(db, job, READY_ASSET, operatorOrigin());
     const key = `${job.tenantId} ${job.targetId}`;
     if (outcome === "finished") finishedOnce.set(key, (finishedOnce.get(key) ?? 0) + 1);
     else seen.stale++;
@@ -107,10 +85,9 @@ test("jobs, abandoned, finished late or twice: none lost, none done twice", asyn
       if (chance > 0.97) for (const lost of late.splice(0)) await finish(lost);
     }
   };
-  const worker = async (name: number) => {
+  const worker = async () => {
     for (let misses = 0; misses < 200; ) {
-      const lease = `${name} ${seen.claims++}`;
-      const job = await claimJob(db, { lease, leaseSeconds: 60, slots: SLOTS, kinds: ["process_asset"] });
+      const job = await claimJob(db, jobClaim({ slots: SLOTS }));
       if (job === null) {
         const [left] = await db.client`select from jobs limit 1`;
         if (!left) return;
@@ -126,7 +103,7 @@ test("jobs, abandoned, finished late or twice: none lost, none done twice", asyn
       await workOn(job, chance);
     }
   };
-  await Promise.all(Array.from({ length: WORKERS }, (_, name) => worker(name)));
+  await Promise.all(Array.from({ length: WORKERS }, worker));
   for (const lost of late) await finish(lost);
 
   expect([finishedOnce.size, new Set(finishedOnce.values())]).toEqual([5 * JOBS, new Set([1])]);
@@ -148,11 +125,7 @@ test("jobs of a tenant, many claims at once: no more run than it has slots", asy
   const caller = await seedCaller(db);
   await seedJobs(caller, 100);
   for (let round = 0; round < 10; round++) {
-    const claims = await Promise.all(
-      Array.from({ length: 20 }, (_, at) =>
-        claimJob(db, { lease: `${round} ${at}`, leaseSeconds: 60, slots: SLOTS, kinds: ["process_asset"] }),
-      ),
-    );
+    const claims = await Promise.all(Array.from({ length: 20 }, () => claimJob(db, jobClaim({ slots: SLOTS }))));
     const jobs = claims.filter((job) => job !== null);
     expect(new Set(jobs.map(({ id }) => id)).size).toBe(jobs.length);
     const [{ taken = 0 } = {}] = await db.client<{ taken: number }[]>`
@@ -160,7 +133,7 @@ test("jobs of a tenant, many claims at once: no more run than it has slots", asy
     expect(taken).toBe(jobs.length);
     expect(jobs.length).toBeGreaterThan(0);
     expect(jobs.length).toBeLessThanOrEqual(SLOTS);
-    for (const job of jobs) await finishAsset(db, job, READY, operatorOrigin());
+    for (const job of jobs) await finishAsset(db, job, READY_ASSET, operatorOrigin());
   }
 });
 
@@ -194,14 +167,13 @@ test("an asset, deleted and referred to at once: one of both", async () => {
 
 test("the quota's counters, after every kind of write at once: what is stored", async () => {
   const callers = await Promise.all([seedCaller(db), seedCaller(db)]);
-  const next = numbers(7);
-  const worker = async (name: number) => {
+  const next = seededNumbers(7);
+  const worker = async () => {
     for (let round = 0; round < (isLong ? 60 : 20); round++) {
       const caller = callers[round % 2] as Caller;
       const asset = assetOf(caller, { reservedBytes: 100 });
-      await insertAsset(db, { asset, job: jobOf(asset), quota: QUOTA }, caller, originOf(caller));
-      const claim = { lease: `${name} ${round}`, leaseSeconds: 60, slots: 20, kinds: ["process_asset"] } as const;
-      const job = await claimJob(db, claim);
+      await insertAsset(db, { asset, job: jobOf(asset), quota: ROOMY }, caller, originOf(caller));
+      const job = await claimJob(db, jobClaim({ slots: 20 }));
       const remove = deleteAsset(db, asset.id, { versions: null }, caller, originOf(caller));
       if (job) {
         if (next() < 0.5) await startAsset(db, job);
@@ -211,13 +183,13 @@ test("the quota's counters, after every kind of write at once: what is stored", 
           await finishAsset(
             db,
             job,
-            next() < 0.5 ? READY : { kind: "failed", code: "empty", detail: "d" },
+            next() < 0.5 ? READY_ASSET : { kind: "failed", code: "empty", detail: "d" },
             operatorOrigin(),
           );
       }
       await remove;
       const kept = assetOf(caller, { reservedBytes: 50 });
-      await insertAsset(db, { asset: kept, job: null, quota: QUOTA }, caller, originOf(caller));
+      await insertAsset(db, { asset: kept, job: null, quota: ROOMY }, caller, originOf(caller));
     }
   };
   await Promise.all([1, 2, 3, 4].map(worker));

@@ -3,6 +3,7 @@ import { describe, expect, test } from "bun:test";
 import type { AssetRecord } from "@realtime-avatar/domain/assets/asset";
 import type { TestDb } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { jobClaim, READY_ASSET } from "@realtime-avatar/testing/jobs";
 import { inOneBatch } from "@realtime-avatar/testing/postgres/batching";
 import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import {
@@ -57,14 +58,7 @@ const seedJob = async () => {
   await insertAsset(db, { asset, job: jobOf(asset), quota: QUOTA }, caller, originOf(caller));
   return { caller, asset };
 };
-const claim = (lease: string) => claimJob(db, { lease, leaseSeconds: 60, slots: 1, kinds: ["process_asset"] });
-const READY = {
-  kind: "ready",
-  contentType: "image/png",
-  sizeBytes: 1,
-  sha256: "0".repeat(64),
-  publicType: null,
-} as const;
+const claim = () => claimJob(db, jobClaim({ slots: 1 }));
 
 const lockForDelete = (client: Client, { id }: AssetRecord) => client`select from assets where id = ${id} for update`;
 const markDeleted = async (client: Client, asset: AssetRecord) => {
@@ -146,10 +140,10 @@ describe("an avatar that waits for its source", () => {
 
   test("an avatar, beside a worker on its source: neither waits for the other", async () => {
     const { caller, asset } = await seedJob();
-    const job = (await claim("a")) as ClaimedJob;
+    const job = (await claim()) as ClaimedJob;
     const worked = await besides(
       (client) => client`select from assets where id = ${asset.id} for key share`,
-      async () => [(await startAsset(db, job))?.status, await finishAsset(db, job, READY, operatorOrigin())],
+      async () => [(await startAsset(db, job))?.status, await finishAsset(db, job, READY_ASSET, operatorOrigin())],
     );
     expect(worked).toEqual(["processing", "finished"]);
     const created = await besides(
@@ -200,11 +194,11 @@ describe("a deletion that waits", () => {
 
   test("a deletion and the end of a job, at once: lock the asset before the job", async () => {
     const { caller, asset } = await seedJob();
-    const job = (await claim("b")) as ClaimedJob;
+    const job = (await claim()) as ClaimedJob;
     const free: boolean[] = [];
     const outcomes = await whileWaiting(
       (client) => lockForDelete(client, asset),
-      () => Promise.all([finishAsset(db, job, READY, operatorOrigin()), remove(caller, asset)]),
+      () => Promise.all([finishAsset(db, job, READY_ASSET, operatorOrigin()), remove(caller, asset)]),
       async () => {
         free.push(await isFree("jobs", "id", job.id));
         free.push(await isFree("asset_meters", "tenant_id", caller.tenantId));
@@ -261,19 +255,19 @@ describe("the claim of a job", () => {
     const { tenantId } = caller;
     const none = await besides(
       (client) => client`select from jobs where tenant_id = ${tenantId} for update`,
-      () => claim("c"),
+      () => claim(),
     );
     expect(none).toBeNull();
-    const job = (await claim("d")) as ClaimedJob;
-    await finishAsset(db, job, READY, operatorOrigin());
+    const job = (await claim()) as ClaimedJob;
+    await finishAsset(db, job, READY_ASSET, operatorOrigin());
     const asset = assetOf(caller);
     await insertAsset(db, { asset, job: jobOf(asset), quota: QUOTA }, caller, originOf(caller));
     const still = await besides(
       (client) => client`select from job_slots where tenant_id = ${tenantId} for update`,
-      () => claim("e"),
+      () => claim(),
     );
     expect(still).toBeNull();
-    expect(await claim("f")).not.toBeNull();
+    expect(await claim()).not.toBeNull();
   });
 
   test("a claim, the tenant's first slots written in the wait: takes another", async () => {
@@ -283,7 +277,7 @@ describe("the claim of a job", () => {
         await client`insert into job_slots (tenant_id, slot, lease, leased_until)
           values (${caller.tenantId}, 1, 'other', now() + interval '1 minute')`;
       },
-      () => claimJob(db, { lease: "g", leaseSeconds: 60, slots: 2, kinds: ["process_asset"] }),
+      () => claimJob(db, jobClaim({ lease: "g" })),
     );
     expect(job).not.toBeNull();
     expect((await db.client`select slot from job_slots where lease = 'g'`)[0]?.["slot"]).toBe(2);

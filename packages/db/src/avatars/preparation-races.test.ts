@@ -1,7 +1,9 @@
 /** Preparations under many writers at once: an avatar never loses its job, has two, is revived, or shows what was not prepared. */
-import { beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
+import { seededNumbers } from "@realtime-avatar/testing/credits/load";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { jobClaim, withoutJobs } from "@realtime-avatar/testing/jobs";
 import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { FAILED_RESULT, holdPreparation, readyResult, seedAvatarIn } from "@realtime-avatar/testing/preparations";
 import {
@@ -26,11 +28,7 @@ const ANY_STATUS = ["draft", "preprocessing", "ready", "failed", "disabled"] as 
 const database = await fileDatabase();
 setDefaultTimeout(300_000);
 const { db } = database;
-// A claim may serve any tenant.
-beforeEach(async () => {
-  await db.client`delete from jobs`;
-  await db.client`delete from job_slots`;
-});
+withoutJobs(db);
 
 const find = async (caller: Caller, { id }: AvatarRecord) => (await findAvatar(db, caller, id)) as AvatarRecord;
 const update = (caller: Caller, { id }: AvatarRecord, changes: Parameters<typeof updateAvatar>[2]) =>
@@ -171,12 +169,9 @@ test("workers, changes and deletions, at random: every avatar comes to rest", as
       assets.map(({ id }) => id),
     );
   }
-  // Repeatable (a linear congruential generator), but for what the server decides.
-  let state = 17;
-  const next = (below: number): number => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
+  // Repeatable, but for what the server decides.
+  const number = seededNumbers(17);
+  const next = (below: number): number => Math.floor(number() * below);
   const avatars: [Caller, AvatarRecord][] = [];
   for (const caller of callers) {
     const sourceAssetId = sources.get(caller.tenantId)?.[0] ?? "";
@@ -198,11 +193,10 @@ test("workers, changes and deletions, at random: every avatar comes to rest", as
       }
     }
   };
-  const work = async (name: number) => {
-    for (let at = 0; ; at++) {
+  const work = async () => {
+    for (;;) {
       const wasBusy = isBusy;
-      const claim = { lease: `${name} ${at}`, leaseSeconds: 60, slots: 3, kinds: ["prepare_avatar"] } as const;
-      const job = await claimJob(db, claim);
+      const job = await claimJob(db, jobClaim({ slots: 3 }));
       if (job === null) {
         if (!wasBusy && (await db.client`select from jobs limit 1`).length === 0) return;
         continue;

@@ -4,6 +4,7 @@ import type { AssetStatus } from "@realtime-avatar/domain/assets/status";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import type { CreateAvatar } from "@realtime-avatar/domain/avatars/schemas";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
+import { claimedJob, eventsOf, jobClaim, jobsLeft, takenSlots, withoutJobs } from "@realtime-avatar/testing/jobs";
 import { FAILED_RESULT, readyResult, seedAvatarIn } from "@realtime-avatar/testing/preparations";
 import {
   avatarOf,
@@ -27,10 +28,8 @@ import { finishPreparation, type PreparationResult, startPreparation } from "./p
 
 let caller: Caller;
 const { db } = await serviceDatabase();
-// A claim may serve any tenant.
+withoutJobs(db);
 beforeEach(async () => {
-  await db.client`delete from jobs`;
-  await db.client`delete from job_slots`;
   caller = await seedCaller(db);
 });
 
@@ -38,14 +37,7 @@ const seed = async (fields: Partial<CreateAvatar> = {}, status: AssetStatus = "r
   const asset = await seedAsset(db, caller.tenantId, "live", "image", status);
   return { asset, avatar: await seedAvatar(db, caller, { sourceAssetId: asset.id, ...fields }) };
 };
-let leases = 0;
-const claim = () =>
-  claimJob(db, { lease: `lease ${++leases}`, leaseSeconds: 60, slots: 2, kinds: ["process_asset", "prepare_avatar"] });
-const claimed = async (): Promise<ClaimedJob> => {
-  const job = await claim();
-  if (!job) throw new Error("no job");
-  return job;
-};
+const claimed = () => claimedJob(db);
 const find = async ({ id }: AvatarRecord, by = caller) => (await findAvatar(db, by, id)) as AvatarRecord;
 const remove = async ({ id }: AvatarRecord) => {
   const from = inStatus("draft", "preprocessing", "ready", "failed", "disabled");
@@ -55,12 +47,6 @@ const finish = (job: ClaimedJob, result: PreparationResult = readyResult(job.gen
   finishPreparation(db, job, result, operatorOrigin());
 const retry = (job: ClaimedJob, maxAttempts: number | null = 5) =>
   retryJob(db, job, { error: "x".repeat(600), delaySeconds: 0, maxAttempts }, operatorOrigin());
-const jobsLeft = async () => (await db.client`select from jobs`).length;
-const takenSlots = async () => (await db.client`select from job_slots where lease is not null`).length;
-const eventsOf = async ({ id }: AvatarRecord) =>
-  (await db.client`select action, actor_id from audit_events where target_id = ${id} order by id`).map((row) => ({
-    ...row,
-  }));
 
 describe("a preparation", () => {
   test("a preparation, started and finished: a served avatar", async () => {
@@ -73,8 +59,8 @@ describe("a preparation", () => {
     expect(await finishPreparation(db, job, { kind, ...result }, origin)).toBe("finished");
     const expected = { ...avatar, ...result, status: "ready", cacheVersion: 1, version: 2, updatedAt: origin.now };
     expect(await find(avatar)).toEqual(expected as AvatarRecord);
-    expect([await jobsLeft(), await takenSlots()]).toEqual([0, 0]);
-    expect(await eventsOf(avatar)).toEqual([
+    expect([await jobsLeft(db), await takenSlots(db)]).toEqual([0, 0]);
+    expect(await eventsOf(db, avatar)).toEqual([
       { action: "avatar.created", actor_id: caller.id },
       { action: "avatar.prepared", actor_id: null },
     ]);
@@ -90,7 +76,7 @@ describe("a preparation", () => {
     const { kind: _, ...said } = FAILED_RESULT;
     const failed = await find(avatar);
     expect(failed).toEqual({ ...avatar, ...said, status: "failed", version: 2, updatedAt: failed.updatedAt });
-    expect((await eventsOf(avatar)).at(-1)).toEqual({ action: "avatar.preparation_failed", actor_id: null });
+    expect((await eventsOf(db, avatar)).at(-1)).toEqual({ action: "avatar.preparation_failed", actor_id: null });
     const again = await prepareAvatar(db, avatar.id, 2, newJobId(), caller, originOf(caller));
     expect(again).toMatchObject({ kind: "written", avatar: { status: "preprocessing", error: null, checks: [] } });
     expect(await finish(await claimed())).toBe("finished");
@@ -145,9 +131,9 @@ describe("a job that comes too late", () => {
     const deleted = await find(avatar);
     expect(deleted.status).toBe("deleted");
     // The worker may still be busy: until it notices, the slot is taken.
-    expect([await jobsLeft(), await takenSlots()]).toEqual([0, 1]);
+    expect([await jobsLeft(db), await takenSlots(db)]).toEqual([0, 1]);
     expect(await end(job)).toEqual(outcome);
-    expect([await find(avatar), await jobsLeft(), await takenSlots()]).toEqual([deleted, 0, 0]);
+    expect([await find(avatar), await jobsLeft(db), await takenSlots(db)]).toEqual([deleted, 0, 0]);
   });
 
   test.each(ends)("a late job of an older generation, %s: no effect", async (_, end, outcome) => {
@@ -157,7 +143,7 @@ describe("a job that comes too late", () => {
     const newer = await find(avatar);
     expect(newer).toMatchObject({ generation: 2, status: "preprocessing" });
     expect(await end(job)).toEqual(outcome);
-    expect([await find(avatar), await jobsLeft()]).toEqual([newer, 1]);
+    expect([await find(avatar), await jobsLeft(db)]).toEqual([newer, 1]);
     expect(await finish(await claimed())).toBe("finished");
   });
 
@@ -180,12 +166,12 @@ describe("a job that comes too late", () => {
     await db.client.unsafe(`update avatars set ${change} where id = '${avatar.id}'`);
     const now = await find(avatar);
     expect(await startPreparation(db, await claimed())).toEqual({ kind: "gone" });
-    expect([await find(avatar), await jobsLeft(), await takenSlots()]).toEqual([now, 0, 0]);
+    expect([await find(avatar), await jobsLeft(db), await takenSlots(db)]).toEqual([now, 0, 0]);
     // As well by an attempt that had begun.
     await db.client`insert into jobs (tenant_id, id, environment, kind, target_id, generation, run_at, created_at)
       values (${avatar.tenantId}, ${newJobId()}, 'live', 'prepare_avatar', ${avatar.id}, 1, now() - interval '1 second', now())`;
     expect(await finish(await claimed())).toBe("lost");
-    expect([await find(avatar), await jobsLeft(), await takenSlots()]).toEqual([now, 0, 0]);
+    expect([await find(avatar), await jobsLeft(db), await takenSlots(db)]).toEqual([now, 0, 0]);
   });
 });
 
@@ -201,14 +187,14 @@ describe("the asset of a preparation", () => {
       const [row] = await db.client`select attempts, lease, last_error, run_at from jobs`;
       expect({ ...row }).toEqual({ attempts: 0, lease: null, last_error: null, run_at: expect.any(Date) });
       expect(row?.["run_at"].getTime()).toBeGreaterThanOrEqual(before + 250);
-      expect([await takenSlots(), await find(avatar)]).toEqual([0, avatar]);
+      expect([await takenSlots(db), await find(avatar)]).toEqual([0, avatar]);
       // A quarter of its age later.
       await db.client`update jobs set run_at = now() - interval '1 second', created_at = now() - interval '40 seconds'`;
       const later = await now();
       expect(await startPreparation(db, await claimed())).toEqual({ kind: "waiting" });
       const [again] = await db.client`select run_at from jobs`;
       expect(again?.["run_at"].getTime()).toBeGreaterThanOrEqual(later + 10_000);
-      expect(await claim()).toBeNull();
+      expect(await claimJob(db, jobClaim())).toBeNull();
       await db.client`update jobs set run_at = now() - interval '1 second'`;
       await db.client`update assets set status = 'ready' where id = ${asset.id}`;
       expect(await startPreparation(db, await claimed())).toMatchObject({
@@ -277,7 +263,7 @@ describe("a test asset", () => {
     const draft = await seedAvatar(db, caller);
     const changed = await updateAvatar(db, draft.id, { sourceAssetId }, inStatus("draft"), caller, originOf(caller));
     expect(changed).toEqual({ kind: "asset_not_found" });
-    expect(await jobsLeft()).toBe(0);
+    expect(await jobsLeft(db)).toBe(0);
   });
 
   test.each(["ast_testing", "ast_test", "xast_test_ready"])(
@@ -298,7 +284,7 @@ describe("the retry of a preparation", () => {
       const job = await claimed();
       expect(job.attempts).toBe(attempt);
       expect(await retry(job, 3)).toBe("retried");
-      expect([await find(avatar), await takenSlots()]).toEqual([avatar, 0]);
+      expect([await find(avatar), await takenSlots(db)]).toEqual([avatar, 0]);
       const [row] = await db.client`select last_error from jobs`;
       expect(row?.["last_error"]).toBe("x".repeat(500));
     }
@@ -308,8 +294,8 @@ describe("the retry of a preparation", () => {
     const failed = await find(avatar);
     const error = "The avatar could not be prepared, for a reason that is not in its source. Prepare it again.";
     expect(failed).toEqual({ ...avatar, status: "failed", error, version: 2, updatedAt: failed.updatedAt });
-    expect([await jobsLeft(), await takenSlots()]).toEqual([0, 0]);
-    expect((await eventsOf(avatar)).map(({ action }) => action)).toEqual([
+    expect([await jobsLeft(db), await takenSlots(db)]).toEqual([0, 0]);
+    expect((await eventsOf(db, avatar)).map(({ action }) => action)).toEqual([
       "avatar.created",
       "avatar.preparation_failed",
     ]);
@@ -345,8 +331,8 @@ test("a preparation, repeated with its Idempotency-Key: once, and no claim of a 
   expect(outcomes.map(({ kind }) => kind).sort()).toEqual(["replayed", "replayed", "written"]);
   const [replayed] = outcomes.filter(({ kind }) => kind === "replayed");
   expect(replayed).toMatchObject({ response: { status: 201, location: "/api/v1/avatars/prepared", etag: '"1"' } });
-  expect([await find(avatar), await jobsLeft()]).toMatchObject([{ version: 3, generation: 2 }, 1]);
-  expect((await eventsOf(avatar)).map(({ action }) => action)).toEqual([
+  expect([await find(avatar), await jobsLeft(db)]).toMatchObject([{ version: 3, generation: 2 }, 1]);
+  expect((await eventsOf(db, avatar)).map(({ action }) => action)).toEqual([
     "avatar.created",
     "avatar.preparation_failed",
     "avatar.updated",

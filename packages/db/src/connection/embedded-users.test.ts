@@ -1,5 +1,5 @@
 /** The embedded PostgreSQL under the users that may start it: this one, and, when this one is root, an ordinary one. */
-import { describe, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { chmod, chown, cp, mkdir, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileFolder } from "@realtime-avatar/testing/fixture";
@@ -120,6 +120,4 @@ const cases: [string, () => Promise<void>][] = isRoot
       ],
     ];
 
-describe("the user who starts the server", () => {
-  test.each(cases)("%s", (_, work) => work());
-});
+test.each(cases)("%s", (_, work) => work());

@@ -45,16 +45,14 @@ describe("a failing statement", () => {
   });
 });
 
-describe("prepared statements", () => {
-  test.each([true, false])("statements, prepared: %j: stay on their connection", async (prepare) => {
-    await withPool({ connections: 1, prepare }, async (db) => {
-      const tenantId = await seedTenant(db);
-      const { secret } = await seedKey(db, tenantId, { scopes: ["*"] });
-      const caller = (await findCredential(db, secret.keyId))?.caller;
-      expect(caller).toMatchObject({ tenantId, scopes: ["*"], lineage: [] });
-      const prepared = await db.run("select 1 from pg_prepared_statements", []);
-      expect(prepared.length > 0).toBe(prepare);
-    });
+test.each([true, false])("statements, prepared: %j: stay on their connection", async (prepare) => {
+  await withPool({ connections: 1, prepare }, async (db) => {
+    const tenantId = await seedTenant(db);
+    const { secret } = await seedKey(db, tenantId, { scopes: ["*"] });
+    const caller = (await findCredential(db, secret.keyId))?.caller;
+    expect(caller).toMatchObject({ tenantId, scopes: ["*"], lineage: [] });
+    const prepared = await db.run("select 1 from pg_prepared_statements", []);
+    expect(prepared.length > 0).toBe(prepare);
   });
 });
 
@@ -180,94 +178,86 @@ describe("too much load", () => {
   });
 });
 
-describe("a server that closes connections during the handshake", () => {
-  test("a handshake, cut after 5 numbers of bytes (LONG=1 for 20): only that attempt fails", async () => {
-    // How many bytes of the server's the next connection lets through: a handshake has some 500.
-    let allowed = 0;
+test("a handshake, cut after 5 numbers of bytes (LONG=1 for 20): only that attempt fails", async () => {
+  // How many bytes of the server's the next connection lets through: a handshake has some 500.
+  let allowed = 0;
+  const proxy = await startProxy((socket, upstream) => {
+    let left = allowed;
+    upstream.on("data", (chunk: Buffer) => {
+      socket.write(chunk.subarray(0, left));
+      left -= chunk.length;
+      if (left < 0) socket.end(() => socket.destroy());
+    });
+    socket.on("data", (chunk) => upstream.write(chunk)).on("close", () => upstream.destroy());
+  });
+  await withPool({ url: proxy.url, connections: 1, deadlineMs: 60_000 }, async (db) => {
+    let failed = 0;
+    const step = process.env["LONG"] === "1" ? 16 : 64;
+    for (; allowed < 320; allowed += step) {
+      if ((await kindOf(now(db)))?.[0] === "not_executed") failed++;
+    }
+    expect(failed).toBe(320 / step);
+    allowed = Number.POSITIVE_INFINITY;
+    expect(await now(db)).toHaveLength(1);
+  });
+  proxy.close();
+});
+
+test("waiting statements, the server silent: fail after the connect timeout", async () => {
+  const proxy = await startProxy((_, upstream) => upstream.destroy());
+  await withPool({ url: proxy.url, connectMs: 100, connections: 4 }, async (db) => {
+    const kinds = await Promise.all([0, 1, 2, 3, 4, 5].map(() => kindOf(now(db))));
+    expect(kinds).toEqual(Array(6).fill(["not_executed", "CONNECT_TIMEOUT"]));
+  });
+  proxy.close();
+});
+
+test.each([[true], [false]])(
+  "statements, responses later than statement_timeout: once each, own rows (prepared: %s)",
+  async (prepare) => {
+    let delayMs = 0;
     const proxy = await startProxy((socket, upstream) => {
-      let left = allowed;
-      upstream.on("data", (chunk: Buffer) => {
-        socket.write(chunk.subarray(0, left));
-        left -= chunk.length;
-        if (left < 0) socket.end(() => socket.destroy());
-      });
+      upstream
+        .on("data", (chunk) => setTimeout(() => socket.write(chunk), delayMs))
+        .on("close", () => socket.destroy());
       socket.on("data", (chunk) => upstream.write(chunk)).on("close", () => upstream.destroy());
     });
-    await withPool({ url: proxy.url, connections: 1, deadlineMs: 60_000 }, async (db) => {
-      let failed = 0;
-      const step = process.env["LONG"] === "1" ? 16 : 64;
-      for (; allowed < 320; allowed += step) {
-        if ((await kindOf(now(db)))?.[0] === "not_executed") failed++;
+    await withPool({ url: proxy.url, connections: 1, deadlineMs: 60_000, prepare }, async (db) => {
+      await db.run("set statement_timeout = '100ms'", []);
+      delayMs = 300;
+      for (const word of ["first", "second", "third"]) {
+        expect(await db.run(`select '${word}' || $1 as value`, ["!"])).toMatchObject([{ value: `${word}!` }]);
       }
-      expect(failed).toBe(320 / step);
-      allowed = Number.POSITIVE_INFINITY;
-      expect(await now(db)).toHaveLength(1);
     });
     proxy.close();
-  });
-});
+  },
+);
 
-describe("a server that sends nothing", () => {
-  test("waiting statements, the server silent: fail after the connect timeout", async () => {
-    const proxy = await startProxy((_, upstream) => upstream.destroy());
-    await withPool({ url: proxy.url, connectMs: 100, connections: 4 }, async (db) => {
-      const kinds = await Promise.all([0, 1, 2, 3, 4, 5].map(() => kindOf(now(db))));
-      expect(kinds).toEqual(Array(6).fill(["not_executed", "CONNECT_TIMEOUT"]));
-    });
-    proxy.close();
-  });
-});
-
-describe("a connection with late responses", () => {
-  test.each([[true], [false]])(
-    "statements, responses later than statement_timeout: once each, own rows (prepared: %s)",
-    async (prepare) => {
-      let delayMs = 0;
-      const proxy = await startProxy((socket, upstream) => {
-        upstream
-          .on("data", (chunk) => setTimeout(() => socket.write(chunk), delayMs))
-          .on("close", () => socket.destroy());
-        socket.on("data", (chunk) => upstream.write(chunk)).on("close", () => upstream.destroy());
-      });
-      await withPool({ url: proxy.url, connections: 1, deadlineMs: 60_000, prepare }, async (db) => {
-        await db.run("set statement_timeout = '100ms'", []);
-        delayMs = 300;
-        for (const word of ["first", "second", "third"]) {
-          expect(await db.run(`select '${word}' || $1 as value`, ["!"])).toMatchObject([{ value: `${word}!` }]);
-        }
-      });
-      proxy.close();
-    },
-  );
-});
-
-describe("a pool whose connections are cut under load", () => {
-  test("a pool, its connections cut: opens all of them again, and no more", async () => {
-    const own = await testDatabase();
-    const name = new URL(own.url).pathname.slice(1);
-    const ofPool = () => database.client<{ pid: number }[]>`
-      select pid from pg_stat_activity where datname = ${name} and query like '%pg_sleep%'`;
-    const outcomes = { done: 0, failed: 0 };
-    await withPool({ url: own.url, connections: 10 }, async (db) => {
-      let isOver = false;
-      const lanes = Array.from({ length: 40 }, async () => {
-        while (!isOver) {
-          const failure = await sleep(db, { seconds: 0.001 }).then(() => null, databaseFailure);
-          outcomes[failure === null ? "done" : "failed"]++;
-        }
-      });
-      for (let round = 0; round < 10; round++) {
-        await Bun.sleep(20);
-        await database.client`select pg_terminate_backend(pid) from pg_stat_activity where datname = ${name}`;
+test("a pool, its connections cut: opens all of them again, and no more", async () => {
+  const own = await testDatabase();
+  const name = new URL(own.url).pathname.slice(1);
+  const ofPool = () => database.client<{ pid: number }[]>`
+    select pid from pg_stat_activity where datname = ${name} and query like '%pg_sleep%'`;
+  const outcomes = { done: 0, failed: 0 };
+  await withPool({ url: own.url, connections: 10 }, async (db) => {
+    let isOver = false;
+    const lanes = Array.from({ length: 40 }, async () => {
+      while (!isOver) {
+        const failure = await sleep(db, { seconds: 0.001 }).then(() => null, databaseFailure);
+        outcomes[failure === null ? "done" : "failed"]++;
       }
-      isOver = true;
-      await Promise.all(lanes);
-      expect(outcomes.done).toBeGreaterThan(0);
-      expect(outcomes.failed).toBeGreaterThan(0);
-      expect(await Promise.all(Array.from({ length: 40 }, () => sleep(db, { seconds: 0.02 })))).toHaveLength(40);
-      expect(await ofPool()).toHaveLength(10);
     });
-    while ((await ofPool()).length > 0) await Bun.sleep(2);
-    await own.close();
+    for (let round = 0; round < 10; round++) {
+      await Bun.sleep(20);
+      await database.client`select pg_terminate_backend(pid) from pg_stat_activity where datname = ${name}`;
+    }
+    isOver = true;
+    await Promise.all(lanes);
+    expect(outcomes.done).toBeGreaterThan(0);
+    expect(outcomes.failed).toBeGreaterThan(0);
+    expect(await Promise.all(Array.from({ length: 40 }, () => sleep(db, { seconds: 0.02 })))).toHaveLength(40);
+    expect(await ofPool()).toHaveLength(10);
   });
+  while ((await ofPool()).length > 0) await Bun.sleep(2);
+  await own.close();
 });

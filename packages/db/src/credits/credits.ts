@@ -15,6 +15,7 @@ import type { AnyCaller } from "../api-keys/callers.ts";
 import { apiKeys } from "../api-keys/tables.ts";
 import type { BatchKind } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
+import { kindOf } from "../idempotency/idempotency-keys.ts";
 import { batchedRead } from "../query/batched-read.ts";
 import { nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
 import { beforeOf, boundedPage, pageReader } from "../query/list.ts";
@@ -48,9 +49,7 @@ export const moveCredits = async (
   auditEvent: AuditEventRecord,
 ): Promise<MoveOutcome> => {
   const [row] = await callMove(db, { entry, auditEvent });
-  const kind = MOVE_OUTCOMES.find((known) => known === row?.result);
-  if (!kind) throw new TypeError(`unknown outcome of a movement: ${row?.result}`);
-  return { kind };
+  return { kind: kindOf(row?.result ?? null, MOVE_OUTCOMES) };
 };
 
 /**

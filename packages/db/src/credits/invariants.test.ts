@@ -228,25 +228,23 @@ test("a key, its cap lowered below its charge: listed above its cap", async () =
   await database.db.client`update api_keys set spend_limit_credit_micros = null where id = ${childId}`;
 });
 
-describe("overdue sessions", () => {
-  test("overdue sessions, of a busy and a quiet tenant: found for each, closed up to a limit", async () => {
-    const { db } = database;
-    expect(await listOverdueTenants(db, 10)).toEqual([]);
-    const busy = await seedTenant(db);
-    await seedMovement(db, busy);
-    const { caller } = await seedCaller(db, busy);
-    for (let count = 0; count < 5; count++) await seedSession(db, caller, { maxSeconds: 1, minSeconds: 1 });
-    await db.client`update usage_sessions set expires_at = now() - interval '100 seconds' where tenant_id = ${busy}`;
-    await db.client`update usage_sessions set expires_at = now() - interval '50 seconds' where id = ${open}`;
-    const overdue = await listOverdueTenants(db, 10);
-    expect(overdue.map((one) => one.tenantId)).toEqual([busy, tenantId]);
-    expect(overdue[0]?.overdueSeconds).toBeGreaterThanOrEqual(100);
-    expect(await listOverdueTenants(db, 1)).toHaveLength(1);
-    expect(await closeOverdueSessions(db, busy, 3, operatorOrigin())).toBe(3);
-    expect(await closeOverdueSessions(db, busy, 3, operatorOrigin())).toBe(2);
-    expect((await listOverdueTenants(db, 10)).map((one) => one.tenantId)).toEqual([tenantId]);
-    expect(await closeOverdueSessions(db, tenantId, 3, operatorOrigin())).toBe(1);
-    expect(await listOverdueTenants(db, 10)).toEqual([]);
-    for (const id of [busy, tenantId]) expect(await findCreditDrift(db, id, 10)).toEqual([]);
-  });
+test("overdue sessions, of a busy and a quiet tenant: found for each, closed up to a limit", async () => {
+  const { db } = database;
+  expect(await listOverdueTenants(db, 10)).toEqual([]);
+  const busy = await seedTenant(db);
+  await seedMovement(db, busy);
+  const { caller } = await seedCaller(db, busy);
+  for (let count = 0; count < 5; count++) await seedSession(db, caller, { maxSeconds: 1, minSeconds: 1 });
+  await db.client`update usage_sessions set expires_at = now() - interval '100 seconds' where tenant_id = ${busy}`;
+  await db.client`update usage_sessions set expires_at = now() - interval '50 seconds' where id = ${open}`;
+  const overdue = await listOverdueTenants(db, 10);
+  expect(overdue.map((one) => one.tenantId)).toEqual([busy, tenantId]);
+  expect(overdue[0]?.overdueSeconds).toBeGreaterThanOrEqual(100);
+  expect(await listOverdueTenants(db, 1)).toHaveLength(1);
+  expect(await closeOverdueSessions(db, busy, 3, operatorOrigin())).toBe(3);
+  expect(await closeOverdueSessions(db, busy, 3, operatorOrigin())).toBe(2);
+  expect((await listOverdueTenants(db, 10)).map((one) => one.tenantId)).toEqual([tenantId]);
+  expect(await closeOverdueSessions(db, tenantId, 3, operatorOrigin())).toBe(1);
+  expect(await listOverdueTenants(db, 10)).toEqual([]);
+  for (const id of [busy, tenantId]) expect(await findCreditDrift(db, id, 10)).toEqual([]);
 });

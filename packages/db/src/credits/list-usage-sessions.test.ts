@@ -1,60 +1,29 @@
 import { describe, expect, test } from "bun:test";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
-import { newAvatar } from "@realtime-avatar/domain/avatars/avatar";
 import { presentSession, type SessionRecord } from "@realtime-avatar/domain/credits/session";
-import { newId, type SessionId } from "@realtime-avatar/domain/id";
+import type { AvatarId, SessionId } from "@realtime-avatar/domain/id";
 import { itemsOf } from "@realtime-avatar/domain/page";
+import { seedSession } from "@realtime-avatar/testing/credits";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
-import { random } from "@realtime-avatar/testing/random-bytes";
-import { operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { avatarOf, claimOf, operatorOrigin, seedCaller, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { type Caller, findCredential } from "../api-keys/callers.ts";
 import { insertAvatar } from "../avatars/avatars.ts";
 import { FUNCTIONS_SCHEMA } from "../functions/schema.ts";
-import type { Claim } from "../idempotency/idempotency-keys.ts";
 import { findUsageSession } from "./find-usage-session.ts";
 import { listUsageSessions } from "./list-usage-sessions.ts";
-import { openUsageSession, releaseSession, reportUsage } from "./usage-sessions.ts";
+import { releaseSession, reportUsage } from "./usage-sessions.ts";
 
 const database = await fileDatabase();
 
-/** A tenant with live credits, in credit micros, and a caller of it. */
-const newCaller = async (live = 1e12): Promise<Caller> => {
-  const tenantId = await seedTenant(database.db, { live });
-  return callerOf((await seedKey(database.db, tenantId, { environment: "live", scopes: ["*"] })).secret.keyId);
-};
+/** A caller of a new tenant with live credits. */
+const newCaller = async (): Promise<Caller> => seedCaller(database.db, await seedTenant(database.db, { live: 1e12 }));
 const callerOf = async (keyId: string, withHeadroom = false): Promise<Caller> => {
   const found = await findCredential(database.db, keyId, null, undefined, withHeadroom);
   if (!found) throw new Error("no caller");
   return found.caller;
 };
-const open = async (caller: Caller, metadata: Record<string, string>, avatarId: null | `ava_${string}` = null) => {
-  const createdAt = new Date();
-  const id = newId("ses", createdAt, random);
-  const seconds = { maxSeconds: 10, minSeconds: 10, price: 1_000_000, startSeconds: 120 };
-  const entryId = newId("ent", createdAt, random);
-  const request = {
-    id,
-    environment: "live",
-    avatarId,
-    ...seconds,
-    metadata,
-    entryId,
-    requestId: "r",
-    createdAt,
-  } as const;
-  expect(await openUsageSession(database.db, request, caller)).toMatchObject({ kind: "written" });
-  return id;
-};
-const claim = (idempotencyKey: string): Claim => ({
-  request: "POST /x",
-  idempotencyKey,
-  bodyHash: new Uint8Array(32),
-  status: 200,
-  location: null,
-  etag: "1",
-  responseBody: Buffer.from("{}"),
-  sealedFor: null,
-});
+const open = (caller: Caller, metadata: Record<string, string>, avatarId: AvatarId | null = null) =>
+  seedSession(database.db, caller, { metadata, avatarId });
 const find = async (caller: Caller, id: SessionId) => {
   const session = await findUsageSession(database.db, caller, id);
   if (!session) throw new Error("no session");
@@ -68,12 +37,8 @@ const window = () => ({
 describe("the list of sessions", () => {
   test("a session, in lists and stored responses: as the domain presents it", async () => {
     const caller = await newCaller();
-    const origin = operatorOrigin();
-    const avatar = newAvatar(
-      { displayName: 'A "da" \u2028\u0001', sourceKind: "image" },
-      { ...caller, id: newId("ava", origin.now, random), defaultModelId: "m", now: origin.now },
-    );
-    await insertAvatar(database.db, { ...avatar, status: "ready" }, null, caller, origin);
+    const avatar = avatarOf(caller, { displayName: 'A "da" \u2028\u0001' });
+    await insertAvatar(database.db, { ...avatar, status: "ready" }, null, caller, operatorOrigin());
     const nasty = { "": "", 'a"\\': "\u2028\u0001😀", user_id: "u", ["__proto__"]: "p" };
     const ids = [
       await open(caller, {}),
@@ -90,9 +55,9 @@ describe("the list of sessions", () => {
       where id = ${ids[3]}`;
     for (const work of [
       (id: SessionId, key: string) =>
-        reportUsage(database.db, id, { used: 7, leaseSeconds: 60 }, caller, claim(`${key} report`)),
+        reportUsage(database.db, id, { used: 7, leaseSeconds: 60 }, caller, claimOf(`${key} report`)),
       (id: SessionId, key: string) =>
-        releaseSession(database.db, id, release, caller, operatorOrigin(), claim(`${key} release`)),
+        releaseSession(database.db, id, release, caller, operatorOrigin(), claimOf(`${key} release`)),
     ]) {
       const outcome = await work(ids[3], "x");
       if (outcome.kind !== "written") throw new Error(outcome.kind);
@@ -137,40 +102,38 @@ describe("the list of sessions", () => {
   });
 });
 
-describe("the headroom", () => {
-  test("the headroom, of keys with caps: what can still be held, read only on demand", async () => {
-    const tenantId = await seedTenant(database.db, { live: 100_000_000 });
-    const newKey = async (cap: number | null, parent?: ApiKeyRecord, environment: "live" | "test" = "live") =>
-      seedKey(database.db, tenantId, { environment, scopes: ["*"], spendLimitCreditMicros: cap }, parent);
-    const root = await newKey(50_000_000);
-    const child = await newKey(null, root.record);
-    const grandchild = await newKey(12_000_000, child.record);
-    const inTest = await newKey(null, root.record, "test");
-    const headroom = async ({ secret }: typeof root) => (await callerOf(secret.keyId, true)).headroom;
-    expect((await callerOf(root.secret.keyId)).headroom).toBeNull();
-    const id = await open(await callerOf(grandchild.secret.keyId), {});
-    const account = 90_000_000;
-    const noneReached = {
-      ...{ reachedLimits: { self: null, ancestor: null, tenant: null }, hasOverdue: false },
-      announcesExhaustion: false,
-    };
-    expect(await headroom(root)).toEqual({ own: 40_000_000, ancestors: null, account, ...noneReached });
-    expect(await headroom(child)).toEqual({ own: null, ancestors: 40_000_000, account, ...noneReached });
-    expect(await headroom(grandchild)).toMatchObject({ own: 2_000_000, ancestors: 40_000_000 });
-    // A live cap does not count in test, and test credits are others.
-    expect(await headroom(inTest)).toMatchObject({ own: null, ancestors: null, account: 3_600_000_000 });
-    // A missing meter has counted nothing.
-    await database.db.client`delete from api_key_meters where api_key_id = ${child.record.id}`;
-    expect(await headroom(grandchild)).toMatchObject({ own: 2_000_000, ancestors: 40_000_000 });
-    expect((await callerOf(child.secret.keyId)).reservedCreditMicros).toBe(0);
-    await database.db.client`update usage_sessions set expires_at = now() - interval '1 second' where id = ${id}`;
-    expect(await headroom(root)).toMatchObject({ hasOverdue: true });
-    // Concurrent look-ups of one key, with and without, do not share a result.
-    const [without, withIt] = await Promise.all([
-      callerOf(root.secret.keyId),
-      callerOf(root.secret.keyId, true),
-      callerOf(root.secret.keyId, true),
-    ]);
-    expect([without?.headroom, withIt?.headroom?.own]).toEqual([null, 40_000_000]);
-  });
+test("the headroom, of keys with caps: what can still be held, read only on demand", async () => {
+  const tenantId = await seedTenant(database.db, { live: 100_000_000 });
+  const newKey = async (cap: number | null, parent?: ApiKeyRecord, environment: "live" | "test" = "live") =>
+    seedKey(database.db, tenantId, { environment, scopes: ["*"], spendLimitCreditMicros: cap }, parent);
+  const root = await newKey(50_000_000);
+  const child = await newKey(null, root.record);
+  const grandchild = await newKey(12_000_000, child.record);
+  const inTest = await newKey(null, root.record, "test");
+  const headroom = async ({ secret }: typeof root) => (await callerOf(secret.keyId, true)).headroom;
+  expect((await callerOf(root.secret.keyId)).headroom).toBeNull();
+  const id = await open(await callerOf(grandchild.secret.keyId), {});
+  const account = 90_000_000;
+  const noneReached = {
+    ...{ reachedLimits: { self: null, ancestor: null, tenant: null }, hasOverdue: false },
+    announcesExhaustion: false,
+  };
+  expect(await headroom(root)).toEqual({ own: 40_000_000, ancestors: null, account, ...noneReached });
+  expect(await headroom(child)).toEqual({ own: null, ancestors: 40_000_000, account, ...noneReached });
+  expect(await headroom(grandchild)).toMatchObject({ own: 2_000_000, ancestors: 40_000_000 });
+  // A live cap does not count in test, and test credits are others.
+  expect(await headroom(inTest)).toMatchObject({ own: null, ancestors: null, account: 3_600_000_000 });
+  // A missing meter has counted nothing.
+  await database.db.client`delete from api_key_meters where api_key_id = ${child.record.id}`;
+  expect(await headroom(grandchild)).toMatchObject({ own: 2_000_000, ancestors: 40_000_000 });
+  expect((await callerOf(child.secret.keyId)).reservedCreditMicros).toBe(0);
+  await database.db.client`update usage_sessions set expires_at = now() - interval '1 second' where id = ${id}`;
+  expect(await headroom(root)).toMatchObject({ hasOverdue: true });
+  // Concurrent look-ups of one key, with and without, do not share a result.
+  const [without, withIt] = await Promise.all([
+    callerOf(root.secret.keyId),
+    callerOf(root.secret.keyId, true),
+    callerOf(root.secret.keyId, true),
+  ]);
+  expect([without?.headroom, withIt?.headroom?.own]).toEqual([null, 40_000_000]);
 });

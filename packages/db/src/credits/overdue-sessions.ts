@@ -1,6 +1,5 @@
 /** Overdue sessions: open, and not reported before the end of their lease. */
-import type { TenantId } from "@realtime-avatar/domain/id";
-import { newId } from "@realtime-avatar/domain/id";
+import { newId, type TenantId } from "@realtime-avatar/domain/id";
 import { sql } from "drizzle-orm";
 import { sweepSessions as callSweep } from "../../generated/functions.ts";
 import type { Origin } from "../audit/audit-events.ts";
@@ -41,10 +40,16 @@ export type OverdueTenant = { tenantId: TenantId; overdueSeconds: number };
 /** Up to `limit` tenants with overdue sessions; first the one whose session is overdue longest. One statement. */
 export const listOverdueTenants = (db: Runner, limit: number): Promise<OverdueTenant[]> => select(db, { limit });
 
-/** Closes up to `limit` overdue sessions of a tenant, and returns their number. One statement: see `sweep_sessions.sql`. */
+/** Sessions that one statement closes at most. */
+export const SWEPT = 1000;
+
+/**
+ * Closes up to `limit` overdue sessions, of one tenant or, with null, of all, and returns their number. One statement: see
+ * `sweep_sessions.sql`.
+ */
 export const closeOverdueSessions = async (
   db: Runner,
-  tenantId: TenantId,
+  tenantId: TenantId | null,
   limit: number,
   { now, random, requestId }: Origin,
 ): Promise<number> => {

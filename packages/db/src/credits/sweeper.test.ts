@@ -1,8 +1,9 @@
 /** The sweeper on a real database: fair, bounded, logged when it fails, and stopped between two statements. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { TenantId } from "@realtime-avatar/domain/id";
 import { PRICE, seedCaller, seedMovement, seedSession } from "@realtime-avatar/testing/credits";
-import { session, type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { session } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { untilBlocked } from "@realtime-avatar/testing/postgres/waits";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { seedTenant } from "@realtime-avatar/testing/seeds";
@@ -10,18 +11,10 @@ import { findCreditBalance } from "./credits.ts";
 import { findCreditDrift } from "./invariants.ts";
 import { type SweeperOptions, startSweeper } from "./sweeper.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let database: TestDatabase;
+const database = await fileDatabase();
 const lines: { level: string; message: string; sessions?: number; error?: { code?: string } }[] = [];
 const logAs = (level: string) => (fields: object, message: string) => void lines.push({ level, message, ...fields });
 const log = { info: logAs("info"), warn: logAs("warn") };
-
-beforeAll(async () => {
-  database = await testDatabase();
-});
-afterAll(() => database.close());
 
 const start = (changes: Partial<SweeperOptions> = {}) =>
   startSweeper({ db: database.db, log, random, metrics: null, intervalMs: 20, ...changes });

@@ -1,118 +1,70 @@
 import { describe, expect, test } from "bun:test";
-import { newId, type TenantId } from "@realtime-avatar/domain/id";
-import { seedCaller, seedSession } from "@realtime-avatar/testing/credits";
+import type { TenantId } from "@realtime-avatar/domain/id";
+import { seedCaller, seedMovement, seedSession, sessionRequest } from "@realtime-avatar/testing/credits";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
-import { random } from "@realtime-avatar/testing/random-bytes";
-import { operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
-import { findCredential } from "../api-keys/callers.ts";
-import { auditEvent } from "../audit/audit-events.ts";
-import { findCreditBalance, moveCredits } from "./credits.ts";
+import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
+import type { Caller } from "../api-keys/callers.ts";
+import { findCreditBalance } from "./credits.ts";
 import { openUsageSession, releaseSession, reportUsage, type SessionRequest, sweepSessions } from "./usage-sessions.ts";
-
-let tenantId: TenantId;
 
 const database = await fileDatabase();
 
-const callerOf = async (request: object, parent?: Awaited<ReturnType<typeof seedKey>>["record"]) => {
-  const { record, secret } = await seedKey(
-    database.db,
-    tenantId,
-    { environment: "live", scopes: ["*"], ...request },
-    parent,
-  );
-  const found = await findCredential(database.db, secret.keyId);
-  if (!found) throw new Error("no caller");
-  return { caller: found.caller, record };
-};
-const grant = async (amount: number, reference: string | null = null) => {
-  const origin = operatorOrigin();
-  const entry = {
-    tenantId,
-    id: newId("ent", origin.now, random),
-    environment: "live",
-    kind: "grant",
-    amount,
-    sessionId: null,
-    reference,
-    requestId: "r",
-    createdAt: origin.now,
-  } as const;
-  return moveCredits(
-    database.db,
-    entry,
-    auditEvent("credits.granted", { tenantId, environment: "live", id: entry.id }, origin),
-  );
-};
-const requestOf = (changes: Partial<SessionRequest> = {}): SessionRequest => {
-  const now = new Date();
-  return {
-    id: newId("ses", now, random),
-    environment: "live",
-    avatarId: null,
-    maxSeconds: 10,
-    minSeconds: 10,
-    price: 1_000_000,
-    startSeconds: 120,
-    metadata: {},
-    entryId: newId("ent", now, random),
-    requestId: "r",
-    createdAt: now,
-    ...changes,
-  };
-};
-
 describe("a usage session", () => {
   test("a session, opened, reported and released: reserves, then charges once", async () => {
-    tenantId = await seedTenant(database.db);
-    const { caller: root, record } = await callerOf({ spendLimitCreditMicros: 25_000_000 });
-    const { caller: child } = await callerOf({ spendLimitCreditMicros: 12_000_000 }, record);
-    expect(await openUsageSession(database.db, requestOf(), child)).toEqual({ kind: "insufficient_credits" });
-    expect(await grant(100_000_000, "a")).toEqual({ kind: "written" });
-    expect(await grant(100_000_000, "a")).toEqual({ kind: "repeated" });
-    expect(await grant(100_000_001, "a")).toEqual({ kind: "reference_used" });
-    const first = requestOf();
-    const opened = await openUsageSession(database.db, first, child);
+    const { db } = database;
+    const tenantId = await seedTenant(db);
+    const { caller: root, record } = await seedCaller(db, tenantId, { spendLimitCreditMicros: 25_000_000 });
+    const { caller: child } = await seedCaller(db, tenantId, { spendLimitCreditMicros: 12_000_000 }, record);
+    const open = (caller: Caller, changes: Partial<SessionRequest> = {}) =>
+      openUsageSession(db, sessionRequest(caller, changes), caller);
+    const grant = (amount: number) => seedMovement(db, tenantId, { amount, reference: "a" });
+    expect(await open(child)).toEqual({ kind: "insufficient_credits" });
+    expect(await grant(100_000_000)).toEqual({ kind: "written" });
+    expect(await grant(100_000_000)).toEqual({ kind: "repeated" });
+    expect(await grant(100_000_001)).toEqual({ kind: "reference_used" });
+    const first = sessionRequest(child);
+    const opened = await openUsageSession(db, first, child);
     expect(opened).toMatchObject({ kind: "written", responseFields: { reservedCreditMicros: 10_000_000 } });
-    expect(await openUsageSession(database.db, requestOf(), child)).toEqual({
+    expect(await open(child)).toEqual({
       kind: "spend_limit_exceeded",
       limitedBy: "self",
     });
-    expect(await openUsageSession(database.db, requestOf({ minSeconds: 1 }), child)).toMatchObject({
+    expect(await open(child, { minSeconds: 1 })).toMatchObject({
       kind: "written",
       responseFields: { reservedCreditMicros: 2_000_000 },
     });
-    expect(await openUsageSession(database.db, requestOf(), root)).toMatchObject({ kind: "written" });
-    expect(await openUsageSession(database.db, requestOf(), root)).toEqual({
+    expect(await open(root)).toMatchObject({ kind: "written" });
+    expect(await open(root)).toEqual({
       kind: "spend_limit_exceeded",
       limitedBy: "self",
     });
-    expect(await reportUsage(database.db, first.id, { used: 3_000_000, leaseSeconds: 60 }, root)).toMatchObject({
+    expect(await reportUsage(db, first.id, { used: 3_000_000, leaseSeconds: 60 }, root)).toMatchObject({
       kind: "written",
       session: { status: "started", usedCreditMicros: 3_000_000, mustEnd: false },
     });
-    expect(await reportUsage(database.db, first.id, { used: 1, leaseSeconds: 60 }, root)).toMatchObject({
+    expect(await reportUsage(db, first.id, { used: 1, leaseSeconds: 60 }, root)).toMatchObject({
       session: { usedCreditMicros: 3_000_000 },
     });
     const release = { isEngine: true, used: 4_000_000, reason: "done" };
-    const ended = await releaseSession(database.db, first.id, release, root, operatorOrigin());
+    const ended = await releaseSession(db, first.id, release, root, operatorOrigin());
     expect(ended).toMatchObject({
       kind: "written",
       hasEnded: true,
       session: { status: "released", usedCreditMicros: 4_000_000 },
     });
-    const again = await releaseSession(database.db, first.id, release, root, operatorOrigin());
+    const again = await releaseSession(db, first.id, release, root, operatorOrigin());
     expect(again).toEqual({ ...ended, hasEnded: false } as never);
-    expect(await releaseSession(database.db, first.id, { ...release, used: 1 }, root, operatorOrigin())).toMatchObject({
+    expect(await releaseSession(db, first.id, { ...release, used: 1 }, root, operatorOrigin())).toMatchObject({
       kind: "session_closed",
     });
-    expect(await findCreditBalance(database.db, tenantId, "live")).toMatchObject({
+    expect(await findCreditBalance(db, tenantId, "live")).toMatchObject({
       balanceCreditMicros: 96_000_000,
       reservedCreditMicros: 12_000_000,
       lifetimeUsedCreditMicros: 4_000_000,
     });
-    await database.db.client`update usage_sessions set expires_at = now() - interval '1 second' where ended_at is null`;
-    expect(await sweepSessions(database.db, null, operatorOrigin())).toBe(2);
-    expect(await findCreditBalance(database.db, tenantId, "live")).toMatchObject({
+    await db.client`update usage_sessions set expires_at = now() - interval '1 second' where ended_at is null`;
+    expect(await sweepSessions(db, null, operatorOrigin())).toBe(2);
+    expect(await findCreditBalance(db, tenantId, "live")).toMatchObject({
       balanceCreditMicros: 96_000_000,
       reservedCreditMicros: 0,
     });
@@ -143,20 +95,8 @@ test("balances, read at once: each for its own account", async () => {
     (["live", "test"] as const).map((environment) => ({ owner, environment })),
   );
   const balances = await Promise.all(owners.map(({ owner, environment }) => findCreditBalance(db, owner, environment)));
-  expect(balances.map((balance) => balance?.balanceCreditMicros ?? null)).toEqual([
-    1,
-    2,
-    3,
-    4,
-    1,
-    2,
-    null,
-    null,
-    3,
-    4,
-    1,
-    2,
-  ]);
+  const amounts = balances.map((balance) => String(balance?.balanceCreditMicros));
+  expect(amounts.join(" ")).toBe("1 2 3 4 1 2 undefined undefined 3 4 1 2");
   for (const [index, { owner, environment }] of owners.entries()) {
     const balance = balances[index];
     if (balance) expect(balance).toMatchObject({ tenantId: owner, environment });

@@ -7,7 +7,6 @@ import { type AvatarId, type CreditEntryId, newId, type SessionId, type TenantId
 import {
   releaseSession as callRelease,
   reportUsage as callReport,
-  sweepSessions as callSweep,
   type OpenUsageSessionsRow,
   openUsageSessions,
   type ReleaseSessionRow,
@@ -19,6 +18,7 @@ import type { Runner } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import type { Claim, StoredResponse } from "../idempotency/idempotency-keys.ts";
 import { batchedWrite, type Write } from "../query/batched-write.ts";
+import { closeOverdueSessions, SWEPT } from "./overdue-sessions.ts";
 
 /** A request to open a session. */
 export type SessionRequest = {
@@ -201,24 +201,13 @@ export const releaseSession = async (
   return sessionOutcomeOf(change, claim, { hasEnded: hasEnded === true });
 };
 
-/** Sessions that one statement closes at most. */
-const SWEPT = 1000;
-
-/** Closes at most a thousand overdue sessions, of one tenant or, with null, of all, and returns their number. One statement. */
-export const sweepSomeSessions = async (db: Runner, tenantId: TenantId | null, origin: Origin): Promise<number> => {
-  const { now, random, requestId } = origin;
-  const entryIds = Array.from({ length: 2 * SWEPT }, () => newId("ent", now, random));
-  const [row] = await callSweep(db, { tenantId, entryIds, requestId });
-  return row?.result ?? 0;
-};
-
 /**
  * Closes overdue sessions, of one tenant or, with null, of all, and returns their number. At most a thousand in one
  * statement, until none is left. Nothing depends on it: an overdue session can be neither started nor reported.
  */
 export const sweepSessions = async (db: Runner, tenantId: TenantId | null, origin: Origin): Promise<number> => {
   for (let all = 0; ; ) {
-    const swept = await sweepSomeSessions(db, tenantId, origin);
+    const swept = await closeOverdueSessions(db, tenantId, SWEPT, origin);
     all += swept;
     if (swept < SWEPT) return all;
   }

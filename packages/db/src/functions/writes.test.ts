@@ -1,14 +1,19 @@
 /** What the functions do under waits, hostile input and hostile neighbours, called as the service calls them. */
 import { describe, expect, test } from "bun:test";
-import { issueApiKey } from "@realtime-avatar/domain/api-keys/create";
 import { digestApiKey } from "@realtime-avatar/domain/api-keys/secret";
-import { newAvatar } from "@realtime-avatar/domain/avatars/avatar";
-import { newId } from "@realtime-avatar/domain/id";
+import { seedCaller } from "@realtime-avatar/testing/credits";
 import { session } from "@realtime-avatar/testing/database";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
-import { random } from "@realtime-avatar/testing/random-bytes";
-import { operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import {
+  avatarOf,
+  callerOf,
+  claimOf,
+  issuedBy,
+  operatorOrigin,
+  seedKey,
+  seedTenant,
+} from "@realtime-avatar/testing/seeds";
 import {
   createApiKeys,
   createAvatars,
@@ -25,15 +30,9 @@ import { FUNCTIONS_SCHEMA } from "./schema.ts";
 
 const database = await serviceDatabase();
 
-const callerOf = async (keyId: string): Promise<Caller> => {
-  const found = await findCredential(database.db, keyId);
-  if (!found) throw new Error("no caller");
-  return found.caller;
-};
-const seedCaller = async (parent?: Caller): Promise<Caller> => {
+const newCaller = async (parent?: Caller): Promise<Caller> => {
   const tenantId = parent?.tenantId ?? (await seedTenant(database.db));
-  const { secret } = await seedKey(database.db, tenantId, { environment: "live", scopes: ["*"] }, parent);
-  return callerOf(secret.keyId);
+  return (await seedCaller(database.db, tenantId, { scopes: ["*"] }, parent)).caller;
 };
 
 const ROUNDS = 20;
@@ -42,25 +41,10 @@ type AvatarToCreate = { caller: Caller; key?: string };
 
 /** Creates avatars in one call, and returns the outcome of each with its id. */
 const create = async (db: Runner, creates: readonly AvatarToCreate[], wait = false) => {
-  const now = new Date();
-  const avatars = creates.map(({ caller }) => {
-    const of = { ...caller, id: newId("ava", now, random), defaultModelId: "m", now };
-    return newAvatar({ displayName: "n", sourceKind: "image" }, of);
-  });
+  const avatars = creates.map(({ caller }) => avatarOf(caller));
   const callers = [...new Set(creates.map(({ caller }) => caller))];
   const claims = creates.map(({ key }, at) =>
-    key === undefined
-      ? null
-      : {
-          request: "POST /api/v1/avatars",
-          idempotencyKey: key,
-          bodyHash: new Uint8Array(32),
-          status: 201,
-          location: avatars[at]?.id ?? null,
-          etag: "1",
-          responseBody: new Uint8Array(1),
-          sealedFor: null,
-        },
+    key === undefined ? null : { ...claimOf(key), location: avatars[at]?.id ?? null },
   );
   const rows = await createAvatars(db, {
     callers,
@@ -105,7 +89,7 @@ const untilExpired = async (caller: Caller) => {
 
 describe("a claim that another request holds", () => {
   test("a held claim, rolled back: taken by the waiting one", async () => {
-    const caller = await seedCaller();
+    const caller = await newCaller();
     const outcomes = await whileWaiting(
       (holder) => create(holder, [{ caller, key: "a" }]),
       () => create(database.db, [{ caller, key: "a" }, { caller }]),
@@ -116,7 +100,7 @@ describe("a claim that another request holds", () => {
   });
 
   test("a held claim, committed: replayed to the waiting one, its neighbours are written", async () => {
-    const caller = await seedCaller();
+    const caller = await newCaller();
     let first: Awaited<ReturnType<typeof create>> = [];
     const outcomes = await whileWaiting(
       async (holder) => {
@@ -131,7 +115,7 @@ describe("a claim that another request holds", () => {
   });
 
   test("a held claim, its caller expiring in the wait: not taken, nothing written", async () => {
-    const [caller, other] = [await seedCaller(), await seedCaller()];
+    const [caller, other] = [await newCaller(), await newCaller()];
     await expireSoon(caller);
     const outcomes = await whileWaiting(
       (holder) => create(holder, [{ caller, key: "a" }]),
@@ -145,7 +129,7 @@ describe("a claim that another request holds", () => {
   });
 
   test("a claim, a day old, taken eight times at once: replaced by one", async () => {
-    const caller = await seedCaller();
+    const caller = await newCaller();
     await create(database.db, [{ caller, key: "a" }]);
     await database.db.client`update idempotency_claims set created_at = now() - interval '24 hours'`;
     const all = await Promise.all(Array.from({ length: 8 }, () => create(database.db, [{ caller, key: "a" }])));
@@ -155,7 +139,7 @@ describe("a claim that another request holds", () => {
 });
 
 test("two batches, claiming the same keys in opposite orders: no deadlock, each once", async () => {
-  const [one, two] = [await seedCaller(), await seedCaller()];
+  const [one, two] = [await newCaller(), await newCaller()];
   for (let round = 0; round < ROUNDS; round++) {
     const creates = Array.from(
       { length: 64 },
@@ -169,16 +153,16 @@ test("two batches, claiming the same keys in opposite orders: no deadlock, each 
 
 describe("the caller of a write", () => {
   test("a caller, at two versions in one batch: stale at the older one", async () => {
-    const before = await seedCaller();
+    const before = await newCaller();
     await database.db.client`update api_keys set version = version + 1 where id = ${before.id}`;
-    const after = await callerOf(before.credentialKeyId);
+    const after = await callerOf(database.db, before.credentialKeyId);
     const outcomes = await create(database.db, [{ caller: before }, { caller: after }, { caller: before }]);
     expect(kinds(outcomes)).toEqual(["stale", "written", "stale"]);
     expect(await counts(after)).toEqual({ avatars: 1, events: 1, claims: 0 });
   });
 
   test("a caller, expiring while its change waits for the avatar: nothing changed", async () => {
-    const caller = await seedCaller();
+    const caller = await newCaller();
     const [{ id = "" } = {}] = await create(database.db, [{ caller }]);
     const update = async (displayName: string, db: Runner = database.db) => {
       const [row] = await updateAvatar(db, {
@@ -211,8 +195,8 @@ describe("the caller of a write", () => {
   });
 
   test("a caller, expiring while its rotation waits for credentials: nothing rotated", async () => {
-    const caller = await seedCaller();
-    const target = await seedCaller(caller);
+    const caller = await newCaller();
+    const target = await newCaller(caller);
     await expireSoon(caller);
     const [row] = await whileWaiting(
       (holder) => holder.run("update api_key_credentials set is_unused = false where key_id = $1", [target.keyId]),
@@ -231,13 +215,13 @@ describe("the caller of a write", () => {
   test.each(["tenantId", "id", "version", "credentialKeyId", "lineage"] as const)(
     "a caller, without %s: not valid, and not the operator",
     async (field) => {
-      const parent = await seedCaller();
-      const whole = await seedCaller(parent);
+      const parent = await newCaller();
+      const whole = await newCaller(parent);
       // Lineage is what a revocation of the parent is found by.
       await database.db.client`update api_keys set revoked_at = now() where id = ${parent.id}`;
-      const target = await seedCaller();
+      const target = await newCaller();
       const caller = { ...whole, [field]: null } as never;
-      const unrevoked = { ...(await seedCaller()), [field]: null } as never;
+      const unrevoked = { ...(await newCaller()), [field]: null } as never;
       for (const one of [caller, unrevoked]) {
         expect(kinds(await create(database.db, [{ caller: one }], true).catch(() => [{ kind: "stale" }]))).toEqual([
           "stale",
@@ -259,13 +243,13 @@ describe("the caller of a write", () => {
         const [rotated] = await rotateApiKey(database.db, { ...rotation, auditEvent: event, claim: null });
         expect(rotated?.kind).toBe("stale");
       }
-      expect((await callerOf(target.credentialKeyId)).version).toBe(target.version);
+      expect((await callerOf(database.db, target.credentialKeyId)).version).toBe(target.version);
     },
   );
 });
 
 test("a secret, reported for another key: revokes nothing", async () => {
-  const [reporter, target] = [await seedCaller(), await seedCaller()];
+  const [reporter, target] = [await newCaller(), await newCaller()];
   const event = auditEvent("api_key.reported_leaked", target, operatorOrigin());
   const revoke = (reporterKeyId: string) =>
     revokeApiKey(database.db, { caller: null, reporterKeyId, target, auditEvent: event });
@@ -275,15 +259,12 @@ test("a secret, reported for another key: revokes nothing", async () => {
 });
 
 test("a quota, in a batch of several tenants: counts for each by itself", async () => {
-  const [full, free, gone] = [await seedCaller(), await seedCaller(), await seedCaller()];
+  const [full, free, gone] = [await newCaller(), await newCaller(), await newCaller()];
   await seedKey(database.db, full.tenantId);
   await database.db.client`update api_keys set revoked_at = now() where id = ${gone.id}`;
   const callers = [full, free, gone];
   const at = [1, 2, 3, 2];
-  const issued = at.map((position) => {
-    const caller = callers[position - 1] as Caller;
-    return issueApiKey({ name: "n", scopes: ["*"] }, caller, { ...caller, now: new Date(), random });
-  });
+  const issued = at.map((position) => issuedBy(callers[position - 1] as Caller, { scopes: ["*"] }));
   const rows = await createApiKeys(database.db, {
     callers,
     callerAt: at,
@@ -297,37 +278,35 @@ test("a quota, in a batch of several tenants: counts for each by itself", async 
   expect(kinds(rows)).toEqual(["over_quota", "written", "stale", "written"]);
 });
 
-describe("the versions and statuses that a change accepts", () => {
-  test.each([
-    ["null accepts every version", null, "written"],
-    ["an empty list accepts none", [], "unchanged"],
-    ["a list accepts its own", ["7", "1"], "written"],
-    ["text that is no version is none", ["one"], "unchanged"],
-  ] as const)("a change of an avatar, its accepted versions: %s", async (_, versions, kind) => {
-    const caller = await seedCaller();
-    const [{ id = "" } = {}] = await create(database.db, [{ caller }]);
-    const [row] = await updateAvatar(database.db, {
-      caller,
-      environment: "live",
-      id,
-      change: {
-        ...{ modelId: null, sourceAssetId: null, defaultVoiceId: null, settings: null, metadata: null, status: null },
-        fields: ["displayName"],
-        displayName: "x",
-      },
-      versions,
-      statuses: ["draft"],
-      rules: null,
-      jobId: null,
-      auditEvent: auditEvent("avatar.updated", { ...caller, id }, operatorOrigin()),
-    });
-    expect(row?.kind).toBe(kind);
+test.each([
+  ["null accepts every version", null, "written"],
+  ["an empty list accepts none", [], "unchanged"],
+  ["a list accepts its own", ["7", "1"], "written"],
+  ["text that is no version is none", ["one"], "unchanged"],
+] as const)("a change of an avatar, its accepted versions: %s", async (_, versions, kind) => {
+  const caller = await newCaller();
+  const [{ id = "" } = {}] = await create(database.db, [{ caller }]);
+  const [row] = await updateAvatar(database.db, {
+    caller,
+    environment: "live",
+    id,
+    change: {
+      ...{ modelId: null, sourceAssetId: null, defaultVoiceId: null, settings: null, metadata: null, status: null },
+      fields: ["displayName"],
+      displayName: "x",
+    },
+    versions,
+    statuses: ["draft"],
+    rules: null,
+    jobId: null,
+    auditEvent: auditEvent("avatar.updated", { ...caller, id }, operatorOrigin()),
   });
+  expect(row?.kind).toBe(kind);
 });
 
 describe("the names in the functions", () => {
   test("names, without a search path: found", async () => {
-    const caller = await seedCaller();
+    const caller = await newCaller();
     const db = session(database.url);
     await db.client`set search_path = ''`;
     expect(kinds(await create(db, [{ caller, key: "a" }, { caller }]))).toEqual(["written", "written"]);
@@ -335,7 +314,7 @@ describe("the names in the functions", () => {
   });
 
   test("names, of temporary tables put first: do not divert a write", async () => {
-    const caller = await seedCaller();
+    const caller = await newCaller();
     const db = session(database.url);
     for (const table of ["avatars", "api_keys", "api_key_credentials", "audit_events", "idempotency_claims"]) {
       await db.client.unsafe(`create temporary table ${table} ()`);

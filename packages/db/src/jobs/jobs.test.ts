@@ -1,8 +1,18 @@
 /** Jobs: claims, leases, slots and turns, and what the end of a job does to its asset. */
-import { beforeEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { AssetRecord } from "@realtime-avatar/domain/assets/asset";
 import type { JobRecord } from "@realtime-avatar/domain/job";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
+import {
+  claimedJob,
+  eventsOf,
+  expireLeases,
+  jobClaim,
+  jobsLeft,
+  ROOMY,
+  takenSlots,
+  withoutJobs,
+} from "@realtime-avatar/testing/jobs";
 import { assetOf, jobOf, operatorOrigin, originOf, seedAsset, seedCaller } from "@realtime-avatar/testing/seeds";
 import type { Caller } from "../api-keys/callers.ts";
 import { deleteAsset, findAsset, insertAsset } from "../assets/assets.ts";
@@ -19,17 +29,12 @@ import {
 } from "./jobs.ts";
 
 const { db } = await serviceDatabase();
-// A claim may serve any tenant.
-beforeEach(async () => {
-  await db.client`delete from jobs`;
-  await db.client`delete from job_slots`;
-});
+withoutJobs(db);
 
-const QUOTA = { maxAssets: 10_000, maxBytes: 1e12 };
 const add = async (caller: Caller, fields: Partial<JobRecord> = {}, assetFields: Partial<AssetRecord> = {}) => {
   const asset = assetOf(caller, assetFields);
   const job = jobOf(asset, fields);
-  await insertAsset(db, { asset, job, quota: QUOTA }, caller, originOf(caller));
+  await insertAsset(db, { asset, job, quota: ROOMY }, caller, originOf(caller));
   return { asset, job };
 };
 const addRemote = (caller: Caller) =>
@@ -45,19 +50,8 @@ const addRemote = (caller: Caller) =>
     },
   );
 
-let leases = 0;
-const claim = (slots = 2) =>
-  claimJob(db, { lease: `lease ${++leases}`, leaseSeconds: 60, slots, kinds: ["process_asset"] });
-const claimed = async (slots?: number): Promise<ClaimedJob> => {
-  const job = await claim(slots);
-  if (!job) throw new Error("no job");
-  return job;
-};
-/** Lets the leases of all jobs and slots run out. */
-const expireLeases = async () => {
-  await db.client`update jobs set leased_until = now() - interval '1 second' where lease is not null`;
-  await db.client`update job_slots set leased_until = now() - interval '1 second' where lease is not null`;
-};
+const claim = (slots = 2) => claimJob(db, jobClaim({ slots }));
+const claimed = (slots = 2): Promise<ClaimedJob> => claimedJob(db, { slots });
 
 const READY = {
   kind: "ready",
@@ -76,12 +70,6 @@ const meterOf = async ({ tenantId }: Caller) => {
   const [row] = await db.client`select assets::integer, bytes::integer from asset_meters where tenant_id = ${tenantId}`;
   return { ...row };
 };
-const takenSlots = async () => (await db.client`select from job_slots where lease is not null`).length;
-const jobsLeft = async () => (await db.client`select from jobs`).length;
-const actionsOf = async ({ id }: AssetRecord) =>
-  (await db.client`select action, actor_id from audit_events where target_id = ${id} order by id`).map((row) => ({
-    ...row,
-  }));
 
 describe("the claim of a job", () => {
   test("a claim, several jobs due: the one due longest, none before its time", async () => {
@@ -108,13 +96,13 @@ describe("the claim of a job", () => {
     await add(await seedCaller(db), { runAt: new Date(Date.now() - 60_000) });
     const { oldestSeconds } = await jobStats(db);
     expect(oldestSeconds).toBeWithin(59, 599);
-    await expireLeases();
+    await expireLeases(db);
     expect((await jobStats(db)).oldestSeconds).toBeGreaterThanOrEqual(599);
   });
 
   test("a claim, of other kinds: leaves the job", async () => {
     await add(await seedCaller(db));
-    expect(await claimJob(db, { lease: "a", leaseSeconds: 60, slots: 2, kinds: [] })).toBeNull();
+    expect(await claimJob(db, jobClaim({ kinds: [] }))).toBeNull();
     expect(await jobStats(db)).toMatchObject({ queued: 1, running: 0 });
   });
 
@@ -123,7 +111,7 @@ describe("the claim of a job", () => {
     const { job } = await add(caller);
     const lost = await claimed(1);
     expect(await claim(1)).toBeNull();
-    await expireLeases();
+    await expireLeases(db);
     expect(await jobStats(db)).toMatchObject({ queued: 1, running: 0 });
     const second = await claimed(1);
     expect(second).toMatchObject({ id: job.id, attempts: 1, runsAlone: true });
@@ -132,9 +120,9 @@ describe("the claim of a job", () => {
     expect(await startAsset(db, lost)).toBeNull();
     expect(await finish(lost)).toBe("lost");
     expect(await retry(lost)).toBe("lost");
-    expect([await takenSlots(), await jobsLeft()]).toEqual([1, 1]);
+    expect([await takenSlots(db), await jobsLeft(db)]).toEqual([1, 1]);
     expect(await finish(second)).toBe("finished");
-    expect([await takenSlots(), await jobsLeft()]).toEqual([0, 0]);
+    expect([await takenSlots(db), await jobsLeft(db)]).toEqual([0, 0]);
   });
 
   test("a claim, the number of slots changing: as many jobs as slots", async () => {
@@ -198,7 +186,7 @@ describe("the renewal of a lease", () => {
   test("a renewal, of an overdue lease: extends the job's and the slot's", async () => {
     await add(await seedCaller(db));
     const job = await claimed(1);
-    await expireLeases();
+    await expireLeases(db);
     expect(await renewJob(db, job, 60)).toBe(true);
     expect(await claim(1)).toBeNull();
     const rows = await db.client`
@@ -212,12 +200,12 @@ describe("the renewal of a lease", () => {
     await add(caller, { runAt: new Date(Date.now() - 5000) });
     const job = await claimed(1);
     const { job: next } = await add(caller, { runAt: new Date(0) });
-    await expireLeases();
+    await expireLeases(db);
     expect(await claimed(1)).toMatchObject({ id: next.id });
     expect(await renewJob(db, job, 60)).toBe(false);
     // The work that it has done counts, if it was done.
     expect(await finish(job)).toBe("finished");
-    expect([await takenSlots(), await jobsLeft()]).toEqual([1, 1]);
+    expect([await takenSlots(db), await jobsLeft(db)]).toEqual([1, 1]);
   });
 });
 
@@ -239,15 +227,19 @@ describe("the job of an upload", () => {
       reservedBytes: 700,
       version: 3,
     });
-    expect([await jobsLeft(), await takenSlots(), await meterOf(caller)]).toEqual([0, 0, { assets: 1, bytes: 700 }]);
-    expect(await actionsOf(asset)).toEqual([
+    expect([await jobsLeft(db), await takenSlots(db), await meterOf(caller)]).toEqual([
+      0,
+      0,
+      { assets: 1, bytes: 700 },
+    ]);
+    expect(await eventsOf(db, asset)).toEqual([
       { action: "asset.created", actor_id: caller.id },
       { action: "asset.ready", actor_id: null },
     ]);
     // Twice.
     expect(await finish(job)).toBe("lost");
     expect(await finish(job, FAILED)).toBe("lost");
-    expect(await actionsOf(asset)).toHaveLength(2);
+    expect(await eventsOf(db, asset)).toHaveLength(2);
   });
 
   test("an upload's job, failed: the asset fails, and no longer counts", async () => {
@@ -264,7 +256,7 @@ describe("the job of an upload", () => {
       sizeBytes: 1000,
     });
     expect(await meterOf(caller)).toEqual({ assets: 0, bytes: 0 });
-    expect((await actionsOf(asset)).at(-1)).toEqual({ action: "asset.failed", actor_id: null });
+    expect((await eventsOf(db, asset)).at(-1)).toEqual({ action: "asset.failed", actor_id: null });
     expect(await deleteAsset(db, asset.id, { versions: null }, caller, originOf(caller))).toMatchObject({
       kind: "written",
     });
@@ -280,7 +272,7 @@ describe("the job of an upload", () => {
       expect(await startAsset(db, job)).toMatchObject({ status: "processing" });
       expect(await retry(job, 3, 600)).toBe("retried");
       expect(await findAsset(db, caller, asset.id)).toMatchObject({ status: "uploaded", error: null });
-      expect([await claim(), await takenSlots()]).toEqual([null, 0]);
+      expect([await claim(), await takenSlots(db)]).toEqual([null, 0]);
       expect(await jobStats(db)).toEqual({ queued: 0, running: 0, oldestSeconds: 0 });
       const [row] = await db.client`
         update jobs set run_at = now() - interval '8 seconds' returning last_error as error, attempts, lease, leased_until as until`;
@@ -291,8 +283,8 @@ describe("the job of an upload", () => {
     await startAsset(db, last);
     expect(await retry(last, 3)).toBe("exhausted");
     expect(await findAsset(db, caller, asset.id)).toMatchObject({ status: "failed", error: { code: "internal" } });
-    expect([await jobsLeft(), await takenSlots(), await meterOf(caller)]).toEqual([0, 0, { assets: 0, bytes: 0 }]);
-    expect((await actionsOf(asset)).map(({ action }) => action)).toEqual(["asset.created", "asset.failed"]);
+    expect([await jobsLeft(db), await takenSlots(db), await meterOf(caller)]).toEqual([0, 0, { assets: 0, bytes: 0 }]);
+    expect((await eventsOf(db, asset)).map(({ action }) => action)).toEqual(["asset.created", "asset.failed"]);
     expect(await retry(last, 3)).toBe("lost");
   });
 
@@ -302,7 +294,7 @@ describe("the job of an upload", () => {
     // The first death costs no attempt.
     for (let death = 0; death < 4; death++) {
       await claimed();
-      await expireLeases();
+      await expireLeases(db);
     }
     const job = await claimed();
     expect(job.attempts).toBe(4);
@@ -345,10 +337,10 @@ test("a deleted asset, its job ending later: not revived, the slot is freed", as
     });
     const deleted = await findAsset(db, caller, asset.id);
     // The worker may still be busy: until it notices, the slot is taken.
-    expect(await takenSlots()).toBe(1);
+    expect(await takenSlots(db)).toBe(1);
     expect(await end(job)).toEqual(["lost", "lost", "lost", "lost", false, [null, false]][at]);
     expect(await findAsset(db, caller, asset.id)).toEqual(deleted);
-    expect([await takenSlots(), await jobsLeft(), await meterOf(caller)]).toEqual([0, 0, { assets: 0, bytes: 0 }]);
+    expect([await takenSlots(db), await jobsLeft(db), await meterOf(caller)]).toEqual([0, 0, { assets: 0, bytes: 0 }]);
   }
 });
 
@@ -359,7 +351,7 @@ test("an ended asset, its job still there: unchanged", async () => {
   await db.client`update assets set status = 'deleted' where id = ${asset.id}`;
   expect(await startAsset(db, job)).toBeNull();
   expect(await finish(job)).toBe("lost");
-  expect([(await findAsset(db, caller, asset.id))?.status, await jobsLeft()]).toEqual(["deleted", 0]);
+  expect([(await findAsset(db, caller, asset.id))?.status, await jobsLeft(db)]).toEqual(["deleted", 0]);
 });
 
 test("an upload, not arrived after a day: failed; an import: not", async () => {
@@ -367,7 +359,7 @@ test("an upload, not arrived after a day: failed; an import: not", async () => {
   const uploads: AssetRecord[] = [];
   for (const caller of [one, two, one]) {
     const asset = assetOf(caller, { status: "pending_upload", reservedBytes: 500 });
-    await insertAsset(db, { asset, job: null, quota: QUOTA }, caller, originOf(caller));
+    await insertAsset(db, { asset, job: null, quota: ROOMY }, caller, originOf(caller));
     uploads.push(asset);
   }
   const { asset: imported } = await addRemote(one);
@@ -381,7 +373,7 @@ test("an upload, not arrived after a day: failed; an import: not", async () => {
   for (const [at, upload] of uploads.entries()) {
     const asset = await findAsset(db, [one, two, one][at] as Caller, upload.id);
     expect(asset).toMatchObject({ status: "failed", version: 2, error: { code: "not_uploaded" } });
-    expect((await actionsOf(upload)).at(-1)).toEqual({ action: "asset.failed", actor_id: null });
+    expect((await eventsOf(db, upload)).at(-1)).toEqual({ action: "asset.failed", actor_id: null });
   }
   expect(await findAsset(db, one, imported.id)).toMatchObject({ status: "pending_upload" });
   expect(await findAsset(db, one, fresh.id)).toMatchObject({ status: "pending_upload" });

@@ -1,44 +1,30 @@
 /** Jobs whose worker died: which of them the death counts for, and which run alone. */
-import { beforeEach, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { claimedJob, expireLeases, jobClaim, ROOMY, withoutJobs } from "@realtime-avatar/testing/jobs";
 import { assetOf, jobOf, operatorOrigin, originOf, seedCaller } from "@realtime-avatar/testing/seeds";
 import type { Caller } from "../api-keys/callers.ts";
 import { insertAsset } from "../assets/assets.ts";
-import { type ClaimedJob, claimJob, claimJobBeside, renewJob, retryJob } from "./jobs.ts";
+import { type ClaimedJob, claimJobBeside, renewJob, retryJob } from "./jobs.ts";
 
 const { db } = await fileDatabase();
-// A claim may serve any tenant.
-beforeEach(async () => {
-  await db.client`delete from jobs`;
-  await db.client`delete from job_slots`;
-});
+withoutJobs(db);
 
 const add = async (caller: Caller) => {
   const asset = assetOf(caller);
   const job = jobOf(asset);
-  await insertAsset(db, { asset, job, quota: { maxAssets: 100, maxBytes: 1e12 } }, caller, originOf(caller));
+  await insertAsset(db, { asset, job, quota: ROOMY }, caller, originOf(caller));
   return { job };
 };
-let leases = 0;
-const claimOf = () => ({ lease: `lease ${++leases}`, leaseSeconds: 60, slots: 3, kinds: ["process_asset"] }) as const;
-const claimBeside = () => claimJobBeside(db, claimOf());
-const claimed = async (): Promise<ClaimedJob> => {
-  const job = await claimJob(db, claimOf());
-  if (!job) throw new Error("no job");
-  return job;
-};
-/** Lets the leases of all jobs and slots run out. */
-const expireLeases = async () => {
-  await db.client`update jobs set leased_until = now() - interval '1 second' where lease is not null`;
-  await db.client`update job_slots set leased_until = now() - interval '1 second' where lease is not null`;
-};
+const claimBeside = () => claimJobBeside(db, jobClaim({ slots: 3 }));
+const claimed = (): Promise<ClaimedJob> => claimedJob(db, { slots: 3 });
 const retry = (job: ClaimedJob) => retryJob(db, job, { error: "x", delaySeconds: 0, maxAttempts: 5 }, operatorOrigin());
 
 test("a job whose lease has run out, claimed again: the first time costs no attempt, each further time one", async () => {
   const { job } = await add(await seedCaller(db));
   expect(await claimed()).toMatchObject({ attempts: 1, runsAlone: false });
   for (const attempts of [1, 2, 3]) {
-    await expireLeases();
+    await expireLeases(db);
     // Beside other jobs it is left.
     expect(await claimBeside()).toBe("alone");
     expect(await claimed()).toMatchObject({ id: job.id, attempts, runsAlone: true });
@@ -48,7 +34,7 @@ test("a job whose lease has run out, claimed again: the first time costs no atte
 test("a job that ran alone, given back: an attempt that came to an end lets it run beside others again", async () => {
   await add(await seedCaller(db));
   await claimed();
-  await expireLeases();
+  await expireLeases(db);
   const handedBack = { error: "x", delaySeconds: 0, maxAttempts: null };
   expect(await retryJob(db, await claimed(), handedBack, operatorOrigin())).toBe("retried");
   expect(await claimBeside()).toBe("alone");
@@ -70,7 +56,7 @@ test("a job that ends its worker each time, beside others: it is found, and the 
   for (let count = 0; count < 3; count++) await claimBeside();
   const attempts = new Map<string, number>();
   while ((await db.client`select from jobs`).length > 0) {
-    await expireLeases();
+    await expireLeases(db);
     const job = await claimed();
     attempts.set(job.id, job.attempts);
     // The worker dies, until it gives the job up.

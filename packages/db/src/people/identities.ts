@@ -27,18 +27,7 @@ export const MAX_IDENTITIES = 5;
 /** The use of an identity, once the response of its provider was verified. */
 export type IdentityUse = { tenantId: TenantId; identityId: IdentityId; userId: UserId; usedAt: Date };
 
-type IdentityRow = {
-  tenantId: string;
-  id: string;
-  userId: string;
-  issuer: string;
-  subject: string;
-  createdAt: Date;
-  lastUsedAt: Date;
-};
-const toIdentity = (row: IdentityRow): IdentityRecord => row as IdentityRecord;
-
-const selectBySubject = statement<IdentityRow>(
+const selectBySubject = statement<IdentityRecord>(
   "find_identity",
   sql`
   select ${columnsOf(userIdentities)} from ${userIdentities}
@@ -54,10 +43,10 @@ export const findIdentity = async (
   { issuer, subject }: Pick<IdentityRecord, "issuer" | "subject">,
 ): Promise<IdentityRecord | null> => {
   const [row] = await selectBySubject(db, { tenantId, issuer, subject });
-  return row ? toIdentity(row) : null;
+  return row ?? null;
 };
 
-const selectOfUser = statement<IdentityRow>(
+const selectOfUser = statement<IdentityRecord>(
   "find_identities_of_user",
   sql`
   select ${columnsOf(userIdentities)} from ${userIdentities}
@@ -66,8 +55,8 @@ const selectOfUser = statement<IdentityRow>(
 );
 
 /** The identities of a user. One statement. */
-export const findIdentitiesOf = async (db: Db, tenantId: TenantId, userId: UserId): Promise<IdentityRecord[]> =>
-  (await selectOfUser(db, { tenantId, userId })).map(toIdentity);
+export const findIdentitiesOf = (db: Db, tenantId: TenantId, userId: UserId): Promise<IdentityRecord[]> =>
+  selectOfUser(db, { tenantId, userId });
 
 /** An identity as the API shows it. */
 const ITEM = objectJson<Identity>({
@@ -127,7 +116,5 @@ export const deleteIdentity = async (
   const [row] = await announceWhileWaiting(db, caller, () => callDelete(db, { caller, id, issuer, auditEvent: event }));
   const { outcome, ...identity } = row as DeleteIdentityRow;
   const kind = kindOf(outcome, ["written", "last_passkey", "not_found", "stale"]);
-  return kind === "written" || kind === "last_passkey"
-    ? { kind, identity: toIdentity(identity as IdentityRow) }
-    : { kind };
+  return kind === "written" || kind === "last_passkey" ? { kind, identity: identity as IdentityRecord } : { kind };
 };

@@ -55,20 +55,6 @@ export const insertInvitation = async (
   return outcomeAmong(row, ["already_member", "not_found"]);
 };
 
-type InvitationRow = {
-  tenantId: string;
-  id: string;
-  digest: Uint8Array;
-  email: string;
-  role: string;
-  userId: string;
-  createdBy: string;
-  createdAt: Date;
-  expiresAt: Date;
-  tenantName: string;
-  isValid: boolean;
-};
-
 /** An invitation as it is stored. Its token is not verified before the digest has been compared. */
 export type StoredInvitation = InvitationRecord & {
   digest: Uint8Array;
@@ -77,7 +63,7 @@ export type StoredInvitation = InvitationRecord & {
   isValid: boolean;
 };
 
-const select = statement<InvitationRow>(
+const select = statement<StoredInvitation>(
   "find_invitation",
   sql`
   select ${columnsOf(invitations)}, ${tenants.name} as "tenantName",
@@ -94,7 +80,7 @@ export const findInvitation = async (
   { tenantId, id }: Pick<InvitationToken, "tenantId" | "id">,
 ): Promise<StoredInvitation | null> => {
   const [row] = await select(db, { tenantId, id });
-  return row ? (row as StoredInvitation) : null;
+  return row ?? null;
 };
 
 /** What the acceptance of an invitation writes. `user` is null when the invitation is for an existing one. */

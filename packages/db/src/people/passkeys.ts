@@ -36,21 +36,9 @@ export type Assertion = {
   usedAt: Date;
 };
 
-type PasskeyRow = {
-  tenantId: string;
-  id: string;
-  userId: string;
-  credentialId: Uint8Array;
-  publicKey: Uint8Array;
-  counter: string;
-  transports: readonly string[];
-  isBackedUp: boolean;
-  name: string;
-  version: number;
-  createdAt: Date;
-  lastUsedAt: Date;
-};
-const toPasskey = (row: PasskeyRow): PasskeyRecord => ({ ...row, counter: Number(row.counter) }) as PasskeyRecord;
+/** A row of a passkey. The driver gives a bigint as text. */
+type PasskeyRow = Omit<PasskeyRecord, "counter"> & { counter: string };
+const toPasskey = (row: PasskeyRow): PasskeyRecord => ({ ...row, counter: Number(row.counter) });
 
 const selectByCredential = statement<PasskeyRow>(
   "find_passkey",

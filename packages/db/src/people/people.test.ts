@@ -50,58 +50,56 @@ const ANY = { versions: null };
 /** The role may not invite as the operator. */
 const seed = (role: Role) => seedPerson(db, tenantId, role, { owner: database.db });
 
-describe("a role with the rights of the service", () => {
-  test("the role, with people: registers, signs in, changes and removes", async () => {
-    const { caller, passkey } = await seed("owner");
-    const origin = originOf(caller);
-    expect(caller.user).toMatchObject({ name: "Ada", role: "owner" });
-    const assertion = {
-      tenantId,
-      passkeyId: passkey.id,
-      userId: caller.id,
-      counter: 0,
-      isBackedUp: false,
-      usedAt: new Date(),
-    };
-    const signedIn = newUserSession({ tenantId, userId: caller.id, passkeyId: passkey.id, userAgent: "x" }, origin);
-    const challenge = challengeOf();
-    expect(await insertUserSession(db, signedIn, assertion, challenge, origin)).toBe(true);
-    expect(await insertUserSession(db, signedIn, assertion, challenge, origin)).toBe(false);
-    const until = verifiedUntil(new Date());
-    expect(await verifyUserSession(db, caller, assertion, challengeOf(), until, origin)).toEqual({ kind: "written" });
-    await recordPeopleSeen(db, [{ tenantId, id: caller.id, usedAt: new Date() }]);
-    await recordPeopleSeen(db, [{ tenantId, id: caller.id, usedAt: new Date(Date.now() + 60_000) }]);
+test("the role, with people: registers, signs in, changes and removes", async () => {
+  const { caller, passkey } = await seed("owner");
+  const origin = originOf(caller);
+  expect(caller.user).toMatchObject({ name: "Ada", role: "owner" });
+  const assertion = {
+    tenantId,
+    passkeyId: passkey.id,
+    userId: caller.id,
+    counter: 0,
+    isBackedUp: false,
+    usedAt: new Date(),
+  };
+  const signedIn = newUserSession({ tenantId, userId: caller.id, passkeyId: passkey.id, userAgent: "x" }, origin);
+  const challenge = challengeOf();
+  expect(await insertUserSession(db, signedIn, assertion, challenge, origin)).toBe(true);
+  expect(await insertUserSession(db, signedIn, assertion, challenge, origin)).toBe(false);
+  const until = verifiedUntil(new Date());
+  expect(await verifyUserSession(db, caller, assertion, challengeOf(), until, origin)).toEqual({ kind: "written" });
+  await recordPeopleSeen(db, [{ tenantId, id: caller.id, usedAt: new Date() }]);
+  await recordPeopleSeen(db, [{ tenantId, id: caller.id, usedAt: new Date(Date.now() + 60_000) }]);
 
-    expect(await hasUsers(db)).toBe(true);
-    expect((await findUser(db, tenantId, caller.id))?.email).toBe(caller.user.email);
-    expect((await findUserByEmail(db, tenantId, caller.user.email.toUpperCase()))?.id).toBe(caller.id);
-    expect((await listUsers(db, tenantId, page)).items).toContain(caller.id);
-    expect((await listUserSessions(db, caller, true, page)).items).toContain(signedIn.session.id);
-    expect((await listUserSessions(db, caller, false, page)).items).toContain('"isCurrent":true');
-    const ended = await endUserSession(db, signedIn.session.id, { ofOthers: false, ...ANY }, caller, origin);
-    expect(ended.kind).toBe("written");
+  expect(await hasUsers(db)).toBe(true);
+  expect((await findUser(db, tenantId, caller.id))?.email).toBe(caller.user.email);
+  expect((await findUserByEmail(db, tenantId, caller.user.email.toUpperCase()))?.id).toBe(caller.id);
+  expect((await listUsers(db, tenantId, page)).items).toContain(caller.id);
+  expect((await listUserSessions(db, caller, true, page)).items).toContain(signedIn.session.id);
+  expect((await listUserSessions(db, caller, false, page)).items).toContain('"isCurrent":true');
+  const ended = await endUserSession(db, signedIn.session.id, { ofOthers: false, ...ANY }, caller, origin);
+  expect(ended.kind).toBe("written");
 
-    const second = passkeyOf(caller.user);
-    expect(await insertPasskey(db, second, challengeOf(), caller, origin)).toEqual({ kind: "written" });
-    expect(await findPasskey(db, tenantId, second.credentialId)).toMatchObject({ id: second.id, counter: 0 });
-    expect(await findPasskeysOf(db, tenantId, caller.id)).toHaveLength(2);
-    expect((await listPasskeys(db, caller, page)).items).toContain(second.id);
-    expect((await updatePasskey(db, second.id, "y", ANY, caller, origin)).kind).toBe("written");
-    expect((await deletePasskey(db, second.id, ANY, caller, origin)).kind).toBe("written");
+  const second = passkeyOf(caller.user);
+  expect(await insertPasskey(db, second, challengeOf(), caller, origin)).toEqual({ kind: "written" });
+  expect(await findPasskey(db, tenantId, second.credentialId)).toMatchObject({ id: second.id, counter: 0 });
+  expect(await findPasskeysOf(db, tenantId, caller.id)).toHaveLength(2);
+  expect((await listPasskeys(db, caller, page)).items).toContain(second.id);
+  expect((await updatePasskey(db, second.id, "y", ANY, caller, origin)).kind).toBe("written");
+  expect((await deletePasskey(db, second.id, ANY, caller, origin)).kind).toBe("written");
 
-    const fields = { tenantId, email: "new@example.com", role: "viewer" as const, userId: null, createdBy: caller.id };
-    const invited = newInvitation(fields, origin);
-    expect(await insertInvitation(db, invited, caller, origin)).toEqual({ kind: "written" });
-    expect((await listInvitations(db, tenantId, page)).items).toContain(invited.invitation.id);
-    expect((await deleteInvitation(db, invited.invitation.id, caller, origin)).kind).toBe("written");
+  const fields = { tenantId, email: "new@example.com", role: "viewer" as const, userId: null, createdBy: caller.id };
+  const invited = newInvitation(fields, origin);
+  expect(await insertInvitation(db, invited, caller, origin)).toEqual({ kind: "written" });
+  expect((await listInvitations(db, tenantId, page)).items).toContain(invited.invitation.id);
+  expect((await deleteInvitation(db, invited.invitation.id, caller, origin)).kind).toBe("written");
 
-    const { caller: other } = await seed("viewer");
-    expect((await updateUser(db, other.id, { role: "developer" }, ANY, caller, origin)).kind).toBe("written");
-    expect((await deleteUser(db, other, ANY, caller, origin)).kind).toBe("written");
-    for (const sweep of [sweepUserSessions, sweepInvitations, sweepChallenges, sweepPeopleSeen]) {
-      expect(await sweep(db)).toBe(0);
-    }
-  });
+  const { caller: other } = await seed("viewer");
+  expect((await updateUser(db, other.id, { role: "developer" }, ANY, caller, origin)).kind).toBe("written");
+  expect((await deleteUser(db, other, ANY, caller, origin)).kind).toBe("written");
+  for (const sweep of [sweepUserSessions, sweepInvitations, sweepChallenges, sweepPeopleSeen]) {
+    expect(await sweep(db)).toBe(0);
+  }
 });
 
 test("the last seen times, of removed users and sessions: swept after a day, written again too", async () => {

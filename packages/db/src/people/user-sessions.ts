@@ -6,7 +6,6 @@ import type { TenantId, UserId, UserSessionId } from "@realtime-avatar/domain/id
 import type { PageRequest, WrittenPage } from "@realtime-avatar/domain/page";
 import type { Challenge } from "@realtime-avatar/domain/people/challenge";
 import { SESSION_IDLE_MS, type UserRecord, type UserSessionRecord } from "@realtime-avatar/domain/people/people";
-import type { Role } from "@realtime-avatar/domain/people/roles";
 import type { USER_SESSION_LIST, UserSession } from "@realtime-avatar/domain/people/schemas";
 import { digestToken, type SessionToken } from "@realtime-avatar/domain/people/tokens";
 import { sql } from "drizzle-orm";
@@ -42,29 +41,18 @@ const SEEN_AT = sql`greatest(${userSessions.createdAt}, (
 /** Whether a session of `user_sessions` has neither expired nor been idle for too long. */
 const IS_LIVE = sql`(${userSessions.expiresAt} > now() and ${SEEN_AT} > now() - ${IDLE})`;
 
-type SessionRow = {
-  tenantId: string;
-  tenantName: string;
-  id: string;
-  digest: Uint8Array;
-  isLive: boolean;
-  checkedAt: Date;
-  userId: string;
-  passkeyId: string;
-  identityId: string;
-  userAgent: string;
-  version: number;
-  verifiedUntil: Date;
-  createdAt: Date;
-  expiresAt: Date;
-  email: string;
-  name: string;
-  role: string;
-  userVersion: number;
-  userCreatedAt: Date;
-  hasPendingChange: boolean;
-  userSeenAt: Date;
-};
+/** A session, what is read of its user and its tenant, and whether a change of them is pending. */
+type SessionRow = UserSessionRecord &
+  Pick<UserRecord, "email" | "name" | "role"> & {
+    digest: Uint8Array;
+    isLive: boolean;
+    checkedAt: Date;
+    tenantName: string;
+    userVersion: number;
+    userCreatedAt: Date;
+    userSeenAt: Date | null;
+    hasPendingChange: boolean;
+  };
 
 /** A session as it is stored, with its user. The person is not authenticated before the digest has been compared. */
 export type StoredUserSession = {
@@ -75,56 +63,23 @@ export type StoredUserSession = {
   person: Omit<PersonCaller, "environment">;
 };
 
-const toStored = (row: SessionRow): StoredUserSession => {
-  const {
-    digest,
-    isLive,
-    checkedAt,
-    tenantName,
-    passkeyId,
-    identityId,
-    userAgent,
-    verifiedUntil,
-    createdAt,
-    expiresAt,
-  } = row;
-  const of = { tenantId: row.tenantId as TenantId };
-  const user: UserRecord = {
-    ...of,
-    id: row.userId as UserId,
-    email: row.email,
-    name: row.name,
-    role: row.role as Role,
-    version: row.userVersion,
-    createdAt: row.userCreatedAt,
-    lastSeenAt: row.userSeenAt,
-  };
-  const session = {
-    ...of,
-    id: row.id as UserSessionId,
-    userId: user.id,
-    passkeyId: passkeyId as UserSessionRecord["passkeyId"],
-    identityId: identityId as UserSessionRecord["identityId"],
-    userAgent,
-    version: row.version,
-    verifiedUntil,
-    createdAt,
-    expiresAt,
+const toStored = ({ hasPendingChange: _, ...row }: SessionRow): StoredUserSession => {
+  const { digest, isLive, checkedAt, tenantName, email, name, role, ...others } = row;
+  const { userVersion, userCreatedAt, userSeenAt, ...session } = others;
+  const { tenantId, userId: id } = session;
+  const user = {
+    tenantId,
+    id,
+    email,
+    name,
+    role,
+    version: userVersion,
+    createdAt: userCreatedAt,
+    lastSeenAt: userSeenAt,
   };
   const person = {
-    ...of,
-    id: user.id,
-    version: user.version,
-    sessionId: session.id,
-    needsPasskey: false,
-    credentialKeyId: null,
-    lineage: [],
-    headroom: null,
-    role: user.role,
-    user,
-    session,
-    tenantName,
-    checkedAt,
+    ...{ tenantId, id, version: userVersion, sessionId: session.id, needsPasskey: false, credentialKeyId: null },
+    ...{ lineage: [], headroom: null, role, user, session, tenantName, checkedAt },
   };
   return { digest, isLive, person };
 };

@@ -28,19 +28,7 @@ const SEEN_AT = sql`(
   where ${peopleSeen.tenantId} = ${users.tenantId} and ${peopleSeen.id} = ${users.id}
 )`;
 
-type UserRow = {
-  tenantId: string;
-  id: string;
-  email: string;
-  name: string;
-  role: string;
-  version: number;
-  createdAt: Date;
-  lastSeenAt: Date;
-};
-const toUser = (row: UserRow): UserRecord => row as UserRecord;
-
-const select = statement<UserRow>(
+const select = statement<UserRecord>(
   "find_user",
   sql`
   select ${columnsOf(users)}, ${SEEN_AT} as "lastSeenAt" from ${users}
@@ -50,10 +38,10 @@ const select = statement<UserRow>(
 /** A user of the tenant; null when there is none with this id. One statement. */
 export const findUser = async (db: Db, tenantId: TenantId, id: UserId): Promise<UserRecord | null> => {
   const [row] = await select(db, { tenantId, id });
-  return row ? toUser(row) : null;
+  return row ?? null;
 };
 
-const selectByEmail = statement<UserRow>(
+const selectByEmail = statement<UserRecord>(
   "find_user_by_email",
   sql`
   select ${columnsOf(users)}, ${SEEN_AT} as "lastSeenAt" from ${users}
@@ -63,7 +51,7 @@ const selectByEmail = statement<UserRow>(
 /** The user of the tenant with this address; null when there is none. One statement. */
 export const findUserByEmail = async (db: Db, tenantId: TenantId, email: string): Promise<UserRecord | null> => {
   const [row] = await selectByEmail(db, { tenantId, email: normalEmail(email) });
-  return row ? toUser(row) : null;
+  return row ?? null;
 };
 
 const selectAny = statement<{ found: boolean }>("find_any_user", sql`select exists (select from ${users}) as "found"`);

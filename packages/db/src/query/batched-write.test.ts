@@ -1,11 +1,9 @@
 /** Batches of creates: each create has its own outcome. Claims: of several attempts, one writes. */
 import { describe, expect, test } from "bun:test";
-import { issueApiKey } from "@realtime-avatar/domain/api-keys/create";
 import { session } from "@realtime-avatar/testing/database";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
 import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
-import { random } from "@realtime-avatar/testing/random-bytes";
-import { avatarOf, claimOf, originOf, seedCaller } from "@realtime-avatar/testing/seeds";
+import { avatarOf, claimOf, issuedBy, originOf, seedCaller } from "@realtime-avatar/testing/seeds";
 import { insertApiKey } from "../api-keys/api-keys.ts";
 import type { Caller } from "../api-keys/callers.ts";
 import { insertAvatar } from "../avatars/avatars.ts";
@@ -21,7 +19,7 @@ const create = (caller: Caller, name: string, idempotencyKey: string | null = nu
   return insertAvatar(pool, avatar, null, caller, originOf(caller), claim);
 };
 const createKey = (caller: Caller, name: string, maxActiveKeys: number, idempotencyKey: string | null) => {
-  const issued = issueApiKey({ name }, caller, { ...caller, now: new Date(), random });
+  const issued = issuedBy(caller, { name });
   const claim = idempotencyKey === null ? null : claimOf(idempotencyKey, issued.record.id);
   return insertApiKey(db, { ...issued, maxActiveKeys }, caller, originOf(caller), claim);
 };

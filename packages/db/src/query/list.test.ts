@@ -14,11 +14,11 @@ import { type JsonObject, validate } from "@realtime-avatar/domain/schema";
 import type { TestDb } from "@realtime-avatar/testing/database";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
-import { inStatus, operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { inStatus, operatorOrigin, seedCaller, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import type { TSchema } from "@sinclair/typebox";
 import { sql } from "drizzle-orm";
 import { findApiKey, revokeApiKey } from "../api-keys/api-keys.ts";
-import { type Caller, findCredential } from "../api-keys/callers.ts";
+import type { Caller } from "../api-keys/callers.ts";
 import { listApiKeys } from "../api-keys/list.ts";
 import { recordUses } from "../api-keys/usage.ts";
 import { listAuditEvents } from "../audit/audit-events.ts";
@@ -31,12 +31,6 @@ import { columnsOf, prepared } from "./statement.ts";
 const database = await serviceDatabase();
 const { db } = database;
 
-const callerOf = async (tenantId: TenantId): Promise<Caller> => {
-  const { secret } = await seedKey(db, tenantId, { environment: "live", scopes: ["*"] });
-  const found = await findCredential(db, secret.keyId);
-  if (!found) throw new Error("no caller");
-  return found.caller;
-};
 const all = { filters: {}, before: null, limit: 100 } as const;
 /** Of public URLs. */
 const ORIGIN = 'https://api.example.com/"\\é';
@@ -68,7 +62,7 @@ const OBJECTS: JsonObject[] = [
 describe("the JSON that the database writes", () => {
   test("the JSON of avatars, with any content and status: that of their records", async () => {
     const tenantId = await seedTenant(db);
-    const caller = await callerOf(tenantId);
+    const caller = await seedCaller(db, tenantId);
     const made: AvatarRecord[] = [];
     for (let index = 0; index < 40; index++) {
       const now = new Date(Date.UTC(2026, 0, 1, 0, 0, 0, [0, 1, 10, 100, 120, 999][index % 6]) + index * 86_400_000);
@@ -200,7 +194,7 @@ describe("the JSON that the database writes", () => {
 
   test("the JSON of audit events, of every action: that of their records", async () => {
     const tenantId = await seedTenant(db);
-    const caller = await callerOf(tenantId);
+    const caller = await seedCaller(db, tenantId);
     for (const [index, action] of AUDIT_ACTIONS.entries()) {
       await db.client`insert into audit_events values (${tenantId}, ${newId("aud", new Date(), random)},
         ${index % 3 === 0 ? "test" : "live"}, ${index % 2 === 0 ? null : caller.id}, ${index % 2 === 0 ? null : caller.keyId},

@@ -1,17 +1,24 @@
 /** How the server executes the statements of a request: by an index, for any content of the tables. */
 
 import { describe, expect, test } from "bun:test";
-import { issueApiKey } from "@realtime-avatar/domain/api-keys/create";
 import { API_KEY_STATUSES } from "@realtime-avatar/domain/api-keys/status";
 import type { AuditAction } from "@realtime-avatar/domain/audit";
-import { newAvatar } from "@realtime-avatar/domain/avatars/avatar";
 import { type AvatarId, newId } from "@realtime-avatar/domain/id";
 import type { TestDb } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { inOneBatch } from "@realtime-avatar/testing/postgres/batching";
 import { expectIndexed, explainedSession, insertEndpointRows, rowId } from "@realtime-avatar/testing/postgres/plans";
 import { random } from "@realtime-avatar/testing/random-bytes";
-import { claimOf, inStatus, operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import {
+  avatarOf,
+  callerOf,
+  claimOf,
+  inStatus,
+  issuedBy,
+  operatorOrigin,
+  seedKey,
+  seedTenant,
+} from "@realtime-avatar/testing/seeds";
 import { findApiKey, insertApiKey, revokeApiKey, rotateApiKey, updateApiKey } from "../api-keys/api-keys.ts";
 import { findCredential } from "../api-keys/callers.ts";
 import { listApiKeys } from "../api-keys/list.ts";
@@ -70,9 +77,7 @@ await db.client.unsafe(`
     case when i % 2 = 0 then '${parent.record.id}' else '${target.id}' end, 'r', now() from generate_series(1, ${ROWS}) i;
   ${insertEndpointRows(ROWS)}
   analyze`);
-const found = await findCredential(db, secret.keyId);
-if (!found) throw new Error("no caller");
-const caller = found.caller;
+const caller = await callerOf(db, secret.keyId);
 
 await explain();
 
@@ -87,15 +92,11 @@ const plansOf = async (work: () => Promise<unknown>): Promise<string> => {
 };
 
 const claimFor = (key: string | null) => (key === null ? null : { ...claimOf(key), request: "POST /x" });
-const create = (db: Db, idempotencyKey: string | null) => {
-  const now = new Date();
-  const of = { id: newId("ava", now, random), tenantId, environment: "live", defaultModelId: "m", now } as const;
-  const avatar = newAvatar({ displayName: "x", sourceKind: "image" }, of);
-  return insertAvatar(db, avatar, null, caller, operatorOrigin(), claimFor(idempotencyKey));
-};
+const create = (db: Db, idempotencyKey: string | null) =>
+  insertAvatar(db, avatarOf(caller), null, caller, operatorOrigin(), claimFor(idempotencyKey));
 const createKey = (db: Db, idempotencyKey: string | null) => {
-  const issued = issueApiKey({ name: "x" }, caller, { ...caller, now: new Date(), random });
-  return insertApiKey(db, { ...issued, maxActiveKeys: 10_000 }, caller, operatorOrigin(), claimFor(idempotencyKey));
+  const key = { ...issuedBy(caller), maxActiveKeys: 10_000 };
+  return insertApiKey(db, key, caller, operatorOrigin(), claimFor(idempotencyKey));
 };
 
 const page = { filters: {}, before: null, limit: 50 };
@@ -230,7 +231,7 @@ const cases: Case[] = [
   [
     "rotating a key",
     () => {
-      const { record, secret } = issueApiKey({ name: "x" }, caller, { ...caller, now: new Date(), random });
+      const { record, secret } = issuedBy(caller);
       const rotation = { target, record: { ...target, keyId: record.keyId }, secret, overlapSeconds: 0 };
       return rotateApiKey(db, rotation, caller, operatorOrigin());
     },
@@ -251,14 +252,12 @@ const cases: Case[] = [
 /** Lists that are read in the order of their index: a sort would read all that there is before the limit. */
 const inOrder = new Set([...keyLists, ...eventLists, ...sessionLists].map(([name]) => name));
 
-describe("the index of each statement", () => {
-  test.each(cases)("the statement for %s, explained: one statement, by its index", async (name, work, indexes) => {
-    const plan = await plansOf(work);
-    for (const index of indexes) expect(plan).toContain(index);
-    if (!inOrder.has(name)) return;
-    expect(plans[0]).not.toContain("Sort");
-    expect(plans[0]).toContain("Limit");
-  });
+test.each(cases)("the statement for %s, explained: one statement, by its index", async (name, work, indexes) => {
+  const plan = await plansOf(work);
+  for (const index of indexes) expect(plan).toContain(index);
+  if (!inOrder.has(name)) return;
+  expect(plans[0]).not.toContain("Sort");
+  expect(plans[0]).toContain("Limit");
 });
 
 describe("the index of a batch", () => {

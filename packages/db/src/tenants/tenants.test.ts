@@ -1,5 +1,5 @@
 /** Tenants. */
-import { describe, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { newId } from "@realtime-avatar/domain/id";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
@@ -16,10 +16,8 @@ test("listTenants, with two tenants: all, oldest first", async () => {
   expect(await listTenants(db)).toEqual([first, second]);
 });
 
-describe("insertTenant", () => {
-  test("a tenant, with an existing id: refused", async () => {
-    const tenant = tenantOf(new Date());
-    await insertTenant(db, tenant, []);
-    await expect(insertTenant(db, tenant, [])).rejects.toMatchObject({ code: "23505" });
-  });
+test("a tenant, with an existing id: refused", async () => {
+  const tenant = tenantOf(new Date());
+  await insertTenant(db, tenant, []);
+  await expect(insertTenant(db, tenant, [])).rejects.toMatchObject({ code: "23505" });
 });

@@ -81,7 +81,6 @@ describe("the list of events", () => {
     "credits.adjusted": true,
     "credits.limit_changed": true,
     // By the operator: `usage_session.ended` is sent.
-    "session.ended": false,
     // Personal data, and what people do to their own sign-in.
     "user.created": false,
     "user.updated": false,
@@ -102,6 +101,8 @@ describe("the list of events", () => {
     "webhook_endpoint.deleted": false,
     "webhook_endpoint.secret_rotated": false,
     "webhook_endpoint.disabled": false,
+    // By the operator. The end itself sends the event of this name (TRANSITIONS).
+    "usage_session.ended": false,
   };
   /** What the transition to each status of a session sends. */
   const TRANSITIONS: Record<SessionStatus, WebhookEventType> = {

@@ -121,43 +121,41 @@ describe("attenuate", () => {
   });
 });
 
-describe("the effective limits", () => {
-  test("are the tightest of the lineage; for spending and open sessions, only of the same environment", () => {
-    const root = record({
-      spendLimitCreditMicros: 50,
-      maxConcurrentSessions: 9,
-      expiresAt: new Date("2030-01-01T00:00:00.000Z"),
-    });
-    const child = (from: ApiKeyRecord, requested: Partial<CreateApiKey>) =>
-      issue({ name: "child", ...requested }, from).record;
-    const live = child(root, {
-      environment: "live",
-      spendLimitCreditMicros: 40,
-      maxConcurrentSessions: 7,
-      scopes: ["*"],
-    });
-    expect(presentApiKey(live)).toMatchObject({
-      spendLimitCreditMicros: 40,
-      effectiveSpendLimitCreditMicros: 40,
-      effectiveMaxConcurrentSessions: 7,
-      effectiveExpiresAt: "2030-01-01T00:00:00.000Z",
-    });
-    // As read from the database after the root was narrowed.
-    const inheritedLimits = { spendLimitCreditMicros: 0, maxConcurrentSessions: 3, expiresAt: new Date(0) };
-    const narrowed = { ...live, inheritedLimits };
-    expect(presentApiKey(narrowed)).toMatchObject({
-      spendLimitCreditMicros: 40,
-      effectiveSpendLimitCreditMicros: 0,
-      maxConcurrentSessions: 7,
-      effectiveMaxConcurrentSessions: 3,
-      expiresAt: "2030-01-01T00:00:00.000Z",
-      effectiveExpiresAt: "1970-01-01T00:00:00.000Z",
-    });
-    // Test use never counts against live caps; an expiry applies in both environments.
-    const test = child(narrowed, { environment: "test", expiresAt: "2029-01-01T00:00:00.000Z" });
-    expect(test.inheritedLimits).toEqual({ ...NO_LIMITS, expiresAt: new Date(0) });
-    const own = { spendLimitCreditMicros: 40, maxConcurrentSessions: 7 };
-    expect(effectiveLimits(test)).toEqual({ ...own, expiresAt: new Date(0) });
-    expect(effectiveLimits(OPERATOR)).toEqual(NO_LIMITS);
+test("the effective limits are the tightest of the lineage; for spending and open sessions, only of the same environment", () => {
+  const root = record({
+    spendLimitCreditMicros: 50,
+    maxConcurrentSessions: 9,
+    expiresAt: new Date("2030-01-01T00:00:00.000Z"),
   });
+  const child = (from: ApiKeyRecord, requested: Partial<CreateApiKey>) =>
+    issue({ name: "child", ...requested }, from).record;
+  const live = child(root, {
+    environment: "live",
+    spendLimitCreditMicros: 40,
+    maxConcurrentSessions: 7,
+    scopes: ["*"],
+  });
+  expect(presentApiKey(live)).toMatchObject({
+    spendLimitCreditMicros: 40,
+    effectiveSpendLimitCreditMicros: 40,
+    effectiveMaxConcurrentSessions: 7,
+    effectiveExpiresAt: "2030-01-01T00:00:00.000Z",
+  });
+  // As read from the database after the root was narrowed.
+  const inheritedLimits = { spendLimitCreditMicros: 0, maxConcurrentSessions: 3, expiresAt: new Date(0) };
+  const narrowed = { ...live, inheritedLimits };
+  expect(presentApiKey(narrowed)).toMatchObject({
+    spendLimitCreditMicros: 40,
+    effectiveSpendLimitCreditMicros: 0,
+    maxConcurrentSessions: 7,
+    effectiveMaxConcurrentSessions: 3,
+    expiresAt: "2030-01-01T00:00:00.000Z",
+    effectiveExpiresAt: "1970-01-01T00:00:00.000Z",
+  });
+  // Test use never counts against live caps; an expiry applies in both environments.
+  const test = child(narrowed, { environment: "test", expiresAt: "2029-01-01T00:00:00.000Z" });
+  expect(test.inheritedLimits).toEqual({ ...NO_LIMITS, expiresAt: new Date(0) });
+  const own = { spendLimitCreditMicros: 40, maxConcurrentSessions: 7 };
+  expect(effectiveLimits(test)).toEqual({ ...own, expiresAt: new Date(0) });
+  expect(effectiveLimits(OPERATOR)).toEqual(NO_LIMITS);
 });

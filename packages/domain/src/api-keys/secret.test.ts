@@ -164,19 +164,14 @@ describe("a printed secret", () => {
   });
 });
 
-describe("maskApiKeys", () => {
-  test.each([
-    [`key=${LIVE}!`, "key=rta_live_0123456789ABCDEF_****!"],
-    [LIVE.slice(0, 40), "rta_live_0123456789ABCDEF_****"],
-    [LIVE.toUpperCase(), "rta_LIVE_0123456789ABCDEF_****"],
-    [`${TEST} ${LIVE}`, "rta_test_0123456789ABCDEF_**** rta_live_0123456789ABCDEF_****"],
-    [`x ${LIVE.slice(4)} y`, "x **** y"],
-    [
-      "live_streams and test_cases and latest_release_of_2026",
-      "live_streams and test_cases and latest_release_of_2026",
-    ],
-    ["nothing of the kind, not even rta_", "nothing of the kind, not even rta_"],
-  ])("text, %s: its API keys are masked", (text, masked) => {
-    expect(maskApiKeys(text)).toBe(masked);
-  });
+test.each([
+  [`key=${LIVE}!`, "key=rta_live_0123456789ABCDEF_****!"],
+  [LIVE.slice(0, 40), "rta_live_0123456789ABCDEF_****"],
+  [LIVE.toUpperCase(), "rta_LIVE_0123456789ABCDEF_****"],
+  [`${TEST} ${LIVE}`, "rta_test_0123456789ABCDEF_**** rta_live_0123456789ABCDEF_****"],
+  [`x ${LIVE.slice(4)} y`, "x **** y"],
+  ["live_streams and test_cases and latest_release_of_2026", "live_streams and test_cases and latest_release_of_2026"],
+  ["nothing of the kind, not even rta_", "nothing of the kind, not even rta_"],
+])("text, %s: its API keys are masked", (text, masked) => {
+  expect(maskApiKeys(text)).toBe(masked);
 });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { validate } from "../schema.ts";
 import { CHECK_CODES, Check, limitOf, MAX_CHECKS, REQUIREMENTS, type Requirement, verdictOf } from "./checks.ts";
 import { SOURCE_KINDS } from "./source-kind.ts";
@@ -12,25 +12,20 @@ const requirement = (bounds: Partial<Requirement>): Requirement => ({
   ...bounds,
 });
 
-describe("a verdict with its limit", () => {
-  test.each([
-    [{ required: [15, null], recommended: [30, null] }, 14.9, "fail", 15],
-    [{ required: [15, null], recommended: [30, null] }, 15, "warn", 30],
-    [{ required: [15, null], recommended: [30, null] }, 30, "pass", 30],
-    [{ required: [null, 25] }, 25, "pass", 25],
-    [{ required: [null, 25] }, 25.1, "fail", 25],
-    [{ required: [10, 90] }, 9, "fail", 10],
-    [{ required: [10, 90] }, 91, "fail", 90],
-    [{ required: [10, 90] }, 80, "pass", 90],
-    [{ required: [1, 1] }, 0, "fail", 1],
-    [{ required: [1, 1] }, 2, "fail", 1],
-    [{}, 7, "pass", null],
-  ] as const)("a value, bounds %j, measured %d: %s", (bounds, measured, verdict, limit) => {
-    expect([verdictOf(requirement(bounds), measured), limitOf(requirement(bounds), measured)]).toEqual([
-      verdict,
-      limit,
-    ]);
-  });
+test.each([
+  [{ required: [15, null], recommended: [30, null] }, 14.9, "fail", 15],
+  [{ required: [15, null], recommended: [30, null] }, 15, "warn", 30],
+  [{ required: [15, null], recommended: [30, null] }, 30, "pass", 30],
+  [{ required: [null, 25] }, 25, "pass", 25],
+  [{ required: [null, 25] }, 25.1, "fail", 25],
+  [{ required: [10, 90] }, 9, "fail", 10],
+  [{ required: [10, 90] }, 91, "fail", 90],
+  [{ required: [10, 90] }, 80, "pass", 90],
+  [{ required: [1, 1] }, 0, "fail", 1],
+  [{ required: [1, 1] }, 2, "fail", 1],
+  [{}, 7, "pass", null],
+] as const)("a value, bounds %j, measured %d: %s", (bounds, measured, verdict, limit) => {
+  expect([verdictOf(requirement(bounds), measured), limitOf(requirement(bounds), measured)]).toEqual([verdict, limit]);
 });
 
 test("the checks, of each kind of source: listed once, few enough for a response", () => {

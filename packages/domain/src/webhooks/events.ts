@@ -39,7 +39,8 @@ const EVENTS_OF = {
     ended: "A session has ended, and was charged.",
   },
   webhook_endpoint: {
-    disabled: "Another endpoint was disabled by the service: it responded with 410, or failed for five days.",
+    disabled:
+      "Another endpoint was disabled: it responded with 410, failed for five days, or was stopped by the operator.",
     test: "You have asked for a test of the endpoint.",
   },
 } as const;

@@ -1,5 +1,5 @@
 /** The request and response schemas of webhook endpoints and deliveries. */
-import { type Static, type TObject, Type } from "@sinclair/typebox";
+import { type Static, type TObject, type TSchema, Type } from "@sinclair/typebox";
 import { ApiKey } from "../api-keys/schemas.ts";
 import { Asset, REMOTE_URL_PATTERN } from "../assets/schemas.ts";
 import { Avatar } from "../avatars/schemas.ts";
@@ -189,7 +189,7 @@ export const RecoveredDeliveries = ClosedObject({
 export type RecoveredDeliveries = Static<typeof RecoveredDeliveries>;
 
 /** The body of an event about a resource of one kind. */
-const eventOf = <Resource extends TObject>(object: WebhookObject, resource: Resource) =>
+const eventOf = <Resource extends TSchema>(object: WebhookObject, resource: Resource) =>
   ClosedObject({
     id: {
       ...id,
@@ -210,7 +210,10 @@ export const AvatarEvent = eventOf("avatar", Avatar);
 export const AssetEvent = eventOf("asset", Asset);
 export const CreditsEvent = eventOf("credits", CreditBalance);
 export const UsageSessionEvent = eventOf("usage_session", UsageSession);
-export const WebhookEndpointEvent = eventOf("webhook_endpoint", WebhookEndpoint);
+export const WebhookEndpointEvent = eventOf(
+  "webhook_endpoint",
+  Nullable(WebhookEndpoint, { description: "Null when the endpoint was deleted before the event was sent." }),
+);
 
 /** The body of an event, by the kind of its resource: as the API presents it, without secrets, at the first attempt. */
 export const WEBHOOK_EVENTS = {

@@ -4,10 +4,8 @@
  */
 
 import { revokeApiKey, rotateApiKey, updateApiKey } from "@realtime-avatar/db/api-keys/api-keys";
-import { type Caller, findCredential } from "@realtime-avatar/db/api-keys/callers";
-import { auditEvent } from "@realtime-avatar/db/audit/audit-events";
+import type { Caller } from "@realtime-avatar/db/api-keys/callers";
 import { connect, type Db } from "@realtime-avatar/db/connection/pool";
-import { moveCredits } from "@realtime-avatar/db/credits/credits";
 import {
   openUsageSession,
   releaseSession,
@@ -18,12 +16,12 @@ import {
 import { openUsageSessions } from "@realtime-avatar/db/generated/functions";
 import type { Claim } from "@realtime-avatar/db/idempotency/idempotency-keys";
 import { generateApiKey } from "@realtime-avatar/domain/api-keys/secret";
-import { OPERATOR_ACTIONS } from "@realtime-avatar/domain/credits/entry";
 import type { Environment } from "@realtime-avatar/domain/environment";
-import { newId, type SessionId, type TenantId } from "@realtime-avatar/domain/id";
+import type { SessionId, TenantId } from "@realtime-avatar/domain/id";
+import { seedMovement, sessionRequest } from "../credits.ts";
 import type { TestDb } from "../database.ts";
 import { random } from "../random-bytes.ts";
-import { operatorOrigin, seedKey, seedTenant } from "../seeds.ts";
+import { callerOf, operatorOrigin, seedKey, seedTenant } from "../seeds.ts";
 import { seedEndpoint } from "../webhook-events.ts";
 import { lastNumber, type Refusal } from "./trace.ts";
 
@@ -58,37 +56,13 @@ export const seedLoad = async (db: TestDb, count: number): Promise<LoadedTenant[
         records.push((await seedKey(db, tenantId, request, above)).record);
       }
       for (const environment of ["live", "test"] as const)
-        await move(db, tenantId, "grant", environment, 3000 * MICROS, null);
+        await seedMovement(db, tenantId, { environment, amount: 3000 * MICROS });
       // Every second tenant has an endpoint: events take part in the order of locks.
       if (at % 2 === 0)
         for (const environment of ["live", "test"] as const) await seedEndpoint(db, tenantId, { environment });
       return { tenantId, keyIds: records.map(({ keyId }) => keyId) };
     }),
   );
-
-const move = async (
-  db: Db,
-  tenantId: TenantId,
-  kind: "grant" | "void" | "adjust",
-  environment: Environment,
-  amount: number,
-  sessionId: SessionId | null,
-) => {
-  const origin = operatorOrigin();
-  const id = newId("ent", origin.now, random);
-  const entry = {
-    tenantId,
-    id,
-    environment,
-    kind,
-    amount,
-    sessionId,
-    reference: null,
-    requestId: "r",
-    createdAt: origin.now,
-  };
-  return moveCredits(db, entry, auditEvent(OPERATOR_ACTIONS[entry.kind], entry, origin));
-};
 
 /** Uniform numbers below 1 from a seed (mulberry32). */
 export const seededNumbers = (seed: number): (() => number) => {
@@ -161,10 +135,9 @@ export class LoadClient {
     const known = this.#callers.get(keyId);
     if (known && known.status !== "active" && this.#number() < 0.9) return this.#caller();
     if (known && !isFresh) return known;
-    const found = await findCredential(this.db, keyId);
-    if (!found) throw new Error("no caller");
-    this.#callers.set(keyId, found.caller);
-    return found.caller;
+    const caller = await callerOf(this.db, keyId);
+    this.#callers.set(keyId, caller);
+    return caller;
   }
 
   #operate(): Promise<unknown> {
@@ -185,22 +158,10 @@ export class LoadClient {
     return this.#number() < 0.5 ? this.#rotate() : this.#revoke();
   }
 
-  #request({ environment }: Caller): SessionRequest {
-    const now = new Date();
+  #request(caller: Caller): SessionRequest {
     const maxSeconds = 1 + this.#below(40);
-    return {
-      id: newId("ses", now, random),
-      environment,
-      avatarId: null,
-      maxSeconds,
-      minSeconds: 1 + this.#below(maxSeconds),
-      price: MICROS,
-      startSeconds: 3600,
-      metadata: {},
-      entryId: newId("ent", now, random),
-      requestId: "r",
-      createdAt: now,
-    };
+    const minSeconds = 1 + this.#below(maxSeconds);
+    return sessionRequest(caller, { maxSeconds, minSeconds, price: MICROS, startSeconds: 3600 });
   }
 
   #claimFor({ id }: Caller, session: SessionId): Claim | null {
@@ -325,14 +286,9 @@ export class LoadClient {
     const session = this.#one(this.load.sessions);
     const kind = this.#one(["grant", "grant", "void", "adjust", "adjust"] as const);
     const of = kind === "adjust" && session ? session : { id: null, tenantId, environment };
-    const { kind: outcome } = await move(
-      this.db,
-      of.tenantId,
-      kind,
-      of.environment,
-      this.#below({ grant: 600, void: 60, adjust: 6 }[kind] * MICROS),
-      of.id,
-    );
+    const amount = this.#below({ grant: 600, void: 60, adjust: 6 }[kind] * MICROS);
+    const movement = { kind, environment: of.environment, amount, sessionId: of.id };
+    const { kind: outcome } = await seedMovement(this.db, of.tenantId, movement);
     count(this.load.outcomes, `${kind} ${outcome}`);
   }
 

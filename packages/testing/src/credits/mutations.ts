@@ -9,42 +9,35 @@ import { PEOPLE_MUTATIONS } from "../people/mutations.ts";
 import { EVENT_MUTATIONS } from "../webhooks/mutations.ts";
 
 type Replacement = readonly [original: string, faulty: string];
+/** Each is one change of the text, or several. */
+type Mutations = Readonly<Record<string, Replacement | readonly Replacement[]>>;
 
-export const CREDIT_MUTATIONS: Readonly<Record<string, readonly Replacement[]>> = {
-  "no lock on the meters": [["for no key update of meter", ""]],
-  "no lock on the account": [["for no key update of account", ""]],
+export const CREDIT_MUTATIONS: Mutations = {
+  "no lock on the meters": ["for no key update of meter", ""],
+  "no lock on the account": ["for no key update of account", ""],
   "no lock on the session of a release": [
-    [
-      "and (p_is_engine or p_caller.id = any (lineage))\n  for no key update;",
-      "and (p_is_engine or p_caller.id = any (lineage));",
-    ],
+    "and (p_is_engine or p_caller.id = any (lineage))\n  for no key update;",
+    "and (p_is_engine or p_caller.id = any (lineage));",
   ],
   "no lock on the session of a report": [
-    [
-      "and environment = p_environment and id = p_session_id\n  for no key update;\n  v_now := date_trunc",
-      "and environment = p_environment and id = p_session_id;\n  v_now := date_trunc",
-    ],
+    "and environment = p_environment and id = p_session_id\n  for no key update;\n  v_now := date_trunc",
+    "and environment = p_environment and id = p_session_id;\n  v_now := date_trunc",
   ],
   "the account before the meters": [
-    [
-      "  v_meters := rta.lock_meters(",
-      "  v_accounts := rta.lock_accounts(v_counters.account_tenant_ids, v_counters.account_environments);\n  v_meters := rta.lock_meters(",
-    ],
+    "  v_meters := rta.lock_meters(",
+    "  v_accounts := rta.lock_accounts(v_counters.account_tenant_ids, v_counters.account_environments);\n  v_meters := rta.lock_meters(",
   ],
   "the account before the meters when sessions end": [
-    [
-      "  perform rta.lock_meters(array_agg(tenant_id), array_agg(api_key_id))",
-      "  perform rta.lock_accounts(array_agg(tenant_id), array_agg(environment))\n  from (select distinct tenant_id, environment from unnest(p_closings) order by 1, 2) account;\n  perform rta.lock_meters(array_agg(tenant_id), array_agg(api_key_id))",
-    ],
+    "  perform rta.lock_meters(array_agg(tenant_id), array_agg(api_key_id))",
+    "  perform rta.lock_accounts(array_agg(tenant_id), array_agg(environment))\n  from (select distinct tenant_id, environment from unnest(p_closings) order by 1, 2) account;\n  perform rta.lock_meters(array_agg(tenant_id), array_agg(api_key_id))",
   ],
   "meters in no order": [
-    [
-      "order by meter.tenant_id, meter.api_key_id\n      for no key update of meter",
-      "order by random()\n      for no key update of meter",
-    ],
+    "order by meter.tenant_id, meter.api_key_id\n      for no key update of meter",
+    "order by random()\n      for no key update of meter",
   ],
   "accounts in no order": [
-    ["order by account.tenant_id, account.environment\n      for", "order by random()\n      for"],
+    "order by account.tenant_id, account.environment\n      for",
+    "order by random()\n      for",
   ],
   "caps before the lock on the keys": [
     [
@@ -88,89 +81,91 @@ export const CREDIT_MUTATIONS: Readonly<Record<string, readonly Replacement[]>> 
     ],
   ],
   "a sweep that ignores the lease": [
-    ["and (tenant_id, expires_at) <= (p_tenant_id, now())", "and (tenant_id, expires_at) <= (p_tenant_id, 'infinity')"],
+    "and (tenant_id, expires_at) <= (p_tenant_id, now())",
+    "and (tenant_id, expires_at) <= (p_tenant_id, 'infinity')",
   ],
   "a sweep that checks the lease before the lock": [
-    [
-      "where ended_at is null\n        and (tenant_id, expires_at) >= (p_tenant_id, '-infinity') and (tenant_id, expires_at) <= (p_tenant_id, now())\n      order by tenant_id, expires_at",
-      "where tenant_id = p_tenant_id and id in (select id from public.usage_sessions where ended_at is null and expires_at <= now() and tenant_id = p_tenant_id)\n      order by tenant_id, expires_at",
-    ],
+    "where ended_at is null\n        and (tenant_id, expires_at) >= (p_tenant_id, '-infinity') and (tenant_id, expires_at) <= (p_tenant_id, now())\n      order by tenant_id, expires_at",
+    "where tenant_id = p_tenant_id and id in (select id from public.usage_sessions where ended_at is null and expires_at <= now() and tenant_id = p_tenant_id)\n      order by tenant_id, expires_at",
   ],
   "a release that trusts the caller's figure": [
-    ["    if p_is_engine then", "    if p_used is not null or p_is_engine then"],
+    "    if p_is_engine then",
+    "    if p_used is not null or p_is_engine then",
   ],
-  "a report that may lower the figure": [["least(reserved, greatest(used, p_used))", "least(reserved, p_used)"]],
-  "a report above the hold": [["least(reserved, greatest(used, p_used))", "greatest(used, p_used)"]],
+  "a report that may lower the figure": ["least(reserved, greatest(used, p_used))", "least(reserved, p_used)"],
+  "a report above the hold": ["least(reserved, greatest(used, p_used))", "greatest(used, p_used)"],
   "a release above the hold": [
-    [
-      "charged := least(p_session.reserved, greatest(p_session.used, p_used))",
-      "charged := greatest(p_session.used, p_used)",
-    ],
+    "charged := least(p_session.reserved, greatest(p_session.used, p_used))",
+    "charged := greatest(p_session.used, p_used)",
   ],
   "a release below the report": [
-    [
-      "charged := least(p_session.reserved, greatest(p_session.used, p_used))",
-      "charged := least(p_session.reserved, coalesce(p_used, p_session.used))",
-    ],
+    "charged := least(p_session.reserved, greatest(p_session.used, p_used))",
+    "charged := least(p_session.reserved, coalesce(p_used, p_session.used))",
   ],
   "a release without usage:write ends a started session": [
-    ["v_marks := not p_is_engine and", "v_marks := false and not p_is_engine and"],
+    "v_marks := not p_is_engine and",
+    "v_marks := false and not p_is_engine and",
   ],
-  "a mark that ignores the lease": [["    and v_session.expires_at > clock_timestamp();", ";"]],
-  "a second mark raises the version": [["v_marks and not v_session.must_end then", "v_marks then"]],
+  "a mark that ignores the lease": ["    and v_session.expires_at > clock_timestamp();", ";"],
+  "a second mark raises the version": ["v_marks and not v_session.must_end then", "v_marks then"],
   "a session that may go on when its hold is used up": [
-    ["(p_session.must_end or p_session.used = p_session.reserved) as", "p_session.must_end as"],
+    "(p_session.must_end or p_session.used = p_session.reserved) as",
+    "p_session.must_end as",
   ],
-  "a session that may go on after its release": [["return p_session.must_end or", "return"]],
+  "a session that may go on after its release": ["return p_session.must_end or", "return"],
   "one more open session than a key may have": [
-    ["meters_opened[v_meter] >= p_counters.session_limits", "meters_opened[v_meter] > p_counters.session_limits"],
+    "meters_opened[v_meter] >= p_counters.session_limits",
+    "meters_opened[v_meter] > p_counters.session_limits",
   ],
   "one more open session than a tenant may have": [
-    ["accounts_opened[v_account] >= p_accounts", "accounts_opened[v_account] > p_accounts"],
+    "accounts_opened[v_account] >= p_accounts",
+    "accounts_opened[v_account] > p_accounts",
   ],
   "open sessions of the same batch do not count for a key": [
-    ["p_meters[v_meter].open_sessions + meters_opened[v_meter] >=", "p_meters[v_meter].open_sessions >="],
+    "p_meters[v_meter].open_sessions + meters_opened[v_meter] >=",
+    "p_meters[v_meter].open_sessions >=",
   ],
   "open sessions of the same batch do not count for a tenant": [
-    ["p_accounts[v_account].open_sessions + accounts_opened[v_account] >=", "p_accounts[v_account].open_sessions >="],
+    "p_accounts[v_account].open_sessions + accounts_opened[v_account] >=",
+    "p_accounts[v_account].open_sessions >=",
   ],
   "a session that ends stays counted": [
-    ["open_sessions = open_sessions - v_change.sessions, version = version", "version = version"],
+    "open_sessions = open_sessions - v_change.sessions, version = version",
+    "version = version",
   ],
-  "a session that ends loses who closed it": [["closed_by = closing.closed_by,", "closed_by = null,"]],
-  "a report that does not say who made it": [["reported_by = p_caller.id,", "reported_by = null,"]],
+  "a session that ends loses who closed it": ["closed_by = closing.closed_by,", "closed_by = null,"],
+  "a report that does not say who made it": ["reported_by = p_caller.id,", "reported_by = null,"],
   "a release that frees nothing": [
-    [
-      "update public.api_key_meters\n    set reserved = reserved - v_change.reserved",
-      "update public.api_key_meters\n    set reserved = reserved - v_change.charged",
-    ],
+    "update public.api_key_meters\n    set reserved = reserved - v_change.reserved",
+    "update public.api_key_meters\n    set reserved = reserved - v_change.charged",
   ],
-  "test use counts against live caps": [["and key.environment = own.environment", ""]],
-  "only the key's own cap": [["key.id = any (own.lineage || own.id)", "key.id = own.id"]],
+  "test use counts against live caps": ["and key.environment = own.environment", ""],
+  "only the key's own cap": ["key.id = any (own.lineage || own.id)", "key.id = own.id"],
   "a refused request takes its credits": [
-    [
-      "v_outcome.kind := 'insufficient_credits';",
-      "v_outcome.kind := 'insufficient_credits';\n      accounts_held[v_account] := accounts_held[v_account] + 1;",
-    ],
+    "v_outcome.kind := 'insufficient_credits';",
+    "v_outcome.kind := 'insufficient_credits';\n      accounts_held[v_account] := accounts_held[v_account] + 1;",
   ],
   "validity before the last lock": [
-    ["when (p_valid_until[request.ordinality] > p_now and", "when (p_valid_until[request.ordinality] is not null and"],
+    "when (p_valid_until[request.ordinality] > p_now and",
+    "when (p_valid_until[request.ordinality] is not null and",
   ],
   "claims without a look at those that exist": [
-    ["and claim.created_at > now() - interval '24 hours'\n    limit 1", "and false\n    limit 1"],
+    "and claim.created_at > now() - interval '24 hours'\n    limit 1",
+    "and false\n    limit 1",
   ],
-  "avatars of the other environment": [["      and avatar.environment = request.environment\n", ""]],
+  "avatars of the other environment": ["      and avatar.environment = request.environment\n", ""],
 };
 
 /** The text that creates the functions with this fault. Throws when the fault does not fit their present text. */
 export const faultyFunctions = (name: string): string => {
   let text = CREATE_FUNCTIONS;
-  for (const replacement of CREDIT_MUTATIONS[name] ??
-    CALL_MUTATIONS[name] ??
-    PEOPLE_MUTATIONS[name] ??
-    EVENT_MUTATIONS[name] ??
-    []) {
-    const [from, to] = replacement.map((one) => one.replaceAll("rta.", `${FUNCTIONS_SCHEMA}.`)) as [string, string];
+  const all: Mutations = { ...CREDIT_MUTATIONS, ...CALL_MUTATIONS, ...PEOPLE_MUTATIONS, ...EVENT_MUTATIONS };
+  const mutation = all[name] ?? [];
+  for (const replacement of typeof mutation[0] === "string" ? [mutation as Replacement] : mutation) {
+    const [from, to] = (replacement as Replacement).map((one) => one.replaceAll("rta.", `${FUNCTIONS_SCHEMA}.`)) as [
+      string,
+      string,
+    ];
     if (!text.includes(from)) throw new Error(`${name}: the functions do not contain ${from}`);
     text = text.replaceAll(from, to);
   }

@@ -1,18 +1,16 @@
 /** One tenant at a real database beside its model: each operation is done to both, and returns both answers. */
 
 import { updateApiKey } from "@realtime-avatar/db/api-keys/api-keys";
-import { type Caller, findCredential } from "@realtime-avatar/db/api-keys/callers";
-import { auditEvent } from "@realtime-avatar/db/audit/audit-events";
-import { moveCredits } from "@realtime-avatar/db/credits/credits";
+import type { Caller } from "@realtime-avatar/db/api-keys/callers";
 import { releaseSession, reportUsage, sweepSessions } from "@realtime-avatar/db/credits/usage-sessions";
 import { openUsageSessions } from "@realtime-avatar/db/generated/functions";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
-import { OPERATOR_ACTIONS } from "@realtime-avatar/domain/credits/entry";
 import type { Environment } from "@realtime-avatar/domain/environment";
 import { type AvatarId, newId, type SessionId, type TenantId } from "@realtime-avatar/domain/id";
+import { seedMovement, sessionRequest } from "../credits.ts";
 import type { TestDb } from "../database.ts";
 import { random } from "../random-bytes.ts";
-import { operatorOrigin, seedKey, seedTenant } from "../seeds.ts";
+import { callerOf, operatorOrigin, seedKey, seedTenant } from "../seeds.ts";
 import { CreditModel, type ModelOpened, type ModelRequest } from "./model.ts";
 
 export type Compared<Answer> = { stored: Answer; expected: Answer };
@@ -72,12 +70,11 @@ export class CreditWorld {
     const limits = { spendLimitCreditMicros: cap, maxConcurrentSessions: maxSessions };
     const request = { environment, scopes: ["*"] as ["*"], ...limits };
     const { record, secret } = await seedKey(this.db, this.tenantId, request, above);
-    const found = await findCredential(this.db, secret.keyId);
-    if (!found) throw new Error("no caller");
+    const caller = await callerOf(this.db, secret.keyId);
     if (!isMetered) await this.db.client`delete from api_key_meters where api_key_id = ${record.id}`;
     this.records.push(record);
-    this.#first.push(found.caller);
-    this.#callers.push(found.caller);
+    this.#first.push(caller);
+    this.#callers.push(caller);
     this.model.addKey(Object.assign({}, record, { cap, maxSessions }));
   }
 
@@ -101,16 +98,15 @@ export class CreditWorld {
     return this.#avatars.get(avatar === "absent" ? `${other} ready` : `${environment} ${avatar}`) as AvatarId;
   }
 
-  #ask({ key, isOld, ...request }: SessionToOpen, now: Date): OpenRequest {
-    return { ...request, world: this, caller: this.caller(key, isOld), id: newId("ses", now, random) };
+  #ask({ key, isOld, ...request }: SessionToOpen): OpenRequest {
+    return { ...request, world: this, caller: this.caller(key, isOld), id: newId("ses", new Date(), random) };
   }
 
   /** Opens sessions in one call of the function. `wait`: see lock_caller; for a batch of one. */
   async open(toOpen: readonly SessionToOpen[], wait = false): Promise<Compared<ModelOpened>[]> {
-    const now = new Date();
     const claimed = new Set<string>();
     const requests = toOpen
-      .map((one) => this.#ask(one, now))
+      .map((one) => this.#ask(one))
       .filter(({ caller, claim }) => {
         const name = `${caller.id} ${claim}`;
         // A batch has each claim once, as `batchedWrite` keeps it.
@@ -118,7 +114,7 @@ export class CreditWorld {
         claimed.add(name);
         return !isRepeated;
       });
-    const rows = await openAll(this.db, requests, now, wait);
+    const rows = await openAll(this.db, requests, wait);
     return requests.map(({ caller, ...request }, at) => {
       const { kind, limitedBy, reserved, responseFields } = rows[at] ?? {};
       const held = Number(
@@ -136,13 +132,8 @@ export class CreditWorld {
     db: TestDb,
     all: readonly { world: CreditWorld; toOpen: SessionToOpen }[],
   ): Promise<(string | null)[]> {
-    const now = new Date();
-    const rows = await openAll(
-      db,
-      all.map(({ world, toOpen }) => world.#ask(toOpen, now)),
-      now,
-      false,
-    );
+    const requests = all.map(({ world, toOpen }) => world.#ask(toOpen));
+    const rows = await openAll(db, requests, false);
     return rows.map(({ kind }) => kind);
   }
 
@@ -191,10 +182,7 @@ export class CreditWorld {
     kind: "grant" | "void" | "adjust",
     movement: { environment: Environment; amount: number; sessionId: SessionId | null; reference: string | null },
   ): Promise<Compared<string>> {
-    const origin = operatorOrigin();
-    const id = newId("ent", origin.now, random);
-    const entry = { tenantId: this.tenantId, id, kind, requestId: "r", createdAt: origin.now, ...movement };
-    const { kind: stored } = await moveCredits(this.db, entry, auditEvent(OPERATOR_ACTIONS[kind], entry, origin));
+    const { kind: stored } = await seedMovement(this.db, this.tenantId, { kind, ...movement });
     return { stored, expected: this.model.move(kind, movement) };
   }
 
@@ -236,8 +224,7 @@ export class CreditWorld {
   }
 
   async #lookUp(at: number): Promise<void> {
-    const found = await findCredential(this.db, this.records[at]?.keyId ?? "");
-    if (found) this.#callers[at] = found.caller;
+    this.#callers[at] = await callerOf(this.db, this.records[at]?.keyId ?? "");
   }
 
   async revoke(at: number): Promise<void> {
@@ -287,22 +274,14 @@ export class CreditWorld {
 }
 
 type OpenRequest = Omit<SessionToOpen, "key" | "isOld"> & { world: CreditWorld; caller: Caller; id: SessionId };
-const openAll = (db: TestDb, requests: readonly OpenRequest[], now: Date, wait: boolean) => {
+const openAll = (db: TestDb, requests: readonly OpenRequest[], wait: boolean) => {
   const callers = [...new Map(requests.map(({ caller }) => [`${caller.id} ${caller.version}`, caller])).values()];
   return openUsageSessions(db, {
     callers,
     callerAt: requests.map(({ caller }) => callers.indexOf(caller) + 1),
-    requests: requests.map(({ world, caller, id, avatar, claim: _, ...request }) => ({
-      ...request,
-      id,
-      environment: caller.environment,
-      avatarId: world.avatarOf(caller, avatar),
-      startSeconds: 3600,
-      metadata: {},
-      entryId: newId("ent", now, random),
-      requestId: "r",
-      createdAt: now,
-    })),
+    requests: requests.map(({ world, caller, avatar, claim: _, ...request }) =>
+      sessionRequest(caller, { ...request, avatarId: world.avatarOf(caller, avatar), startSeconds: 3600 }),
+    ),
     calls: null,
     claims: requests.some(({ claim }) => claim !== null) ? requests.map(({ claim }) => claimOf(claim)) : null,
     wait,

@@ -4,8 +4,9 @@ import { join } from "node:path";
 import type { EmbeddedDatabase } from "@realtime-avatar/db/connection/embedded";
 import { migrate } from "@realtime-avatar/db/migrate";
 import { client } from "../database.ts";
+import { freePort } from "../ports.ts";
 import { temporaryFolder } from "../temporary-folder.ts";
-import { freePort, openByTcp } from "./embedded.ts";
+import { openByTcp } from "./embedded.ts";
 
 const isRunning = (pid: number): boolean => {
   try {

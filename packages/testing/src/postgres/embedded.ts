@@ -1,15 +1,6 @@
 /** An embedded PostgreSQL that can be reached by TCP, through proxies and poolers. */
-import { createServer } from "node:net";
 import { type EmbeddedDatabase, type EmbeddedOptions, openEmbedded } from "@realtime-avatar/db/connection/embedded";
-
-/** A TCP port of this machine that is free now. */
-export const freePort = (): Promise<number> =>
-  new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
+import { freePort } from "../ports.ts";
 
 /** Opens an embedded server that listens on TCP as well, and returns that URL. */
 export const openByTcp = async (

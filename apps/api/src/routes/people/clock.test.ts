@@ -1,17 +1,19 @@
 /** The clock of the database decides about sessions, the last use of a passkey, and links. That of a replica may be wrong. */
 import { beforeAll, describe, expect, test } from "bun:test";
 import { seedKey } from "@realtime-avatar/testing/seeds";
-import { callAnew, PUBLIC_URL, startApi, type TestApi } from "../../../test/support/api.ts";
+import { callAnew, startApi, type TestApi } from "../../../test/support/api.ts";
 import { whileHeld } from "../../../test/support/locks.ts";
-import { createAuthenticator } from "../../../test/support/people/authenticator.ts";
 import {
   accept,
   expireVerification,
+  linkToken,
+  newCredential,
   type Person,
   personOf,
   seedIdentity,
   seedPerson,
   signIn,
+  signInAgain,
 } from "../../../test/support/people/people.ts";
 import { expectProblem } from "../../../test/support/routes.ts";
 
@@ -46,7 +48,7 @@ describe.each([-45, 45])("a replica whose clock is wrong by %d minutes", (minute
   const set = (column: string, value: string) =>
     api.database.db.client.unsafe(`update user_sessions set ${column} = ${value} where id = '${person.sessionId}'`);
   const renew = async () => {
-    person = personOf(replica, await signIn(replica, person.authenticator), person.authenticator);
+    person = await signInAgain(replica, person);
   };
 
   test("a session, begun on this replica: lasts as long as elsewhere, valid on both", async () => {
@@ -75,13 +77,13 @@ describe.each([-45, 45])("a replica whose clock is wrong by %d minutes", (minute
     const email = `clock-${minutes}@example.com`;
     const [invited, during] = await timed(() => person.call("POST", "/api/v1/invitations", { email, role: "viewer" }));
     expectBetween(invited.body.expiresAt, 30 * MINUTE, during);
-    const token = invited.body.url.split("#")[1];
+    const token = linkToken(invited);
     await api.database.db
       .client`update invitations set expires_at = now() - interval '1 second' where email = ${email}`;
-    expectProblem(await accept(replica, token, createAuthenticator(PUBLIC_URL)), "invalid_invitation");
+    expectProblem(await accept(replica, token), "invalid_invitation");
     await api.database.db
       .client`update invitations set expires_at = now() + interval '1 minute' where email = ${email}`;
-    expect((await accept(replica, token, createAuthenticator(PUBLIC_URL))).status).toBe(201);
+    expect((await accept(replica, token)).status).toBe(201);
   });
 
   test("an operation, when the database's verification time is over: 403; before: 201", async () => {
@@ -124,8 +126,7 @@ describe("a write that waits until its passkey is too old", () => {
     [
       "a passkey",
       async (person) => {
-        const { publicKey } = (await person.call("POST", "/api/v1/passkeys/options", {})).body;
-        return ["POST", "passkeys", { credential: createAuthenticator(PUBLIC_URL).create(publicKey), name: "x" }];
+        return ["POST", "passkeys", { credential: await newCredential(person), name: "x" }];
       },
     ],
     [

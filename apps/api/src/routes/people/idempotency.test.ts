@@ -6,9 +6,8 @@ import {
   expireVerification,
   type Person,
   pageHeaders,
-  personOf,
   seedPerson,
-  signIn,
+  signInAgain,
 } from "../../../test/support/people/people.ts";
 import { expectProblem } from "../../../test/support/routes.ts";
 
@@ -116,7 +115,7 @@ describe.each(LINKS)("the link of a response of %s", (path) => {
     expect(stored?.["sealed_for"]).toBe(owner.sessionId);
     expect(Buffer.from(stored?.["response_body"]).toString("latin1")).not.toContain("rta_");
 
-    const other = personOf(api, await signIn(api, owner.authenticator), owner.authenticator);
+    const other = await signInAgain(api, owner);
     const refused = await post(other, path, body, headers);
     expectProblem(refused, "replay_unavailable");
     expect(refused.headers.get("location")).toBe(first.headers.get("location"));
@@ -141,7 +140,7 @@ test("the response of a passkey, sent twice without an Idempotency-Key: accepted
 
 test("a verification, repeated in another session: its response is not replayed", async () => {
   const owner = await seedPerson(api, "owner");
-  const other = personOf(api, await signIn(api, owner.authenticator), owner.authenticator);
+  const other = await signInAgain(api, owner);
   const { body } = await bodiesOf(VERIFICATION, owner);
   const headers = { "idempotency-key": crypto.randomUUID() };
   expect((await post(owner, VERIFICATION, body, headers)).body.id).toBe(owner.sessionId);

@@ -15,6 +15,7 @@ import {
 } from "../../../test/support/people/oidc.ts";
 import {
   accept,
+  newCredential,
   type Person,
   pageHeaders,
   seedIdentity,
@@ -39,11 +40,12 @@ afterAll(async () => {
   await provider.stop();
 });
 
-const onReplica = (person: Person): Person => ({
-  ...person,
-  call: (method, path, body, headers = {}, environment = "live") =>
-    replica.call(method, path, { body, headers: { ...pageHeaders(person.cookie, environment), ...headers } }),
-});
+type Sender = Person & { sends(method: string, path: string, body?: object): Send };
+const onReplica = (person: Person): Sender => {
+  const call: Person["call"] = (method, path, body, headers = {}, environment = "live") =>
+    replica.call(method, path, { body, headers: { ...pageHeaders(person.cookie, environment), ...headers } });
+  return { ...person, call, sends: (method, path, body) => () => call(method, `/api/v1/${path}`, body) };
+};
 const writtenBy = async ({ id }: Person): Promise<number> => {
   const [row] = await api.database.db.client`
     select count(*)::integer as count from audit_events where actor_id = ${id} and action = 'avatar.updated'`;
@@ -51,67 +53,41 @@ const writtenBy = async ({ id }: Person): Promise<number> => {
 };
 const announced = async (): Promise<string[]> =>
   (await api.database.db.client`select subject_id as id from pending_changes`).map(({ id }) => id);
-const optionsOf = async (person: Person, path: string) =>
-  (await person.call("POST", `/api/v1/${path}/options`, {})).body.publicKey;
 
 type Send = () => Promise<{ status: number }>;
 /** Changes that wait for writes of a person: the request, when it is prepared, and whose writes are announced. */
-type Change = [name: string, prepare: (person: Person, owner: Person) => Send | Promise<Send>, announced: keyof Person];
+type Change = [name: string, prepare: (person: Person, owner: Sender) => Send | Promise<Send>, announced: keyof Person];
 
 const VERIFICATION = "user-sessions/current/verification";
 /** What ends the rights of the person: nothing is written after the response. */
 const ENDS: Change[] = [
   [
     "the end of the session",
-    ({ sessionId }, owner) =>
-      () =>
-        owner.call("DELETE", `/api/v1/user-sessions/${sessionId}`),
+    ({ sessionId }, owner) => owner.sends("DELETE", `user-sessions/${sessionId}`),
     "sessionId",
   ],
-  ["a sign-out", (person) => () => onReplica(person).call("DELETE", "/api/v1/user-sessions/current"), "sessionId"],
-  [
-    "the removal of the user",
-    ({ id }, owner) =>
-      () =>
-        owner.call("DELETE", `/api/v1/users/${id}`),
-    "tenantId",
-  ],
-  [
-    "another role",
-    ({ id }, owner) =>
-      () =>
-        owner.call("PATCH", `/api/v1/users/${id}`, { role: "viewer" }),
-    "tenantId",
-  ],
+  ["a sign-out", (person) => onReplica(person).sends("DELETE", "user-sessions/current"), "sessionId"],
+  ["the removal of the user", ({ id }, owner) => owner.sends("DELETE", `users/${id}`), "tenantId"],
+  ["another role", ({ id }, owner) => owner.sends("PATCH", `users/${id}`, { role: "viewer" }), "tenantId"],
 ];
 const OTHERS: Change[] = [
-  [
-    "another name",
-    ({ id }, owner) =>
-      () =>
-        owner.call("PATCH", `/api/v1/users/${id}`, { name: "Grace" }),
-    "id",
-  ],
-  [
-    "a sign-in",
-    ({ authenticator }) =>
-      () =>
-        signIn(replica, authenticator),
-    "id",
-  ],
+  ["another name", ({ id }, owner) => owner.sends("PATCH", `users/${id}`, { name: "Grace" }), "id"],
+  ["a sign-in", (person) => () => signIn(replica, person.authenticator), "id"],
   [
     "a verification",
     async (person) => {
-      const credential = person.authenticator.get(await optionsOf(person, VERIFICATION));
-      return () => onReplica(person).call("POST", `/api/v1/${VERIFICATION}`, { credential });
+      const credential = person.authenticator.get(
+        (await person.call("POST", `/api/v1/${VERIFICATION}/options`, {})).body.publicKey,
+      );
+      return onReplica(person).sends("POST", VERIFICATION, { credential });
     },
     "sessionId",
   ],
   [
     "a further passkey",
     async (person) => {
-      const credential = createAuthenticator(PUBLIC_URL).create(await optionsOf(person, "passkeys"));
-      return () => onReplica(person).call("POST", "/api/v1/passkeys", { credential, name: "Phone" });
+      const credential = await newCredential(person);
+      return onReplica(person).sends("POST", "passkeys", { credential, name: "Phone" });
     },
     "id",
   ],
@@ -126,9 +102,9 @@ const OTHERS: Change[] = [
   [
     "the end of a passkey",
     async (person) => {
-      const credential = createAuthenticator(PUBLIC_URL).create(await optionsOf(person, "passkeys"));
+      const credential = await newCredential(person);
       const { id } = (await person.call("POST", "/api/v1/passkeys", { credential, name: "Phone" })).body;
-      return () => onReplica(person).call("DELETE", `/api/v1/passkeys/${id}`);
+      return onReplica(person).sends("DELETE", `passkeys/${id}`);
     },
     "id",
   ],
@@ -149,7 +125,7 @@ const OTHERS: Change[] = [
     "the end of an identity",
     async (person) => {
       const id = await seedIdentity(api, person);
-      return () => onReplica(person).call("DELETE", `/api/v1/identities/${id}`);
+      return onReplica(person).sends("DELETE", `identities/${id}`);
     },
     "id",
   ],

@@ -8,10 +8,12 @@ import { type Authenticator, createAuthenticator } from "../../../test/support/p
 import {
   accept,
   expireVerification,
+  linkToken,
   type Person,
   personOf,
   seedPerson,
   signIn,
+  signInAgain,
 } from "../../../test/support/people/people.ts";
 import { expectProblem } from "../../../test/support/routes.ts";
 
@@ -73,13 +75,11 @@ describe("users", () => {
   });
 });
 
-describe("the last owner", () => {
-  test("the last owner, demoted or removed: 409", async () => {
-    const [owner] = (await seedOwners(1)) as [Person];
-    expectProblem(await owner.call("PATCH", usersOf(owner), { role: "viewer" }), "last_owner");
-    expectProblem(await owner.call("DELETE", usersOf(owner)), "last_owner");
-    expect((await owner.call("PATCH", usersOf(owner), { role: "owner", name: "y" })).status).toBe(200);
-  });
+test("the last owner, demoted or removed: 409", async () => {
+  const [owner] = (await seedOwners(1)) as [Person];
+  expectProblem(await owner.call("PATCH", usersOf(owner), { role: "viewer" }), "last_owner");
+  expectProblem(await owner.call("DELETE", usersOf(owner)), "last_owner");
+  expect((await owner.call("PATCH", usersOf(owner), { role: "owner", name: "y" })).status).toBe(200);
 });
 
 test.each(["DELETE", "PATCH"])("two owners, both leaving at once by %s: one stays", async (method) => {
@@ -203,7 +203,7 @@ describe("passkeys", () => {
 
   test("a registration, of another session or used before: refused", async () => {
     const person = await seedPerson(api, "viewer");
-    const second = personOf(api, await signIn(api, person.authenticator), person.authenticator);
+    const second = await signInAgain(api, person);
     const { body } = await person.call("POST", "/api/v1/passkeys/options", {});
     const credential = createAuthenticator(PUBLIC_URL).create(body.publicKey);
     const sent = { credential, name: "x" };
@@ -220,7 +220,7 @@ describe("passkeys", () => {
       const answer = await person.call("POST", "/api/v1/passkeys/invitations", {});
       expect(answer.status).toBe(201);
       expect(answer.body.url).toStartWith(`${PUBLIC_URL}/dashboard/register#rta_invitation_`);
-      return answer.body.url.split("#")[1];
+      return linkToken(answer);
     };
     const device = createAuthenticator(PUBLIC_URL);
     const accepted = await accept(api, await link(), device, "Tablet");
@@ -229,30 +229,30 @@ describe("passkeys", () => {
     const late = await link();
     const owner = await seedPerson(api, "owner");
     expect((await owner.call("DELETE", usersOf(person))).status).toBe(200);
-    expectProblem(await accept(api, late, createAuthenticator(PUBLIC_URL)), "invalid_invitation");
+    expectProblem(await accept(api, late), "invalid_invitation");
   });
 
   test("a link for another device, its passkey or session ended: refused; after a sign-out: valid", async () => {
     const person = await seedPerson(api, "viewer");
-    const another = async () => personOf(api, await signIn(api, person.authenticator), person.authenticator);
+    const another = async () => await signInAgain(api, person);
     const linkOf = async (of: Person): Promise<string> =>
-      (await of.call("POST", "/api/v1/passkeys/invitations", {})).body.url.split("#")[1];
+      linkToken(await of.call("POST", "/api/v1/passkeys/invitations", {}));
     const device = createAuthenticator(PUBLIC_URL);
     const thief = personOf(api, await accept(api, await linkOf(person), device), device);
     const lost = (await list(person))[0].id;
 
     const ofLost = await linkOf(thief);
     expect((await person.call("DELETE", `/api/v1/passkeys/${lost}`)).status).toBe(200);
-    expectProblem(await accept(api, ofLost, createAuthenticator(PUBLIC_URL)), "invalid_invitation");
+    expectProblem(await accept(api, ofLost), "invalid_invitation");
 
     const stolen = await another();
     const ofStolen = await linkOf(stolen);
     expect((await person.call("DELETE", `/api/v1/user-sessions/${stolen.sessionId}`)).status).toBe(200);
-    expectProblem(await accept(api, ofStolen, createAuthenticator(PUBLIC_URL)), "invalid_invitation");
+    expectProblem(await accept(api, ofStolen), "invalid_invitation");
 
     const own = await another();
     const ofOwn = await linkOf(own);
     expect((await own.call("DELETE", CURRENT)).status).toBe(200);
-    expect((await accept(api, ofOwn, createAuthenticator(PUBLIC_URL))).status).toBe(201);
+    expect((await accept(api, ofOwn)).status).toBe(201);
   });
 });

@@ -5,10 +5,11 @@ import { createAuthenticator } from "../../../test/support/people/authenticator.
 import {
   accept,
   inviteByOperator,
+  linkToken,
   type Person,
   personOf,
   seedPerson,
-  signIn,
+  signInAgain,
 } from "../../../test/support/people/people.ts";
 import { expectProblem } from "../../../test/support/routes.ts";
 
@@ -17,8 +18,7 @@ const api = await startApi();
 /** With one request in a second. */
 const limited = await startApi(testStorage, { config: { ...TEST_CONFIG, rateLimit: { perSecond: 1, burst: 0 } } });
 
-const again = async (person: Person, to = api): Promise<Person> =>
-  personOf(to, await signIn(to, person.authenticator), person.authenticator);
+const again = (person: Person, to = api): Promise<Person> => signInAgain(to, person);
 const sessionsOf = (person: Person) =>
   api.database.db.client`select id from user_sessions where user_id = ${person.id} order by created_at, id`;
 const endedOf = async (person: Person): Promise<string[]> => {
@@ -80,9 +80,8 @@ describe("the bound of 20 sessions of a person", () => {
   test("a link for another device, beyond 20 sessions: ends the oldest", async () => {
     const person = await seedPerson(api, "viewer");
     await insertSessions(person, 19, "1 minute");
-    const link = (await person.call("POST", "/api/v1/passkeys/invitations", {})).body.url;
-    const token = link.slice(link.indexOf("#") + 1);
-    expect((await accept(api, token, createAuthenticator(PUBLIC_URL))).status).toBe(201);
+    const link = await person.call("POST", "/api/v1/passkeys/invitations", {});
+    expect((await accept(api, linkToken(link))).status).toBe(201);
     expect([(await sessionsOf(person)).length, (await endedOf(person)).length]).toEqual([20, 1]);
   });
 });

@@ -11,9 +11,8 @@ import {
   expireVerification,
   type Person,
   pageHeaders,
-  personOf,
   seedPerson,
-  signIn,
+  signInAgain,
 } from "../../../test/support/people/people.ts";
 import { expectProblem } from "../../../test/support/routes.ts";
 
@@ -172,7 +171,7 @@ describe("the end of a session", () => {
 
   test("a session, ended from another session or by an owner: 200; by others: 404", async () => {
     const [person, other] = [await seedPerson(api, "viewer"), await seedPerson(api, "developer")];
-    const second = personOf(api, await signIn(api, person.authenticator), person.authenticator);
+    const second = await signInAgain(api, person);
     expectProblem(await other.call("DELETE", `/api/v1/user-sessions/${person.sessionId}`), "not_found");
     expect((await second.call("DELETE", `/api/v1/user-sessions/${person.sessionId}`)).body.isCurrent).toBe(false);
     expectProblem(await person.call("GET", CURRENT), "invalid_session");
@@ -220,7 +219,7 @@ describe("the end of a session", () => {
 describe("the list of sessions", () => {
   test("the sessions, listed: a person's own; for an owner, the tenant's", async () => {
     const person = await seedPerson(api, "developer");
-    const second = personOf(api, await signIn(api, person.authenticator), person.authenticator);
+    const second = await signInAgain(api, person);
     const own = (await person.call("GET", "/api/v1/user-sessions")).body.data;
     expect(own.map(({ id, isCurrent }: { id: string; isCurrent: boolean }) => [id, isCurrent])).toEqual([
       [second.sessionId, false],
@@ -286,7 +285,7 @@ describe("the verification of a session", () => {
 
   test("a verification, in one session: does not count in another", async () => {
     const person = await seedPerson(api, "owner");
-    const second = personOf(api, await signIn(api, person.authenticator), person.authenticator);
+    const second = await signInAgain(api, person);
     await expireVerification(api.database, person);
     expect((await verify(second)).status).toBe(200);
     expectProblem(await person.call("POST", "/api/v1/invitations", invitation), "passkey_required");

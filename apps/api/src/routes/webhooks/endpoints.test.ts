@@ -116,17 +116,17 @@ describe("adding an endpoint", () => {
   });
 
   test.each([
-    [{ url: `https://www.example.com/${"x".repeat(3000)}` }, "#/url"],
-    [{ url: undefined }, "#/url"],
-    [{ description: "x".repeat(3000) }, "#/description"],
-    [{ events: [] }, "#/events"],
-    [{ events: ["avatar.created", "avatar.exploded"] }, "#/events/1"],
-    [{ events: ["*"] }, "#/events/0"],
-    [{ events: ["user.created"] }, "#/events/0"],
-    [{ ordered: "true" }, "#/ordered"],
-    [{ secret: "whsec_x" }, "#/secret"],
-    [{ status: "enabled" }, "#/status"],
-  ])("an endpoint, %j: 422 at %s", async (body, pointer) => {
+    ["a URL of 3,000 characters", { url: `https://www.example.com/${"x".repeat(2976)}` }, "#/url"],
+    ["no URL", { url: undefined }, "#/url"],
+    ["a description of 3,000 characters", { description: "x".repeat(3000) }, "#/description"],
+    ["no events", { events: [] }, "#/events"],
+    ["an unknown type", { events: ["avatar.created", "avatar.exploded"] }, "#/events/1"],
+    ["a star", { events: ["*"] }, "#/events/0"],
+    ["a type of the audit trail alone", { events: ["user.created"] }, "#/events/0"],
+    ["a text for ordered", { ordered: "true" }, "#/ordered"],
+    ["a secret", { secret: "whsec_x" }, "#/secret"],
+    ["a status", { status: "enabled" }, "#/status"],
+  ])("an endpoint, %s: 422", async (_, body, pointer) => {
     const refused = await create(body);
     expectProblem(refused, "validation_failed");
     expect(refused.body.errors).toMatchObject([{ pointer }]);

@@ -7,6 +7,7 @@ import { client, session } from "@realtime-avatar/testing/database";
 import { type Cluster, closeClusters, startCluster } from "@realtime-avatar/testing/postgres/cluster";
 import { bun, type RunningProcess, startProcess } from "@realtime-avatar/testing/processes";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { type Answer, type CallOptions, readAnswer, requestInit } from "../../support/api.ts";
 import { CREDIT_VARIABLES, seedCredits } from "./credits.ts";
 import { type Load, type Row, startLoad } from "./history.ts";
 
@@ -94,6 +95,22 @@ export const seedRoot = async (databaseUrl: string): Promise<string> => {
 
 export const residentMiB = async (pid: number): Promise<number> =>
   Number(await Bun.$`ps -o rss= -p ${pid}`.quiet().text()) / 1024;
+
+/** Ends connections of the service, first those that work; by default all. */
+export const terminateBackends = async (sql: ReturnType<typeof client>, most = CONNECTIONS): Promise<void> => {
+  await sql`
+    select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and application_name = 'realtime-avatar' and pid <> pg_backend_pid()
+    order by state = 'active' desc, random() limit ${most}`;
+};
+
+/** Calls the service, and reads the response. */
+export const ask = async (
+  { url }: Pick<Service, "url">,
+  method: string,
+  path: string,
+  options: CallOptions = {},
+): Promise<Answer> => readAnswer(await fetch(url + path, requestInit(method, options)));
 
 const connectionsOf = async (databaseUrl: string): Promise<number> => {
   const sql = client(databaseUrl);

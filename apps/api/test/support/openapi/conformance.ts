@@ -7,6 +7,7 @@ import { remoteUrlErrors } from "@realtime-avatar/domain/assets/remote-url";
 import type { CreateUpload } from "@realtime-avatar/domain/assets/schemas";
 import { uploadErrors } from "@realtime-avatar/domain/assets/upload";
 import type { ProblemCode } from "@realtime-avatar/domain/problem";
+import { webhookUrlErrors } from "@realtime-avatar/domain/webhooks/url";
 import type { seedKey } from "@realtime-avatar/testing/seeds";
 import fc from "fast-check";
 import { describeApi } from "../../../src/openapi/write-file.ts";
@@ -152,6 +153,8 @@ export const queriesOf = (described: Described): fc.Arbitrary<[name: string, val
 const meetsAssetRules = ({ operation: { operationId } }: Described, body: unknown): boolean => {
   const { sourceAssetId = null, remoteUrl } = Object(body);
   if (operationId === "createAvatar" || operationId === "updateAvatar") return sourceAssetId === null;
+  if (/WebhookEndpoint$/.test(operationId))
+    return !Object(body).url || webhookUrlErrors(Object(body).url, false).length === 0;
   if (operationId === "createRemoteAsset") return remoteUrlErrors(remoteUrl).length === 0;
   return operationId !== "createUpload" || uploadErrors(body as CreateUpload).length === 0;
 };
@@ -187,15 +190,30 @@ export const isWindow = (pairs: readonly [string, string][]): boolean => {
 
 type Send = (described: Described, sent: Sent) => Promise<Answer>;
 
-type Makers = { send: Send; newKey: () => Promise<string>; giveSource: (avatarId: string) => Promise<unknown> };
+type Makers = {
+  send: Send;
+  newKey: () => Promise<string>;
+  giveSource: (avatarId: string) => Promise<unknown>;
+  /** A tenant has few endpoints. */
+  removeEndpoints: () => Promise<unknown>;
+};
 
 /** The id of something new that an operation can work on; empty when its path takes none. */
-export const freshIdOf = async ({ path }: Described, { send, newKey, giveSource }: Makers): Promise<string> => {
+export const freshIdOf = async (
+  { path }: Described,
+  { send, newKey, giveSource, removeEndpoints }: Makers,
+): Promise<string> => {
+  if (path.startsWith("/api/v1/webhook-")) await removeEndpoints();
   if (path.startsWith("/problems/")) return "not_found";
   if (!path.includes("{id}")) return "";
   if (path.startsWith("/api/v1/api-keys")) return newKey();
   if (path.startsWith("/api/v1/usage/sessions")) {
     return JSON.parse((await send(one("openUsageSession"), { body: { maxSessionSeconds: 1800 } })).text).sessionId;
+  }
+  if (path.startsWith("/api/v1/webhook-")) {
+    const { id } = JSON.parse((await send(one("createWebhookEndpoint"), { body: { url: null } })).text);
+    if (!path.startsWith("/api/v1/webhook-deliveries")) return id;
+    return JSON.parse((await send(one("testWebhookEndpoint"), { id })).text).id;
   }
   if (path.startsWith("/api/v1/assets")) return JSON.parse((await send(one("uploadAsset"), {})).text).id;
   const made = await send(one("createAvatar"), { body: { displayName: "x", sourceKind: "image" } });

@@ -158,6 +158,7 @@ export const valuesOf = (document: OpenApi, given: Schema): fc.Arbitrary<unknown
   if (anyOf) return fc.oneof(...anyOf.map((one) => valuesOf(document, one)));
   if (values) return fc.constantFrom(...values);
   if (type === "null") return fc.constant(null);
+  if (type === "boolean") return fc.boolean();
   if (type === "string" && format === "date-time") return dateTime;
   if (type === "string" && pattern) {
     const fits = (value: string) => [...value].length >= minLength && value.length <= maxLength && value.isWellFormed();

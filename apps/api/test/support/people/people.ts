@@ -57,7 +57,7 @@ export const inviteByOperator = async (
 export const accept = async (
   api: TestApi,
   token: string,
-  authenticator: Authenticator,
+  authenticator = createAuthenticator(PUBLIC_URL),
   name = "Ada",
 ): Promise<Answer> => {
   const options = await api.call("POST", "/api/v1/invitations/options", { body: { token } });
@@ -88,6 +88,22 @@ export const personOf = (api: TestApi, answer: Answer, authenticator: Authentica
     call: (method, path, body, headers = {}, environment = "live") =>
       api.call(method, path, { body, headers: { ...pageHeaders(cookie, environment), ...headers } }),
   };
+};
+
+/** Another session of the person. */
+export const signInAgain = async (api: TestApi, { authenticator }: Person): Promise<Person> =>
+  personOf(api, await signIn(api, authenticator), authenticator);
+
+/** The token of the link that a response shows. */
+export const linkToken = ({ body: { url } }: Answer): string => url.slice(url.indexOf("#") + 1);
+
+/** A passkey that another authenticator creates for the person, not registered yet. */
+export const newCredential = async (
+  person: Person,
+  authenticator = createAuthenticator(PUBLIC_URL),
+): Promise<ReturnType<Authenticator["create"]>> => {
+  const { body } = await person.call("POST", "/api/v1/passkeys/options", {});
+  return authenticator.create(body.publicKey);
 };
 
 /** Ends the time in which the sessions of a person need no passkey again. */

@@ -5,7 +5,7 @@ import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { client as clientOf, preparedDataDirectory } from "@realtime-avatar/testing/database";
 import { fileFolder } from "@realtime-avatar/testing/fixture";
-import { freePort } from "@realtime-avatar/testing/postgres/embedded";
+import { freePort } from "@realtime-avatar/testing/ports";
 import { openEmbedded } from "../embedded.ts";
 import { hostsOf } from "../server/hosts.ts";
 import { serverEnvironment } from "./supervisor.ts";
@@ -272,26 +272,24 @@ describe("a server of the version that listened by TCP", () => {
   });
 });
 
-describe("the environment of the server", () => {
-  test("the environment, computed: variables for programs, locale and time zone only", () => {
-    const before = { ...process.env };
-    try {
-      Object.assign(process.env, {
-        DATABASE_URL: "hunter2",
-        AWS_SECRET_ACCESS_KEY: "hunter2",
-        LC_TIME: "C",
-        TZ: "UTC",
-      });
-      const names = Object.keys(serverEnvironment());
-      expect(names).toContain("PATH");
-      expect(names).toContain("LC_TIME");
-      const allowed = /^(PATH|TZ|LANG|LC_[A-Z]+|LD_LIBRARY_PATH|DYLD_LIBRARY_PATH|PG_GRANDPARENT_PID)$/;
-      expect(names.filter((name) => !allowed.test(name))).toEqual([]);
-    } finally {
-      for (const name of Object.keys(process.env)) if (!(name in before)) delete process.env[name];
-      Object.assign(process.env, before);
-    }
-  });
+test("the environment, computed: variables for programs, locale and time zone only", () => {
+  const before = { ...process.env };
+  try {
+    Object.assign(process.env, {
+      DATABASE_URL: "hunter2",
+      AWS_SECRET_ACCESS_KEY: "hunter2",
+      LC_TIME: "C",
+      TZ: "UTC",
+    });
+    const names = Object.keys(serverEnvironment());
+    expect(names).toContain("PATH");
+    expect(names).toContain("LC_TIME");
+    const allowed = /^(PATH|TZ|LANG|LC_[A-Z]+|LD_LIBRARY_PATH|DYLD_LIBRARY_PATH|PG_GRANDPARENT_PID)$/;
+    expect(names.filter((name) => !allowed.test(name))).toEqual([]);
+  } finally {
+    for (const name of Object.keys(process.env)) if (!(name in before)) delete process.env[name];
+    Object.assign(process.env, before);
+  }
 });
 
 test("a process, killed at work: committed data survive", async () => {

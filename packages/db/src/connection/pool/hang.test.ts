@@ -36,47 +36,43 @@ describe("the detection of hanging connections", () => {
   });
 });
 
-describe("hanging connections", () => {
-  test("hanging connections, replaced: by as many others, and afterwards as many as before", async () => {
-    await withPool({ connections: 2, deadlineMs: 60_000 }, async (db) => {
-      const hanging = [0, 1].map(() => failureOf(forLong(db)));
-      await sleepers(2);
-      // It waits for a second, and is served then.
-      expect(await now(db)).toHaveLength(1);
-      hanging.push(...[0, 1].map(() => failureOf(forLong(db))));
-      const pids = await sleepers(4);
-      const waiting = kindOf(now(db.within(1500)));
-      expect(await waiting).toEqual(["not_executed", "DEADLINE_EXCEEDED"]);
-      for (const pid of pids) await database.client`select pg_cancel_backend(${pid})`;
-      await Promise.all(hanging);
-      const running = [0, 1].map(() => failureOf(forLong(db)));
-      expect(await sleepers(2)).toHaveLength(2);
-      const backends = () => database.client`
-        select pid from pg_stat_activity
-        where datname = current_database() and query like 'select pg_backend_pid() as pid from pg_sleep%'`;
-      while ((await backends()).length > 2) await Bun.sleep(2);
-      for (const pid of await sleepers(2)) await database.client`select pg_cancel_backend(${pid})`;
-      await Promise.all(running);
-    });
+test("hanging connections, replaced: by as many others, and afterwards as many as before", async () => {
+  await withPool({ connections: 2, deadlineMs: 60_000 }, async (db) => {
+    const hanging = [0, 1].map(() => failureOf(forLong(db)));
+    await sleepers(2);
+    // It waits for a second, and is served then.
+    expect(await now(db)).toHaveLength(1);
+    hanging.push(...[0, 1].map(() => failureOf(forLong(db))));
+    const pids = await sleepers(4);
+    const waiting = kindOf(now(db.within(1500)));
+    expect(await waiting).toEqual(["not_executed", "DEADLINE_EXCEEDED"]);
+    for (const pid of pids) await database.client`select pg_cancel_backend(${pid})`;
+    await Promise.all(hanging);
+    const running = [0, 1].map(() => failureOf(forLong(db)));
+    expect(await sleepers(2)).toHaveLength(2);
+    const backends = () => database.client`
+      select pid from pg_stat_activity
+      where datname = current_database() and query like 'select pg_backend_pid() as pid from pg_sleep%'`;
+    while ((await backends()).length > 2) await Bun.sleep(2);
+    for (const pid of await sleepers(2)) await database.client`select pg_cancel_backend(${pid})`;
+    await Promise.all(running);
   });
 });
 
-describe("a network that drops existing connections", () => {
-  test("the network, dropping packets: running statements fail, the next ones succeed", async () => {
-    let isLost = false;
-    const proxy = await startProxy((socket, upstream) => {
-      const born = isLost;
-      socket.on("data", (chunk) => isLost === born && upstream.write(chunk));
-      upstream.on("data", (chunk) => isLost === born && socket.write(chunk));
-    });
-    await withPool({ url: proxy.url, connections: 6, deadlineMs: 60_000 }, async (db) => {
-      await Promise.all(Array.from({ length: 6 }, () => sleep(db, { seconds: 0.05 })));
-      isLost = true;
-      const hanging = failureOf(now(db.within(2000)));
-      await Bun.sleep(1100);
-      for (let count = 0; count < 5; count++) expect(await now(db.within(20_000))).toHaveLength(1);
-      expect(databaseFailure(await hanging)).toBe("outcome_unknown");
-    });
-    proxy.close();
+test("the network, dropping packets: running statements fail, the next ones succeed", async () => {
+  let isLost = false;
+  const proxy = await startProxy((socket, upstream) => {
+    const born = isLost;
+    socket.on("data", (chunk) => isLost === born && upstream.write(chunk));
+    upstream.on("data", (chunk) => isLost === born && socket.write(chunk));
   });
+  await withPool({ url: proxy.url, connections: 6, deadlineMs: 60_000 }, async (db) => {
+    await Promise.all(Array.from({ length: 6 }, () => sleep(db, { seconds: 0.05 })));
+    isLost = true;
+    const hanging = failureOf(now(db.within(2000)));
+    await Bun.sleep(1100);
+    for (let count = 0; count < 5; count++) expect(await now(db.within(20_000))).toHaveLength(1);
+    expect(databaseFailure(await hanging)).toBe("outcome_unknown");
+  });
+  proxy.close();
 });

@@ -53,27 +53,25 @@ describe("several hosts", () => {
   });
 });
 
-describe("a read-only server", () => {
-  test("a read-only host, beside another: the other is used; alone: nothing is executed", async () => {
-    const folder = await temporaryFolder();
-    const settings = { fsync: "off", default_transaction_read_only: "on" };
-    const other = await openByTcp(join(folder, "data"), { settings });
-    // The same user, password and database as on the server of the tests.
-    const admin = postgres(other.url, { max: 1, onnotice: () => {} });
-    await admin`set default_transaction_read_only = off`;
-    const { username, password, pathname, host } = new URL(database.url);
-    if (username !== "postgres") await admin.unsafe(`create role "${username}" login`);
-    await admin.unsafe(`alter role "${username}" password '${decodeURIComponent(password)}'`);
-    await admin.unsafe(`create database "${pathname.slice(1)}"`);
-    await admin.end();
-    const readOnly = `127.0.0.1:${other.port}`;
-    await withPool({ url: database.url.replace(host, readOnly) }, async (db) => {
-      expect(await kindOf(now(db))).toEqual(["not_executed", "READ_ONLY"]);
-    });
-    await withPool({ url: database.url.replace(host, `${readOnly},${host}`) }, async (db) => {
-      expect(await seedTenant(db)).toStartWith("ten_");
-    });
-    await other.close();
-    await rm(folder, { recursive: true });
+test("a read-only host, beside another: the other is used; alone: nothing is executed", async () => {
+  const folder = await temporaryFolder();
+  const settings = { fsync: "off", default_transaction_read_only: "on" };
+  const other = await openByTcp(join(folder, "data"), { settings });
+  // The same user, password and database as on the server of the tests.
+  const admin = postgres(other.url, { max: 1, onnotice: () => {} });
+  await admin`set default_transaction_read_only = off`;
+  const { username, password, pathname, host } = new URL(database.url);
+  if (username !== "postgres") await admin.unsafe(`create role "${username}" login`);
+  await admin.unsafe(`alter role "${username}" password '${decodeURIComponent(password)}'`);
+  await admin.unsafe(`create database "${pathname.slice(1)}"`);
+  await admin.end();
+  const readOnly = `127.0.0.1:${other.port}`;
+  await withPool({ url: database.url.replace(host, readOnly) }, async (db) => {
+    expect(await kindOf(now(db))).toEqual(["not_executed", "READ_ONLY"]);
   });
+  await withPool({ url: database.url.replace(host, `${readOnly},${host}`) }, async (db) => {
+    expect(await seedTenant(db)).toStartWith("ten_");
+  });
+  await other.close();
+  await rm(folder, { recursive: true });
 });

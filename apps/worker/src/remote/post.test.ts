@@ -1,0 +1,99 @@
+/** Connections to receivers: kept with the addresses that were checked, and bounded. */
+import { expect, test } from "bun:test";
+import type { TLSSocket } from "node:tls";
+import { fixture } from "@realtime-avatar/testing/fixture";
+import { createConnections } from "./connections.ts";
+import { createPoster, type Message } from "./post.ts";
+import { http, startServer } from "./server.testing.ts";
+
+const OK = http(200, { "Content-Length": 2 }, "ok");
+const sockets: TLSSocket[] = [];
+const server = await fixture(
+  startServer((path, socket) => {
+    if (!sockets.includes(socket)) sockets.push(socket);
+    if (path === "/long") socket.write(http(200, { "Content-Length": 1_000_000 }, "x".repeat(100_000)));
+    else if (path === "/close") socket.end(http(200, { "Content-Length": 2, Connection: "close" }, "ok"));
+    else if (path === "/twice") socket.write(OK + http(200, { "Content-Length": 4 }, "evil"));
+    else socket.write(OK);
+  }),
+);
+const { signal } = new AbortController();
+// The server reads no bodies.
+const messageTo = (path: string, receiver = "whe_1"): Message => ({
+  receiver,
+  url: `https://files.example.com:${server.port}${path}`,
+  headers: {},
+  body: "",
+});
+const open = (connections = createConnections()) => ({
+  connections,
+  poster: createPoster({ network: server.network, connectMs: 1000, totalMs: 2000, bodyMs: 200 }, connections),
+});
+
+test("messages to one receiver, one after another: one connection, looked up once", async () => {
+  let lookUps = 0;
+  const resolve = async () => {
+    lookUps += 1;
+    return ["127.0.0.1"];
+  };
+  const network = { ...server.network, resolve };
+  const poster = createPoster({ network });
+  const before = server.connections();
+  for (let i = 0; i < 5; i++) expect(await poster.post(messageTo("/ok"), signal)).toMatchObject({ status: 200 });
+  expect([server.connections() - before, lookUps]).toEqual([1, 1]);
+  poster.close();
+});
+
+test("messages to two receivers with one host: a connection for each", async () => {
+  const { poster } = open();
+  const before = server.connections();
+  for (const receiver of ["whe_1", "whe_2", "whe_1"]) await poster.post(messageTo("/ok", receiver), signal);
+  expect(server.connections() - before).toBe(2);
+  poster.close();
+});
+
+test.each(["/long", "/close"])("a message after the response %s: a new connection", async (path) => {
+  const { poster } = open();
+  const before = server.connections();
+  expect(await poster.post(messageTo(path), signal)).toMatchObject({ status: 200 });
+  expect(await poster.post(messageTo("/ok"), signal)).toMatchObject({ status: 200, body: Buffer.from("ok") });
+  expect(server.connections() - before).toBe(2);
+  poster.close();
+});
+
+test("a kept connection that the receiver has closed: the message is sent on a new one", async () => {
+  const { poster } = open();
+  await poster.post(messageTo("/ok"), signal);
+  for (let i = 0; i < 10; i++) {
+    sockets.at(-1)?.resetAndDestroy();
+    expect(await poster.post(messageTo("/ok"), signal)).toMatchObject({ status: 200 });
+  }
+  poster.close();
+});
+
+test("bytes after a response: never the response to the next message", async () => {
+  const { poster } = open();
+  for (let i = 0; i < 5; i++) {
+    await poster.post(messageTo("/twice"), signal);
+    const next = await poster.post(messageTo("/ok"), signal);
+    if (next.kind === "posted") expect(String(next.body)).toBe("ok");
+    else expect(["connection_failed", "invalid_response"]).toContain(next.code);
+  }
+  poster.close();
+});
+
+test("receivers, more than connections are kept to: those that were used longest ago are closed", async () => {
+  const { poster, connections } = open();
+  for (let i = 0; i < 300; i += 20) {
+    await Promise.all(Array.from({ length: 20 }, (_, j) => poster.post(messageTo("/ok", `whe_${i + j}`), signal)));
+  }
+  expect(connections.size()).toBe(256);
+  poster.close();
+  expect(connections.size()).toBe(0);
+});
+
+test("a message, canceled before it or while it is sent: canceled", async () => {
+  const { poster } = open();
+  expect(await poster.post(messageTo("/ok"), AbortSignal.abort())).toMatchObject({ code: "canceled" });
+  poster.close();
+});

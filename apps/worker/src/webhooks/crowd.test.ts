@@ -1,0 +1,76 @@
+/** Many hostile receivers at once: others are served, and the sender stays small and responsive. */
+import { expect, test } from "bun:test";
+import type { TLSSocket } from "node:tls";
+import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
+import { seedAvatar, seedCaller } from "@realtime-avatar/testing/seeds";
+import { http, startServer } from "../remote/server.testing.ts";
+import { deliveriesTo, seedSealedEndpoint, settled, startTestSender, until } from "./world.testing.ts";
+
+const { db } = await fileDatabase();
+const EARLY = http(103, { Link: "</a>" }).repeat(50);
+const LARGE = Buffer.alloc(16_384, "x");
+
+/** Writes again and again, as fast as the other side reads. */
+const flood = (socket: TLSSocket, bytes: string | Buffer): void => {
+  const write = () => {
+    while (socket.writable && socket.write(bytes));
+  };
+  socket.on("drain", write);
+  write();
+};
+const HOSTILE: ((socket: TLSSocket) => void)[] = [
+  () => {},
+  (socket) => void socket.write(http(200, { "Content-Length": 50 }, "hello")),
+  (socket) => {
+    socket.write(http(200, { "Content-Length": 1_000_000_000 }));
+    flood(socket, LARGE);
+  },
+  (socket) => flood(socket, EARLY),
+  (socket) => void socket.write(http(101, { Upgrade: "websocket", Connection: "Upgrade" })),
+  (socket) => void socket.resetAndDestroy(),
+  (socket) => void socket.write("HTTP/1.1 200 OK\r\nX: "),
+  (socket) => void socket.end("nothing of HTTP\r\n\r\n"),
+];
+let served = 0;
+const server = await fixture(
+  startServer((path, socket) => {
+    if (path === "/good") {
+      served += 1;
+      socket.write(http(200, { "Content-Length": 0 }));
+    } else HOSTILE[Number(path.slice(1)) % HOSTILE.length]?.(socket);
+  }),
+);
+const urlOf = (path: string): string => `https://files.example.com:${server.port}${path}`;
+
+test("200 hostile receivers of 20 tenants, and another tenant: it is served before they are done, and memory is bounded", async () => {
+  const hostile: string[] = [];
+  for (let tenant = 0; tenant < 20; tenant++) {
+    const caller = await seedCaller(db);
+    for (let i = 0; i < 10; i++) {
+      const url = urlOf(`/${tenant + i}`);
+      hostile.push((await seedSealedEndpoint(db, caller, { url, events: ["avatar.created"] })).id);
+    }
+    await seedAvatar(db, caller);
+  }
+  const good = await seedCaller(db);
+  const endpoint = await seedSealedEndpoint(db, good, { url: urlOf("/good"), events: ["avatar.created"] });
+  Bun.gc(true);
+  const before = process.memoryUsage.rss();
+  let largest = before;
+  const watching = setInterval(() => {
+    largest = Math.max(largest, process.memoryUsage.rss());
+  }, 20);
+  const sender = startTestSender(db, { network: server.network, totalMs: 4000 });
+  await until(() => server.requests.length > 100);
+  await Promise.all(Array.from({ length: 20 }, () => seedAvatar(db, good)));
+  expect((await settled(db, endpoint.id)).map(({ status }) => status)).toEqual(Array(20).fill("delivered"));
+  expect(served).toBe(20);
+  for (const id of hostile) await settled(db, id);
+  const errors = new Set<string | null | undefined>();
+  for (const id of hostile) for (const { attempts } of await deliveriesTo(db, id)) errors.add(attempts[0]?.error);
+  expect([...errors].sort()).toEqual(["connection_failed", "invalid_response", "timed_out", null].sort());
+  await sender.stop();
+  clearInterval(watching);
+  // The receivers are in this process too: their sockets and buffers count.
+  expect(largest - before).toBeLessThan(300_000_000);
+});

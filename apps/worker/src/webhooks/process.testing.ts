@@ -1,0 +1,6 @@
+/** A sender in a process of its own, which a test can kill. Its names resolve to loopback. */
+import { connect } from "@realtime-avatar/db/connection/pool";
+import { loopback, startTestSender } from "./world.testing.ts";
+
+const { DATABASE_URL = "", RECEIVER_PORT = "", RECEIVER_CA = "" } = process.env;
+startTestSender(connect(DATABASE_URL, { connections: 4 }), { network: loopback(Number(RECEIVER_PORT), RECEIVER_CA) });

@@ -1,0 +1,22 @@
+/** A process that only sends webhooks, as the worker does, also to http on this machine, and with a short lease. Tests kill it. */
+import { connect } from "@realtime-avatar/db/connection/pool";
+import { createLog } from "@realtime-avatar/runtime/log";
+import { secureRandom } from "@realtime-avatar/runtime/random";
+import { createPoster } from "../../src/remote/post.ts";
+import { SENDER_TIMING, startSender } from "../../src/webhooks/sender.ts";
+import { ASSET_ORIGIN, SEALING_KEY } from "../../src/webhooks/world.testing.ts";
+
+const log = createLog("info");
+startSender({
+  db: connect(process.env["DATABASE_URL"] ?? "", { connections: 4 }),
+  log,
+  random: secureRandom,
+  metrics: null,
+  poster: createPoster({ allowHttpLocalhost: true, totalMs: 1500 }),
+  sealingKey: SEALING_KEY,
+  assetOrigin: ASSET_ORIGIN,
+  userAgent: "realtime-avatar/test",
+  sends: 100,
+  timing: { ...SENDER_TIMING, idleMs: 20, failedMs: 100, leaseSeconds: 4, attemptMs: 2000 },
+});
+log.info({}, "started");

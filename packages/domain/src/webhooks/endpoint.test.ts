@@ -1,0 +1,58 @@
+import { expect, test } from "bun:test";
+import { Problem } from "../problem.ts";
+import {
+  newWebhookEndpoint,
+  presentWebhookEndpoint,
+  presentWebhookEndpointWithSecret,
+  rotatedEndpoint,
+} from "./endpoint.ts";
+import { meaningOf, objectOf, selectsEvent, WEBHOOK_EVENT_TYPES, WEBHOOK_OBJECTS } from "./events.ts";
+import { WEBHOOK_EVENTS } from "./schemas.ts";
+
+const now = new Date("2026-11-20T12:00:00.000Z");
+const DAY_MS = 86_400_000;
+const secretOf = (text: string): Uint8Array => Buffer.from(text);
+const endpoint = newWebhookEndpoint(
+  { url: "https://www.example.com/", events: ["avatar.*", "avatar.*", "credits.low"] },
+  {
+    id: "whe_01h455vb4pex5vsknk084sn02q",
+    tenantId: "ten_01h455vb4pex5vsknk084sn02q",
+    environment: "live",
+    secret: secretOf("a"),
+    now,
+  },
+);
+
+test("a new endpoint: enabled, each event once, and shown without a secret", () => {
+  expect(presentWebhookEndpoint(endpoint)).toMatchObject({ status: "enabled", events: ["avatar.*", "credits.low"] });
+  expect(Object.keys(presentWebhookEndpoint(endpoint))).not.toContain("secret");
+  expect(presentWebhookEndpointWithSecret(endpoint, "whsec_x").secret).toBe("whsec_x");
+});
+
+test("a rotation, and another one within and after 24 hours: refused, then allowed", () => {
+  const rotated = rotatedEndpoint(endpoint, secretOf("b"), { now, checkedAt: now });
+  expect([rotated.secret, rotated.previousSecret, rotated.version]).toEqual([secretOf("b"), secretOf("a"), 2]);
+  expect(rotated.previousSecretExpiresAt).toEqual(new Date(now.getTime() + DAY_MS));
+  const again = (checkedAt: Date) => rotatedEndpoint(rotated, secretOf("c"), { now: checkedAt, checkedAt });
+  expect(() => again(new Date(now.getTime() + DAY_MS - 1))).toThrow(Problem);
+  expect(again(new Date(now.getTime() + DAY_MS)).previousSecret).toEqual(secretOf("b"));
+});
+
+test.each([
+  [null, "avatar.created", true],
+  [["avatar.*"], "avatar.prepared", true],
+  [["avatar.*"], "asset.ready", false],
+  [["asset.ready"], "asset.ready", true],
+  [["asset.ready"], "asset.failed", false],
+  [["webhook_endpoint.disabled"], "webhook_endpoint.test", false],
+] as const)("an endpoint that selects %j, an event %s: %p", (events, type, isSelected) => {
+  expect(selectsEvent(events, type)).toBe(isSelected);
+});
+
+test("each type of event: has a kind, a schema and a meaning", () => {
+  for (const type of WEBHOOK_EVENT_TYPES) {
+    expect(WEBHOOK_OBJECTS).toContain(objectOf(type));
+    expect(WEBHOOK_EVENTS[objectOf(type)].properties.type["enum"]).toContain(type);
+    expect(meaningOf(type)).toMatch(/^[A-Z].+\.$/);
+  }
+});

@@ -22,7 +22,6 @@ import { seedSealedEndpoint } from "../src/webhooks/world.testing.ts";
 const isLong = process.env["LONG"] === "1";
 const CHANGES = isLong ? 20_000 : 300;
 const [TENANTS, WRITERS, WORKERS] = [3, 6, 2];
-setDefaultTimeout(3_600_000);
 
 // What is killed are processes: the operating system keeps what they have written.
 const cluster = await fixture(startCluster({ settings: { fsync: "off", max_connections: "100" } }));
@@ -77,6 +76,7 @@ await fixture({
   },
 });
 const { port } = receiver.address() as AddressInfo;
+setDefaultTimeout(3_600_000);
 
 const seedTenants = async () => {
   const db = Object.assign(connect(url), { client: client(url) });

@@ -202,7 +202,9 @@ describe("the configuration", () => {
   test("the variables, in docs, .env.example and code: the same names", async () => {
     const inDocument = [...(configuration ?? "").matchAll(/^\| `([A-Z0-9_]+)` \|/gm)].map(([, name]) => name);
     const inExample = [...(await read(".env.example")).matchAll(/^([A-Z0-9_]+)=/gm)].map(([, name]) => name);
-    const runtime = ["config", "public-url", "storage-config", "webhook-config"].map((name) => `packages/runtime/src/${name}.ts`);
+    const runtime = ["config", "public-url", "storage-config", "webhook-config"].map(
+      (name) => `packages/runtime/src/${name}.ts`,
+    );
     const api = ["config", "oidc-config", "children/livekit"].map((name) => `apps/api/src/${name}.ts`);
     const others = ["apps/worker", "apps/avatar-worker", "packages/livekit"].map((name) => `${name}/src/config.ts`);
     const sources = (await Promise.all([...runtime, ...api, ...others].map(read))).join("\n");

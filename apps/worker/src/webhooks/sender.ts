@@ -34,8 +34,8 @@ export const SENDER_TIMING: SenderTiming = {
   stopMs: 5000,
 };
 
-/** Deliveries of one claim. */
-const MAX_BATCH = 100;
+/** Deliveries of one claim. What becomes due meanwhile waits for the handshakes of all of them. */
+const MAX_BATCH = 50;
 /** Deliveries that are open at once, in all workers together. */
 const PER_ENDPOINT = 8;
 const PER_TENANT = 64;
@@ -102,7 +102,7 @@ export const startSender = (options: SenderOptions): Sender => {
   const running = new Set<Promise<void>>();
   const warn = limitedWarnings(log);
   const { wake, pause } = createWaking();
-  // An outcome that is recorded frees a place of its endpoint, whose next delivery may wait for that.
+  // An outcome that is recorded, not one that is known, frees a place of its endpoint, whose next delivery may wait for that.
   const recorder = createRecorder(options, wake);
   let isStopping = false;
   let hasCrashed = false;
@@ -122,7 +122,6 @@ export const startSender = (options: SenderOptions): Sender => {
       )
       .finally(() => {
         running.delete(ended);
-        wake();
       });
     running.add(ended);
   };
@@ -135,8 +134,8 @@ export const startSender = (options: SenderOptions): Sender => {
       lease: Buffer.from(random(LEASE_BYTES)).toString("base64url"),
       leaseEndsAt: performance.now() + leaseSeconds * 1000,
     };
-    // While receivers that do not respond hold half of the places, each endpoint has one.
-    const perEndpoint = running.size < sends / 2 ? PER_ENDPOINT : 1;
+    // While receivers that do not respond hold a quarter of the places, each endpoint has one.
+    const perEndpoint = running.size < sends / 4 ? PER_ENDPOINT : 1;
     const bounds = { leaseSeconds, limit, perEndpoint, perTenant: PER_TENANT };
     const claimed = await claimDeliveries(db, { lease: lease.lease, ...bounds });
     if (claimed.length === 0) return false;

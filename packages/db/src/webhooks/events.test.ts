@@ -80,7 +80,6 @@ describe("the list of events", () => {
     "credits.adjusted": true,
     "credits.limit_changed": true,
     // By the operator: `usage_session.ended` is sent.
-    "session.ended": false,
     // Personal data, and what people do to their own sign-in.
     "user.created": false,
     "user.updated": false,

@@ -153,7 +153,7 @@ const killConnections = async (): Promise<void> => {
     await Bun.sleep(15);
     await client`
       select pg_terminate_backend(pid) from pg_stat_activity
-      where datname = current_database() and query like '%deliveries%' and state = 'active' and pid <> pg_backend_pid()
+      where datname = current_database() and query ~ 'rta_.*(claim_deliveries|freeze_bodies|finish_deliveries)' and state = 'active' and pid <> pg_backend_pid()
       order by random() limit 1`;
   }
 };

@@ -2,8 +2,8 @@
 -- At most `p_per_endpoint` deliveries of one endpoint, and `p_per_tenant` of one tenant, are held at once, by all workers together.
 --
 -- Fair between tenants: those with a delivery that is due get equal shares, and where there are not enough, those that were served
--- longest ago come first. So do the endpoints of a tenant. Up to `p_limit` endpoints are looked at, from behind the tenant that
--- was served last (endpoints_to_serve). Of an endpoint, the delivery that is due longest comes first, and of those that are due
+-- longest ago come first. So do the endpoints of a tenant. Up to `p_limit` endpoints, and at least 64, are looked at, from behind
+-- the tenant that was served last (endpoints_to_serve). Of an endpoint, the delivery that is due longest comes first, and of those that are due
 -- at the same time, the one whose event happened first.
 --
 -- The endpoint is read at each claim. A delivery whose endpoint is gone or disabled, or no longer selects its type, is canceled.
@@ -35,7 +35,7 @@ begin
   end if;
 
   select array_agg(tenant_id order by place), array_agg(endpoint_id order by place) into v_tenant_ids, v_endpoint_ids
-  from rta.endpoints_to_serve(v_now, p_limit, p_per_endpoint, p_per_tenant);
+  from rta.endpoints_to_serve(v_now, greatest(p_limit, 64), p_per_endpoint, p_per_tenant);
   select array_agg(served.tenant_id order by place), array_agg(served.endpoint_id order by place)
   into v_tenant_ids, v_endpoint_ids
   from (

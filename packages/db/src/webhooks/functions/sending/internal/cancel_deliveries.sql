@@ -1,5 +1,5 @@
 -- Cancels deliveries that are due and are not to be sent: their endpoint is gone or disabled, or no longer selects their type. Up
--- to 1,000 of each endpoint, and past those that are locked; the next claim goes on.
+-- to 1,000, and past those that are locked; the next claim goes on.
 -- Lock order: the calling function has locked the turns; deliveries, skipping those that are locked.
 create function rta.cancel_deliveries(p_now timestamptz, p_tenant_ids text[], p_endpoint_ids text[]) returns void
 language plpgsql as $$
@@ -39,7 +39,7 @@ begin
     where not served.is_enabled
   ),
   locked as (
-    select delivery.place from canceled
+    select delivery.place from (select * from canceled limit 1000) canceled
     cross join lateral (
       select stored.ctid as place from public.webhook_deliveries stored
       where stored.tenant_id = canceled.tenant_id and stored.id = canceled.id

@@ -98,8 +98,11 @@ begin
     where endpoint.tenant_id = leased.tenant_id and endpoint.id = leased.endpoint_id
   ),
   served_turn as (
+    -- Also of a tenant whose endpoints are all gone or disabled: its deliveries were canceled, and others come next.
     update public.webhook_turns stored set claimed_at = p_now + turn.place * interval '1 microsecond'
-    from turn where stored.tenant_id = turn.tenant_id collate "C"
+    from turn where stored.tenant_id = turn.tenant_id collate "C" and (
+      turn.tenant_id in (select tenant_id from leased) or turn.tenant_id not in (select tenant_id from served)
+    )
   )
   select leased.tenant_id::text, leased.environment, leased.id::text, leased.endpoint_id::text, leased.event_id::text,
     leased.event_type, leased.target_id::text, leased.sequence, event.created_at, event.body, leased.attempt_count,

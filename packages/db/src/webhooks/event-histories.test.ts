@@ -7,7 +7,7 @@ import { LoadClient, newLoad, seedLoad } from "@realtime-avatar/testing/credits/
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
 import { avatarOf, inStatus, operatorOrigin, originOf, seedCaller } from "@realtime-avatar/testing/seeds";
-import { seedEndpoint } from "@realtime-avatar/testing/webhook-events";
+import { seedEndpoint } from "@realtime-avatar/testing/webhooks/events";
 import { auditEvent } from "../audit/audit-events.ts";
 import { insertAvatar, updateAvatar } from "../avatars/avatars.ts";
 import { connect } from "../connection/pool.ts";

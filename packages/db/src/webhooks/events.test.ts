@@ -19,7 +19,7 @@ import {
   originOf,
   seedTenant,
 } from "@realtime-avatar/testing/seeds";
-import { deliveriesOf, eventsOf, seedEndpoint, typesOf } from "@realtime-avatar/testing/webhook-events";
+import { deliveriesOf, eventsOf, seedEndpoint, typesOf } from "@realtime-avatar/testing/webhooks/events";
 import type { Caller } from "../api-keys/callers.ts";
 import { insertAsset } from "../assets/assets.ts";
 import { auditEvent } from "../audit/audit-events.ts";

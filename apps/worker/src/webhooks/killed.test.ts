@@ -8,7 +8,11 @@ import { deliveriesTo, seedSealedEndpoint, settled, startReceiver, startTestSend
 
 const database = await fileDatabase();
 const { db } = database;
-const receiver = await fixture(startReceiver());
+/** The receiver responds from then on. Until then a test can lock what the response changes. */
+const mayRespond = Promise.withResolvers<void>();
+const receiver = await fixture(
+  startReceiver((_, response) => void mayRespond.promise.then(() => response.writeHead(204).end())),
+);
 const urlOf = (path: string): string => `https://hooks.example.com:${receiver.port}${path}`;
 
 test("a worker, killed after the response and before its record: the same event again, the same id and bytes", async () => {
@@ -22,11 +26,15 @@ test("a worker, killed after the response and before its record: the same event 
       RECEIVER_PORT: String(receiver.port),
       RECEIVER_CA: receiver.network.ca ?? "",
     });
-    await until(async () => (await db.client`select from webhook_deliveries where lease is not null`).length > 0);
-    await transaction`select from webhook_deliveries where endpoint_id = ${endpoint.id} for update`;
     await until(() => receiver.at("/killed").length > 0);
+    await transaction`select from webhook_deliveries where endpoint_id = ${endpoint.id} for update`;
+    mayRespond.resolve();
+    // The record waits for the lock.
+    await until(async () => (await db.client`select from pg_locks where not granted`).length > 0);
     worker.kill("SIGKILL");
     await worker.exited;
+    // Otherwise the server would go on with the statement of the dead worker.
+    await db.client`select pg_terminate_backend(pid) from pg_locks where not granted`;
   });
   const [held] = await deliveriesTo(db, endpoint.id);
   expect(held).toMatchObject({ status: "pending", attempts: [] });

@@ -1751,7 +1751,7 @@ export interface webhooks {
     put?: never;
     /**
      * credits.limit_changed
-     * @description The operator has changed how many sessions can be open.
+     * @description The limit of open sessions, or the threshold of `credits.low`, was changed.
      */
     post: operations["onCreditsLimitChanged"];
     delete?: never;
@@ -2648,7 +2648,7 @@ export interface components {
       at: string;
       /** @description The status of the response. */
       status: number | null;
-      /** @description Why there is no response: one of host_not_found, host_not_public, invalid_url, connection_failed, connection_lost, certificate_not_valid, invalid_response, timed_out. Later versions may add others. */
+      /** @description Why there is no response: one of host_not_found, host_not_public, invalid_url, connection_failed, certificate_not_valid, invalid_response, timed_out. Later versions may add others. */
       error: string | null;
       /** @description Milliseconds until the response, or until the attempt was given up. */
       durationMs: number;

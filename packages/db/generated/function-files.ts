@@ -150,30 +150,29 @@ import file146 from "../src/webhooks/functions/internal/id_random.sql" with { ty
 import file147 from "../src/webhooks/functions/internal/id_time.sql" with { type: "text" };
 import file148 from "../src/webhooks/functions/internal/is_selected.sql" with { type: "text" };
 import file149 from "../src/webhooks/functions/internal/lock_webhook_endpoint.sql" with { type: "text" };
-import file150 from "../src/webhooks/functions/internal/new_id.sql" with { type: "text" };
-import file151 from "../src/webhooks/functions/internal/renumber_events.sql" with { type: "text" };
-import file152 from "../src/webhooks/functions/internal/selects.sql" with { type: "text" };
-import file153 from "../src/webhooks/functions/internal/store_response_fields.sql" with { type: "text" };
-import file154 from "../src/webhooks/functions/internal/stored_response_fields.sql" with { type: "text" };
-import file155 from "../src/webhooks/functions/recover_deliveries.sql" with { type: "text" };
-import file156 from "../src/webhooks/functions/resend_delivery.sql" with { type: "text" };
-import file157 from "../src/webhooks/functions/rotate_webhook_secret.sql" with { type: "text" };
-import file158 from "../src/webhooks/functions/sending/claim_deliveries.sql" with { type: "text" };
-import file159 from "../src/webhooks/functions/sending/finish_deliveries.sql" with { type: "text" };
-import file160 from "../src/webhooks/functions/sending/freeze_bodies.sql" with { type: "text" };
-import file161 from "../src/webhooks/functions/sending/internal/cancel_deliveries.sql" with { type: "text" };
-import file162 from "../src/webhooks/functions/sending/internal/disable_failing_endpoint.sql" with { type: "text" };
-import file163 from "../src/webhooks/functions/sending/internal/endpoints_to_serve.sql" with { type: "text" };
-import file164 from "../src/webhooks/functions/sending/internal/is_sent.sql" with { type: "text" };
-import file165 from "../src/webhooks/functions/sending/internal/lease_deliveries.sql" with { type: "text" };
-import file166 from "../src/webhooks/functions/sending/internal/park_deliveries.sql" with { type: "text" };
-import file167 from "../src/webhooks/functions/sending/internal/requeue_deliveries.sql" with { type: "text" };
-import file168 from "../src/webhooks/functions/sending/internal/sweep_events.sql" with { type: "text" };
-import file169 from "../src/webhooks/functions/sending/internal/unpark_deliveries.sql" with { type: "text" };
-import file170 from "../src/webhooks/functions/sending/internal/with_attempt.sql" with { type: "text" };
-import file171 from "../src/webhooks/functions/sending/sweep_deliveries.sql" with { type: "text" };
+import file150 from "../src/webhooks/functions/internal/renumber_events.sql" with { type: "text" };
+import file151 from "../src/webhooks/functions/internal/selects.sql" with { type: "text" };
+import file152 from "../src/webhooks/functions/internal/store_response_fields.sql" with { type: "text" };
+import file153 from "../src/webhooks/functions/internal/stored_response_fields.sql" with { type: "text" };
+import file154 from "../src/webhooks/functions/recover_deliveries.sql" with { type: "text" };
+import file155 from "../src/webhooks/functions/resend_delivery.sql" with { type: "text" };
+import file156 from "../src/webhooks/functions/rotate_webhook_secret.sql" with { type: "text" };
+import file157 from "../src/webhooks/functions/sending/claim_deliveries.sql" with { type: "text" };
+import file158 from "../src/webhooks/functions/sending/finish_deliveries.sql" with { type: "text" };
+import file159 from "../src/webhooks/functions/sending/freeze_bodies.sql" with { type: "text" };
+import file160 from "../src/webhooks/functions/sending/internal/cancel_deliveries.sql" with { type: "text" };
+import file161 from "../src/webhooks/functions/sending/internal/disable_failing_endpoint.sql" with { type: "text" };
+import file162 from "../src/webhooks/functions/sending/internal/endpoints_to_serve.sql" with { type: "text" };
+import file163 from "../src/webhooks/functions/sending/internal/is_sent.sql" with { type: "text" };
+import file164 from "../src/webhooks/functions/sending/internal/lease_deliveries.sql" with { type: "text" };
+import file165 from "../src/webhooks/functions/sending/internal/park_deliveries.sql" with { type: "text" };
+import file166 from "../src/webhooks/functions/sending/internal/requeue_deliveries.sql" with { type: "text" };
+import file167 from "../src/webhooks/functions/sending/internal/sweep_events.sql" with { type: "text" };
+import file168 from "../src/webhooks/functions/sending/internal/unpark_deliveries.sql" with { type: "text" };
+import file169 from "../src/webhooks/functions/sending/internal/with_attempt.sql" with { type: "text" };
+import file170 from "../src/webhooks/functions/sending/sweep_deliveries.sql" with { type: "text" };
 import file9 from "../src/webhooks/functions/types.sql" with { type: "text" };
-import file172 from "../src/webhooks/functions/update_webhook_endpoint.sql" with { type: "text" };
+import file171 from "../src/webhooks/functions/update_webhook_endpoint.sql" with { type: "text" };
 export const FUNCTION_FILES: readonly string[] = [
   file0,
   file1,
@@ -347,5 +346,4 @@ export const FUNCTION_FILES: readonly string[] = [
   file169,
   file170,
   file171,
-  file172,
 ];

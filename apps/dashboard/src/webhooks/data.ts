@@ -34,14 +34,13 @@ const ERROR_TEXTS: Record<string, string> = {
   host_not_found: "the name of the host was not found",
   host_not_public: "the host has no public address",
   invalid_url: "the URL cannot be used",
-  connection_failed: "no connection",
-  connection_lost: "the connection was lost",
+  connection_failed: "no connection, or it was closed",
   certificate_not_valid: "the certificate is not valid",
   invalid_response: "the response was not valid HTTP",
   timed_out: "no response in time",
 };
 
-/** The outcome of an attempt: `200 in 34 ms`, `no connection, after 8 ms`. */
+/** The outcome of an attempt: `200 in 34 ms`, `no response in time, after 15000 ms`. */
 export const attemptText = ({ status, error, durationMs }: Attempt): string =>
   status === null
     ? `${ERROR_TEXTS[error ?? ""] ?? error ?? "no response"}, after ${durationMs} ms`

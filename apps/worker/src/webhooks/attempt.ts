@@ -33,13 +33,13 @@ const ERRORS: Record<Exclude<RefusalCode | UnavailableCode, "canceled">, Attempt
   host_not_found: "host_not_found",
   certificate_not_valid: "certificate_not_valid",
   connection_failed: "connection_failed",
-  connection_lost: "connection_lost",
   timed_out: "timed_out",
   invalid_response: "invalid_response",
   // 101: neither a success nor a failure of HTTP. The others are outcomes of files.
   unexpected_status: "invalid_response",
   too_many_redirects: "invalid_response",
   encoding_not_allowed: "invalid_response",
+  connection_lost: "connection_failed",
   too_large: "invalid_response",
   empty: "invalid_response",
 };
@@ -76,7 +76,7 @@ const failedAfter = (attempts: number, retryAfter: number | null): Pick<Ended, "
 };
 
 /** What follows from a response. */
-const judge = ({ status, retryAfter }: Posted, attempts: number, now: Date): Omit<Ended, "attempt"> => {
+const outcomeOf = ({ status, retryAfter }: Posted, attempts: number, now: Date): Omit<Ended, "attempt"> => {
   if (status >= 200 && status < 300) return { outcome: "delivered", delayMs: null, slowMs: null };
   if (status === 410) return { outcome: "gone", delayMs: null, slowMs: null };
   const waitMs = retryAfterMs(retryAfter, now);
@@ -138,7 +138,7 @@ export const attemptDelivery = async (
   const responseBody = posted.body && responseText(posted.body);
   const ended: Ended = {
     attempt: { ...attempt, status, error: null, responseBody },
-    ...judge(posted, attemptCount + 1, new Date()),
+    ...outcomeOf(posted, attemptCount + 1, new Date()),
   };
   return { ended, class: classOf(status), durationMs };
 };

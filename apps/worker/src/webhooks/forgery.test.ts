@@ -57,6 +57,19 @@ describe("an endpoint inside", () => {
     expect(inside.connections()).toBe(before);
   });
 
+  test("a name, without an address or not resolved: host_not_found, without a connection", async () => {
+    const before = inside.connections();
+    const url = `https://hooks.example.com:${inside.port}/`;
+    for (const resolve of [
+      async () => [],
+      () => Promise.reject(new Error("ENOTFOUND")),
+      () => new Promise<never>(() => {}),
+    ]) {
+      expect(await postTo(url, { resolve })).toBe("host_not_found");
+    }
+    expect(inside.connections()).toBe(before);
+  });
+
   test("a stored endpoint, whose name resolves to an address inside: the class, and no connection", async () => {
     const network = { ...inside.network, isAllowed: isPublicAddress };
     const sender = startTestSender(db, { network });
@@ -114,7 +127,6 @@ describe("DNS rebinding", () => {
     const { network } = rebinding([["127.0.0.1"], ["127.0.0.3"]]);
     let now = 0;
     const allowing = { ...network, isAllowed: () => true };
-    const other = await startReceiver();
     const connections = createConnections(() => now);
     const poster = createPoster({ network: allowing, connectMs: 500 }, connections);
     expect(await poster.post(messageTo(url), signal)).toMatchObject({ kind: "posted" });
@@ -122,7 +134,6 @@ describe("DNS rebinding", () => {
     // Nobody listens there.
     expect(await poster.post(messageTo(url), signal)).toMatchObject({ code: "connection_failed" });
     poster.close();
-    await other.close();
   });
 });
 

@@ -44,8 +44,10 @@ const ALL = WEBHOOK_EVENT_TYPES as readonly string[];
 
 describe("ids", () => {
   test("ids that the database makes: valid, different, and in the order of time", async () => {
+    const schema = client.unsafe(FUNCTIONS_SCHEMA);
     const rows = await client<{ id: string }[]>`
-      select ${client.unsafe(FUNCTIONS_SCHEMA)}.new_id('evt', timestamptz '2026-11-24T00:00:00.123Z' + make_interval(secs => i / 1000.0)) as id
+      select 'evt_' || ${schema}.id_time(timestamptz '2026-11-24T00:00:00.123Z' + make_interval(secs => i / 1000.0))
+        || ${schema}.id_random() as id
       from generate_series(1, 2000) i`;
     const ids = rows.map(({ id }) => id);
     expect(ids.every((id) => isId("evt", id))).toBe(true);

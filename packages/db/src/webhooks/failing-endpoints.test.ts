@@ -223,4 +223,23 @@ describe("recovery", () => {
     await finish(again, "delivered");
     expect((await claimOne()).sequence).toBe(2);
   });
+
+  test("5,000 deliveries, recovered: due at one time, and claimed in the order in which they happened", async () => {
+    const caller = await seedCaller(db);
+    const endpoint = await seedEndpoint(db, caller);
+    await seedEvents(db, caller, Array.from({ length: 5000 }, newTarget));
+    // The order in which they happened is neither that of the ids nor that of the rows.
+    await client`
+      update webhook_deliveries delivery set status = 'failed', next_attempt_at = null,
+        created_at = now() - interval '1 second' * shuffled.place
+      from (select id, row_number() over (order by md5(id)) as place from webhook_deliveries) shuffled
+      where delivery.id = shuffled.id`;
+    const happened = (await client<{ id: string }[]>`select id from webhook_deliveries order by created_at`).map(
+      ({ id }) => id as string,
+    );
+    const recovered = await recoverDeliveries(db, endpoint.id, new Date(0), caller, originOf(caller));
+    expect(recovered).toEqual({ kind: "written", recovered: 5000 });
+    const claimed = await claimSome(db, { perEndpoint: 50, perTenant: 50 });
+    expect(claimed.map(({ id }) => id as string)).toEqual(happened.slice(0, 50));
+  });
 });

@@ -29,7 +29,7 @@ const EVENTS_OF = {
     granted: "The operator has granted credits.",
     voided: "The operator has voided credits.",
     adjusted: "The operator has adjusted what a session was charged.",
-    limit_changed: "The operator has changed how many sessions can be open.",
+    limit_changed: "The limit of open sessions, or the threshold of `credits.low`, was changed.",
     low: "The available credits fell below the threshold of the tenant. Sent once until they rise above it.",
     exhausted: "A session was refused for lack of credits. Sent once an hour at most.",
   },

@@ -121,7 +121,6 @@ export const ATTEMPT_ERRORS = [
   "host_not_public",
   "invalid_url",
   "connection_failed",
-  "connection_lost",
   "certificate_not_valid",
   "invalid_response",
   "timed_out",
@@ -179,7 +178,7 @@ export const WebhookDeliveryPage = Page(WebhookDelivery);
 
 export const RecoverDeliveries = ClosedObject({
   since: DateTime({
-    description: `Deliveries from then on that have failed or were canceled are sent again. They are kept for ${DELIVERY_DAYS} days.`,
+    description: `Deliveries from then on that have failed, were canceled or wait for another attempt are sent again. They are kept for ${DELIVERY_DAYS} days.`,
   }),
 });
 export type RecoverDeliveries = Static<typeof RecoverDeliveries>;

@@ -1,6 +1,6 @@
 /**
- * The form of the URL of a webhook endpoint, for the API and the sender. The sender resolves the name and checks its addresses at
- * each attempt; here is refused at once what no resolution can make acceptable.
+ * The form of the URL of a webhook endpoint, for the API and the sender. The sender resolves the name and checks
+ * its addresses. A URL that no resolution can make acceptable is refused here at once.
  */
 import { publicUrlFault } from "../assets/remote-url.ts";
 import type { FieldError } from "../problem.ts";

@@ -46,7 +46,7 @@ const OPERATIONS = operations({
   recoverWebhookDeliveries: {
     summary: "Send failed deliveries again",
     description:
-      "Queues all deliveries of the endpoint that were created since then, and have failed or were canceled. Each begins with its first attempt again.",
+      "Queues all deliveries of the endpoint that were created since then, and have failed, were canceled, or wait for another attempt. Each begins with its first attempt again.",
     body: RecoverDeliveries,
     success: { status: 200, description: "How many deliveries are pending again.", schema: RecoveredDeliveries },
     problems: ["invalid_transition"],

@@ -1,5 +1,6 @@
--- Sends again the deliveries of an endpoint that have failed or were canceled, and whose events happened since a time: they are
--- due now, in the order in which they happened, and their schedules begin anew. Returns the outcome and their number:
+-- Sends again the deliveries of an endpoint that have failed, were canceled, or wait for another attempt after a failed one, and
+-- whose events happened since a time: they are due now, in the order in which they happened, and their schedules begin anew.
+-- Returns the outcome and their number:
 --   'written'
 --   'not_found'  there is no such endpoint
 --   'stale'      nothing is written: the caller has changed since its look-up
@@ -41,7 +42,8 @@ begin
     v_ids := array(
       select id from public.webhook_deliveries
       where tenant_id = p_tenant_id and endpoint_id = p_endpoint_id and id >= p_first_id collate "C"
-        and environment = p_environment and status in ('failed', 'canceled')
+        and environment = p_environment
+        and (status in ('failed', 'canceled') or status = 'pending' and attempt_count > 0)
       order by id for no key update
     );
     v_refusal := case

@@ -1,11 +1,11 @@
 -- Writes what has happened, with a delivery for each endpoint that selects it. An event that no endpoint selects is not written.
 --
--- An event has the next sequence of its target. Who finds it taken waits for the transaction that has written it, and takes the
--- next one then (renumber_events): a later event is never visible before an earlier one, and there are no gaps. So does the second of
+-- An event has the next sequence of its target. A transaction that finds it taken waits for the one that has written it, and takes
+-- the next one then (renumber_events): a later event is never visible before an earlier one, and there are no gaps. So does the second of
 -- two events of one target.
 --
--- Lock order: events come after everything else, by tenant and target. The events of a session, an avatar or an asset wait for
--- nobody: their target is locked. So a function that writes events of keys or of a tenant does so once, at its end.
+-- Lock order: events come after everything else, by tenant and target. The events of a session, an avatar or an asset do
+-- not wait: their target is locked. So a function that writes events of keys or of a tenant does so once, at its end.
 -- Three short statements: one that does it all took three times as long for a single event.
 create function rta.emit_events(p_events rta.event[]) returns void
 language plpgsql as $$

@@ -2,7 +2,7 @@
 -- leave the index of what is due until that one ends (unpark_deliveries). So a claim does not look at them again and again while
 -- the earlier one waits for its next attempt, and 10,000 of them cost it no more than one.
 --
--- The earlier one is locked first. Whoever ends it waits for this claim, and then sees what was parked; if it is being ended just
+-- The earlier one is locked first. The transaction that ends it waits for this claim, and then sees what was parked; if it is being ended just
 -- now, the later one is left as it is, for the next claim. So nothing waits for what has ended.
 -- Lock order: the calling function has locked the turns and the endpoints; deliveries, skipping those that are locked.
 create function rta.park_deliveries(p_now timestamptz, p_tenant_ids text[], p_endpoint_ids text[]) returns void

@@ -665,7 +665,7 @@ export interface paths {
     put?: never;
     /**
      * Send failed deliveries again
-     * @description Queues all deliveries of the endpoint that were created since then, and have failed or were canceled. Each begins with its first attempt again.
+     * @description Queues all deliveries of the endpoint that were created since then, and have failed, were canceled, or wait for another attempt. Each begins with its first attempt again.
      *
      *     Requires the scope `*`, or the session of a person with the role `developer` or a greater one.
      */
@@ -2849,7 +2849,7 @@ export interface components {
     RecoverDeliveries: {
       /**
        * Format: date-time
-       * @description Deliveries from then on that have failed or were canceled are sent again. They are kept for 30 days.
+       * @description Deliveries from then on that have failed, were canceled or wait for another attempt are sent again. They are kept for 30 days.
        */
       since: string;
     };

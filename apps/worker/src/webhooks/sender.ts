@@ -3,7 +3,7 @@
  * it. A delivery is sent once at least: one whose outcome cannot be recorded is claimed again when its lease ends.
  */
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import { claimDeliveries } from "@realtime-avatar/db/webhooks/sending";
+import { type ClaimedDelivery, claimDeliveries } from "@realtime-avatar/db/webhooks/sending";
 import type { RandomBytes } from "@realtime-avatar/domain/id";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import type { Metrics } from "@realtime-avatar/runtime/metrics";
@@ -126,6 +126,22 @@ export const startSender = (options: SenderOptions): Sender => {
     running.add(ended);
   };
 
+  /** Starts to send deliveries. One whose body cannot be made is handed back, and holds up no other. */
+  const startAll = async (claimed: readonly ClaimedDelivery[], lease: Lease): Promise<void> => {
+    try {
+      for (const delivery of await withBodies(db, claimed, assetOrigin)) start(delivery, lease);
+    } catch (error) {
+      if (claimed.length > 1) {
+        await Promise.all(claimed.map((delivery) => startAll([delivery], lease)));
+        return;
+      }
+      warn("failed to make the body of an event; retrying", { error: errorText(error) });
+      for (const { tenantId, id } of claimed) {
+        recorder.add({ tenantId, id, ...lease, ...handedBack(timing.failedMs) });
+      }
+    }
+  };
+
   /** Claims deliveries and starts to send them. Returns whether more may be due. */
   const claim = async (): Promise<boolean> => {
     const { leaseSeconds } = timing;
@@ -134,19 +150,13 @@ export const startSender = (options: SenderOptions): Sender => {
       lease: Buffer.from(random(LEASE_BYTES)).toString("base64url"),
       leaseEndsAt: performance.now() + leaseSeconds * 1000,
     };
-    // While receivers that do not respond hold a quarter of the places, each endpoint has one.
+    // While receivers that do not respond hold a quarter of the places, each endpoint has one; while they hold half, each tenant.
     const perEndpoint = running.size < sends / 4 ? PER_ENDPOINT : 1;
-    const bounds = { leaseSeconds, limit, perEndpoint, perTenant: PER_TENANT };
+    const perTenant = running.size < sends / 2 ? PER_TENANT : 1;
+    const bounds = { leaseSeconds, limit, perEndpoint, perTenant };
     const claimed = await claimDeliveries(db, { lease: lease.lease, ...bounds });
     if (claimed.length === 0) return false;
-    try {
-      for (const delivery of await withBodies(db, claimed, assetOrigin)) start(delivery, lease);
-    } catch (error) {
-      for (const { tenantId, id } of claimed) {
-        recorder.add({ tenantId, id, ...lease, ...handedBack(timing.failedMs) });
-      }
-      throw error;
-    }
+    await startAll(claimed, lease);
     return claimed.length === limit;
   };
 

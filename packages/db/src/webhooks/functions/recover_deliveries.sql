@@ -42,9 +42,14 @@ begin
     v_ids := array(
       select id from public.webhook_deliveries
       where tenant_id = p_tenant_id and endpoint_id = p_endpoint_id and id >= p_first_id collate "C"
-        and environment = p_environment
-        and (status in ('failed', 'canceled') or status = 'pending' and attempt_count > 0)
+        and environment = p_environment and status in ('failed', 'canceled')
       order by id for no key update
+    ) || array(
+      -- One that is locked is being sent.
+      select id from public.webhook_deliveries
+      where tenant_id = p_tenant_id and endpoint_id = p_endpoint_id and id >= p_first_id collate "C"
+        and environment = p_environment and status = 'pending' and not waits and attempt_count > 0
+      order by id for no key update skip locked
     );
     v_refusal := case
       when v_valid_until <= clock_timestamp() then 'stale'

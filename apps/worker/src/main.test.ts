@@ -52,6 +52,8 @@ describe("the worker", () => {
     expect(text).toMatch(/realtime_avatar_session_sweep_lag_seconds \d/);
     expect(text).toContain('realtime_avatar_jobs{state="queued"} 0');
     expect(text).toContain("realtime_avatar_oldest_job_seconds 0");
+    expect(text).toContain('realtime_avatar_webhook_deliveries{state="due"} 0');
+    expect(text).toContain("realtime_avatar_webhook_disabled_endpoints 0");
     worker.kill("SIGTERM");
     expect([await worker.exited, worker.stderr()]).toEqual([0, ""]);
   });

@@ -70,14 +70,20 @@ const forward = async (
   }
 };
 
-/** The deliveries of the endpoint that were not forwarded yet, the oldest first. One without a body is not to be sent yet. */
+/**
+ * The deliveries of the endpoint that were not forwarded yet, the oldest first. One without a body is not to be sent yet. A page
+ * without any ends the look: what follows is older than thousands of deliveries of the tenant.
+ */
 const newDeliveries = async ({ client }: ListenOptions, { id }: Endpoint, seen: Map<string, number>) => {
   const since = Math.max(0, ...seen.values()) - OVERLAP_MS;
   for (const [old, createdAt] of seen) if (createdAt < since) seen.delete(old);
   const found: WebhookDelivery[] = [];
-  for await (const delivery of client.list("/api/v1/webhook-deliveries", { endpointId: id })) {
-    if (Date.parse(delivery.createdAt) < since) break;
-    if (delivery.body !== null && !seen.has(delivery.id)) found.push(delivery);
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const query = { endpointId: id, limit: 100, ...(cursor && { cursor }) };
+    const { data, nextCursor } = (await client.GET("/api/v1/webhook-deliveries", { params: { query } })).data;
+    const recent = data.filter(({ createdAt }) => Date.parse(createdAt) >= since);
+    found.push(...recent.filter((delivery) => delivery.body !== null && !seen.has(delivery.id)));
+    cursor = recent.length > 0 && recent.length === data.length ? nextCursor : null;
   }
   return found.reverse();
 };

@@ -74,6 +74,18 @@ describe("the metrics", () => {
     expect(shown).toContain("realtime_avatar_call_tickets 3");
   });
 
+  test("webhooks: attempts by class, and the queue", async () => {
+    for (const durationMs of [1000, 2000]) metrics.webhookAttempted({ class: "timed_out", durationMs });
+    metrics.showWebhooks(async () => ({ due: 3, pending: 5, oldestDueSeconds: 61, disabledEndpoints: 2 }));
+    const shown = await text();
+    expect(shown).toContain('realtime_avatar_webhook_attempt_duration_seconds_count{class="timed_out"} 2');
+    expect(shown).toContain('realtime_avatar_webhook_attempt_duration_seconds_sum{class="timed_out"} 3');
+    expect(shown).toContain('realtime_avatar_webhook_deliveries{state="due"} 3');
+    expect(shown).toContain('realtime_avatar_webhook_deliveries{state="pending"} 5');
+    expect(shown).toContain("realtime_avatar_webhook_oldest_due_seconds 61");
+    expect(shown).toContain("realtime_avatar_webhook_disabled_endpoints 2");
+  });
+
   test("the queue, at concurrent collections: asked once; failing: NaN", async () => {
     const asked = { count: 0 };
     metrics.showQueue(async () => {

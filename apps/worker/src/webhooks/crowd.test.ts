@@ -42,7 +42,7 @@ const server = await fixture(
 );
 const urlOf = (path: string): string => `https://files.example.com:${server.port}${path}`;
 
-test("200 hostile receivers of 20 tenants, and another tenant: it is served before they are done, and memory is bounded", async () => {
+test("200 hostile receivers of 20 tenants, and another tenant: all of its events arrive, each attempt ends, and memory is bounded", async () => {
   const hostile: string[] = [];
   for (let tenant = 0; tenant < 20; tenant++) {
     const caller = await seedCaller(db);

@@ -1,7 +1,11 @@
 /** Webhook deliveries in the database, as their tenant sees and repeats them. The worker's part is in `sending.ts`. */
 import { firstIdAt, newId, type WebhookDeliveryId, type WebhookEndpointId } from "@realtime-avatar/domain/id";
 import type { PageRequest, WrittenPage } from "@realtime-avatar/domain/page";
-import { MAX_RECOVERED, type WEBHOOK_DELIVERY_LIST, type WebhookDelivery } from "@realtime-avatar/domain/webhooks/schemas";
+import {
+  MAX_RECOVERED,
+  type WEBHOOK_DELIVERY_LIST,
+  type WebhookDelivery,
+} from "@realtime-avatar/domain/webhooks/schemas";
 import { type SQL, sql } from "drizzle-orm";
 import {
   recoverDeliveries as callRecover,

@@ -46,8 +46,7 @@ const OPERATIONS = operations({
   },
   recoverWebhookDeliveries: {
     summary: "Send failed deliveries again",
-    description:
-      `Queues the deliveries of the endpoint that were created since then, and have failed, were canceled or wait for another attempt: the oldest ${MAX_RECOVERED} of them. Each begins with its first attempt again.`,
+    description: `Queues the deliveries of the endpoint that were created since then, and have failed, were canceled or wait for another attempt: the oldest ${MAX_RECOVERED} of them. Each begins with its first attempt again.`,
     body: RecoverDeliveries,
     success: { status: 200, description: "How many deliveries are pending again.", schema: RecoveredDeliveries },
     problems: ["invalid_transition"],

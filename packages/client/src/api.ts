@@ -665,7 +665,7 @@ export interface paths {
     put?: never;
     /**
      * Send failed deliveries again
-     * @description Queues all deliveries of the endpoint that were created since then, and have failed, were canceled, or wait for another attempt. Each begins with its first attempt again.
+     * @description Queues the deliveries of the endpoint that were created since then, and have failed, were canceled or wait for another attempt: the oldest 50000 of them. Each begins with its first attempt again.
      *
      *     Requires the scope `*`, or the session of a person with the role `developer` or a greater one.
      */
@@ -2854,7 +2854,7 @@ export interface components {
       since: string;
     };
     RecoveredDeliveries: {
-      /** @description Deliveries that are pending again. */
+      /** @description Deliveries that are due again. When there are 50000, send the request again: there may be more. */
       recovered: number;
     };
     ReleaseCall: {

@@ -95,6 +95,17 @@ const createWaking = () => {
   };
 };
 
+/**
+ * The bounds of a claim, while `held` of `sends` places are taken. While receivers that do not respond hold a quarter of them, each
+ * endpoint has one; while they hold half, each tenant.
+ */
+const boundsOf = (held: number, sends: number, leaseSeconds: number) => ({
+  leaseSeconds,
+  limit: Math.min(MAX_BATCH, sends - held),
+  perEndpoint: held < sends / 4 ? PER_ENDPOINT : 1,
+  perTenant: held < sends / 2 ? PER_TENANT : 1,
+});
+
 /** Starts to send. */
 export const startSender = (options: SenderOptions): Sender => {
   const { db, log, random, metrics, assetOrigin, sends, timing } = options;
@@ -144,20 +155,15 @@ export const startSender = (options: SenderOptions): Sender => {
 
   /** Claims deliveries and starts to send them. Returns whether more may be due. */
   const claim = async (): Promise<boolean> => {
-    const { leaseSeconds } = timing;
-    const limit = Math.min(MAX_BATCH, sends - running.size);
+    const bounds = boundsOf(running.size, sends, timing.leaseSeconds);
     const lease = {
       lease: Buffer.from(random(LEASE_BYTES)).toString("base64url"),
-      leaseEndsAt: performance.now() + leaseSeconds * 1000,
+      leaseEndsAt: performance.now() + timing.leaseSeconds * 1000,
     };
-    // While receivers that do not respond hold a quarter of the places, each endpoint has one; while they hold half, each tenant.
-    const perEndpoint = running.size < sends / 4 ? PER_ENDPOINT : 1;
-    const perTenant = running.size < sends / 2 ? PER_TENANT : 1;
-    const bounds = { leaseSeconds, limit, perEndpoint, perTenant };
     const claimed = await claimDeliveries(db, { lease: lease.lease, ...bounds });
     if (claimed.length === 0) return false;
     await startAll(claimed, lease);
-    return claimed.length === limit;
+    return claimed.length === bounds.limit;
   };
 
   const run = async (): Promise<void> => {

@@ -166,19 +166,6 @@ describe("a test of an endpoint", () => {
 });
 
 describe("recovery", () => {
-  test("what waits for its second attempt: due at once, with a schedule that begins anew", async () => {
-    const caller = await seedCaller(db);
-    const endpoint = await seedEndpoint(db, caller);
-    await seedEvents(db, caller, [newTarget(), newTarget()]);
-    const [first] = await claimSome(db, { limit: 1 });
-    await queue.finish([first as NonNullable<typeof first>], "retry");
-    const recovered = await recoverDeliveries(db, endpoint.id, new Date(0), caller, originOf(caller));
-    // The other one is due already.
-    expect(recovered).toEqual({ kind: "written", recovered: 1 });
-    const again = await claimSome(db);
-    expect(again.map(({ id, attemptCount }) => [id === first?.id, attemptCount])).toContainEqual([true, 0]);
-  });
-
   test("what failed or was canceled since then, of one endpoint: pending, and no other", async () => {
     const caller = await seedCaller(db);
     const [endpoint, other] = [await seedEndpoint(db, caller), await seedEndpoint(db, caller)];

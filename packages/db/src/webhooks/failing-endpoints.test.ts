@@ -242,4 +242,19 @@ describe("recovery", () => {
     const claimed = await claimSome(db, { perEndpoint: 50, perTenant: 50 });
     expect(claimed.map(({ id }) => id as string)).toEqual(happened.slice(0, 50));
   });
+
+  test("what waits for another attempt, and what has none yet or is being sent: the first is sent again at once", async () => {
+    const caller = await seedCaller(db);
+    const endpoint = await seedEndpoint(db, caller);
+    const targets = [newTarget(), newTarget(), newTarget()];
+    await seedEvents(db, caller, targets);
+    const [first, second] = await claimSome(db, { limit: 2 });
+    await finish([first as HeldDelivery], "retry");
+    const since = new Date(Date.now() - 60_000);
+    const recover = () => recoverDeliveries(db, endpoint.id, since, caller, originOf(caller));
+    expect(await recover()).toEqual({ kind: "written", recovered: 1 });
+    expect((await claimSome(db)).map(({ id }) => id)).toContain((first as HeldDelivery).id);
+    expect(await recover()).toEqual({ kind: "written", recovered: 0 });
+    expect(second).toBeDefined();
+  });
 });

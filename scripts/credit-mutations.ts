@@ -1,11 +1,12 @@
 /**
- * Runs the tests of credits, calls and people on functions with a fault, one fault after another, and prints which test fails first:
+ * Runs the tests of credits, calls, people, events and deliveries on functions with a fault, one fault after another, and prints which test fails first:
  * `bun run test:mutations`. Fails when a fault is not found. `--sample`: one fault of each kind. Another argument: the faults
  * whose names contain it.
  */
 import { CALL_MUTATIONS } from "@realtime-avatar/testing/calls/mutations";
 import { CREDIT_MUTATIONS } from "@realtime-avatar/testing/credits/mutations";
 import { PEOPLE_MUTATIONS } from "@realtime-avatar/testing/people/mutations";
+import { DELIVERY_MUTATIONS } from "@realtime-avatar/testing/webhooks/delivery-mutations";
 import { EVENT_MUTATIONS } from "@realtime-avatar/testing/webhooks/mutations";
 
 /** One of each kind, and quick to find. */
@@ -20,12 +21,17 @@ const SAMPLE = [
   "a write of a person that does not look at its session again",
 ];
 const only = process.argv[2] ?? "";
-const names = Object.keys({ ...CREDIT_MUTATIONS, ...CALL_MUTATIONS, ...PEOPLE_MUTATIONS, ...EVENT_MUTATIONS }).filter(
-  (name) => (only === "--sample" ? SAMPLE.includes(name) : name.includes(only)),
-);
+const names = Object.keys({
+  ...CREDIT_MUTATIONS,
+  ...CALL_MUTATIONS,
+  ...PEOPLE_MUTATIONS,
+  ...EVENT_MUTATIONS,
+  ...DELIVERY_MUTATIONS,
+}).filter((name) => (only === "--sample" ? SAMPLE.includes(name) : name.includes(only)));
 if (names.length === 0 || (only === "--sample" && names.length < SAMPLE.length)) throw new Error("no such fault");
 const filesOf = (name: string): readonly string[] => {
   if (name in PEOPLE_MUTATIONS) return ["people/rechecks"];
+  if (name in DELIVERY_MUTATIONS) return ["webhooks/sending", "webhooks/failing-endpoints", "webhooks/histories"];
   if (name in EVENT_MUTATIONS) {
     return ["webhooks/events", "webhooks/session-events", "webhooks/threshold-events", "webhooks/event-histories"];
   }

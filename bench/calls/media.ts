@@ -13,7 +13,7 @@ import { parseArgs } from "node:util";
 import { BROWSER } from "@realtime-avatar/testing/browser";
 import { seedCaller } from "@realtime-avatar/testing/credits";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
-import { freePorts } from "@realtime-avatar/testing/ports";
+import { freePorts } from "@realtime-avatar/testing/network/ports";
 import { seedAvatar, seedTenant } from "@realtime-avatar/testing/seeds";
 import { joinAsPerson } from "../../apps/avatar-worker/test/support/person.ts";
 import { joinAsStranger } from "../../apps/avatar-worker/test/support/stranger.ts";

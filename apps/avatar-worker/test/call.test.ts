@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { preparedFile } from "@realtime-avatar/domain/avatars/preparation";
+import { LIFECYCLE_TOPIC } from "@realtime-avatar/domain/calls/lifecycle";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { type LivekitServer, startLivekit } from "@realtime-avatar/testing/livekit/server";
 import { type RunningProcess, source, startProcess } from "@realtime-avatar/testing/processes";
@@ -82,6 +83,28 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await person.until(() => person.messages.some(({ kind }) => kind === "ended"));
     expect(person.messages.at(-1)).toEqual({ kind: "ended", reason: "user_ended" });
     await control.untilInRoom(call.room, "person");
+    await person.leave();
+  });
+
+  test("a person who asks for the end as the SDK does: the call ends at once; other messages end nothing", async () => {
+    const call = await control.start({ mode: "voice" });
+    const person = await joinAsPerson(livekit.url, call.personToken);
+    await person.until(() => person.messages.length > 0);
+    const send = (message: string, topic: string) =>
+      person.room.localParticipant?.publishData(new TextEncoder().encode(message), { reliable: true, topic });
+    const request = JSON.stringify({ kind: "request_graceful_close" });
+    for (const [message, topic] of [
+      [request, "chat"],
+      ['{"kind":"extend","add_seconds":60}', LIFECYCLE_TOPIC],
+      ["{", LIFECYCLE_TOPIC],
+      ["null", LIFECYCLE_TOPIC],
+    ] as const)
+      await send(message, topic);
+    await Bun.sleep(300);
+    expect(person.messages.some(({ kind }) => kind === "ended")).toBe(false);
+    await send(request, LIFECYCLE_TOPIC);
+    expect(await control.untilReported(call.session, "ended")).toMatchObject({ reason: "user_ended" });
+    await person.until(() => person.messages.some(({ kind }) => kind === "ended"));
     await person.leave();
   });
 

@@ -665,7 +665,7 @@ export interface paths {
     put?: never;
     /**
      * Send failed deliveries again
-     * @description Queues all deliveries of the endpoint that were created since then, and have failed or were canceled. Each begins with its first attempt again.
+     * @description Queues the deliveries of the endpoint that were created since then, and have failed, were canceled or wait for another attempt: the oldest 50000 of them. Each begins with its first attempt again.
      *
      *     Requires the scope `*`, or the session of a person with the role `developer` or a greater one.
      */
@@ -2849,12 +2849,12 @@ export interface components {
     RecoverDeliveries: {
       /**
        * Format: date-time
-       * @description Deliveries from then on that have failed or were canceled are sent again. They are kept for 30 days.
+       * @description Deliveries from then on that have failed, were canceled or wait for another attempt are sent again. They are kept for 30 days.
        */
       since: string;
     };
     RecoveredDeliveries: {
-      /** @description Deliveries that are pending again. */
+      /** @description Deliveries that are due again. When there are 50000, send the request again: there may be more. */
       recovered: number;
     };
     ReleaseCall: {

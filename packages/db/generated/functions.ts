@@ -1530,6 +1530,7 @@ export type RecoverDeliveriesInput = {
   environment: string | null;
   endpointId: string | null;
   firstId: string | null;
+  limit: number | null;
   attemptId: string | null;
   claim: Claim | null;
 };
@@ -1546,7 +1547,16 @@ export type RecoverDeliveriesRow = {
 };
 export const recoverDeliveries = databaseFunction<RecoverDeliveriesInput, RecoverDeliveriesRow>(
   "recover_deliveries",
-  { caller: caller, tenantId: null, environment: null, endpointId: null, firstId: null, attemptId: null, claim: claim },
+  {
+    caller: caller,
+    tenantId: null,
+    environment: null,
+    endpointId: null,
+    firstId: null,
+    limit: null,
+    attemptId: null,
+    claim: claim,
+  },
   'outcome as "outcome", recovered as "recovered", body_hash as "bodyHash", response_status as "responseStatus", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor", response_fields as "responseFields"',
 );
 

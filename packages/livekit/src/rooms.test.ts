@@ -6,7 +6,7 @@ import { Secret } from "@realtime-avatar/storage/secret";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { startLivekit } from "@realtime-avatar/testing/livekit/server";
 import { startLivekitStandIn } from "@realtime-avatar/testing/livekit/stand-in";
-import { freePorts } from "@realtime-avatar/testing/ports";
+import { freePorts } from "@realtime-avatar/testing/network/ports";
 import { AccessToken, type VideoGrant } from "livekit-server-sdk";
 import type { LivekitConfig } from "./config.ts";
 import { createRooms, LivekitError, type Rooms } from "./rooms.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { createLog } from "@realtime-avatar/runtime/log";
-import { freePort } from "@realtime-avatar/testing/ports";
+import { freePort } from "@realtime-avatar/testing/network/ports";
 import { type RunningProcess, startProcess } from "@realtime-avatar/testing/processes";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { requestInit, startApi } from "../../test/support/api.ts";

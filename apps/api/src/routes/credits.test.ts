@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { CreditBalance, CreditEntryPage, UsageSummaryPage } from "@realtime-avatar/domain/credits/schemas";
 import { validate } from "@realtime-avatar/domain/schema";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
-import { seedEndpoint, typesOf } from "@realtime-avatar/testing/webhook-events";
+import { seedEndpoint, typesOf } from "@realtime-avatar/testing/webhooks/events";
 import { startApi } from "../../test/support/api.ts";
 
 const SECOND = 1_000_000;

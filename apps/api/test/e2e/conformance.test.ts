@@ -228,7 +228,11 @@ describe("responses that need two requests", () => {
       const { record, key } = await newKey();
       return { id: record.id, key };
     };
-    const newTenant = async () => (await seedKey(database.db, await seedTenant(database.db), ROOT)).secret.reveal();
+    const newTenant = async () => {
+      const tenant = await seedTenant(database.db);
+      await database.db.client`delete from credit_accounts where tenant_id = ${tenant}`;
+      return (await seedKey(database.db, tenant, ROOT)).secret.reveal();
+    };
     await expectWebhookResponses(send, own, newTenant);
   });
 

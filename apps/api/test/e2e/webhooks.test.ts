@@ -12,7 +12,7 @@ import {
 import { ATTEMPT_ERRORS, DISABLED_REASONS, WEBHOOK_EVENTS } from "@realtime-avatar/domain/webhooks/schemas";
 import { preparedDataDirectory } from "@realtime-avatar/testing/database";
 import { fileFolder, fixture } from "@realtime-avatar/testing/fixture";
-import { freePorts } from "@realtime-avatar/testing/ports";
+import { freePorts } from "@realtime-avatar/testing/network/ports";
 import {
   bun,
   REPOSITORY,

@@ -251,7 +251,8 @@ const FOR_PEOPLE = /^\/api\/v1\/(identities|invitations|passkeys|user-sessions|u
 const statusOf = (target: string): number => {
   // No LiveKit is configured.
   if (target.startsWith("/internal/")) return 501;
-  if (/:(token|name)$/.test(target)) return 404;
+  // And there is no delivery.
+  if (/:(token|name)$|\/webhook-deliveries\/./.test(target)) return 404;
   if (target.endsWith("/oidc/callback")) return 303;
   // Leads to the page.
   if (target === "/docs/" || target === "/dashboard/") return 308;
@@ -264,8 +265,10 @@ test("a HEAD request, on every route over a socket: the head of GET and no body"
   const avatar = (await api.call("POST", "/api/v1/avatars", { key, body })).body.id;
   const opened = await api.call("POST", "/api/v1/usage/sessions", { key, body: { maxSessionSeconds: 1 } });
   const remote = { kind: "image", remoteUrl: "https://files.example.com/ada.jpg" };
+  const endpoint = (await api.call("POST", "/api/v1/webhook-endpoints", { key, body: { url: null } })).body.id;
   const ids: Record<string, string> = {
     avatars: avatar,
+    "webhook-endpoints": endpoint,
     sessions: opened.body.sessionId,
     assets: (await api.call("POST", "/api/v1/assets/remote", { key, body: remote })).body.id,
   };

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { createClient } from "@realtime-avatar/client";
 import { client } from "@realtime-avatar/testing/database";
-import { freePort } from "@realtime-avatar/testing/ports";
+import { freePort } from "@realtime-avatar/testing/network/ports";
 import { seedCredits } from "./support/credits.ts";
 import { startLoad } from "./support/history.ts";
 import { cluster, DEADLINE_MS, rows, seedRoot, services, startService, terminateBackends } from "./support/scene.ts";

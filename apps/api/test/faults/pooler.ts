@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { freePort } from "@realtime-avatar/testing/ports";
+import { freePort } from "@realtime-avatar/testing/network/ports";
 import { type RunningProcess, runToEnd, startProcess } from "@realtime-avatar/testing/processes";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { cluster, holdLock, possible, under } from "./support/scene.ts";

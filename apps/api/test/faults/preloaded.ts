@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { rm } from "node:fs/promises";
 import { client } from "@realtime-avatar/testing/database";
-import { freePort } from "@realtime-avatar/testing/ports";
+import { freePort } from "@realtime-avatar/testing/network/ports";
 import { type Cluster, startCluster } from "@realtime-avatar/testing/postgres/cluster";
 import { startProcess } from "@realtime-avatar/testing/processes";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";

@@ -1,7 +1,7 @@
 /** A call in a room of the service: the avatar hears the person, and the person sees and hears the avatar. */
 
 import { DisconnectReason, Room, RoomEvent } from "@livekit/rtc-node";
-import type { EndReason } from "@realtime-avatar/domain/calls/lifecycle";
+import { asksToEnd, type EndReason, LIFECYCLE_TOPIC } from "@realtime-avatar/domain/calls/lifecycle";
 import { PERSON_IDENTITY } from "@realtime-avatar/domain/calls/room";
 import type { AssignedCall, ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { timeOfId } from "@realtime-avatar/domain/id";
@@ -78,8 +78,12 @@ const converse = (
   });
 };
 
-/** Follows whether the person is in the room. `onArrival` is called each time the person comes. */
-const watchPerson = (room: Room, times: Presence, onArrival: () => void): void => {
+/** Follows the person: `onArrival` is called each time the person comes into the room, `onEnd` when the person asks for the end. */
+const watchPerson = (
+  room: Room,
+  times: Presence,
+  { onArrival, onEnd }: { onArrival: () => void; onEnd: () => void },
+): void => {
   const arrived = (): void => {
     times.personArrived(performance.now());
     onArrival();
@@ -94,8 +98,10 @@ const watchPerson = (room: Room, times: Presence, onArrival: () => void): void =
     const hasWaited = disconnectReason === DisconnectReason.CONNECTION_TIMEOUT;
     times.personLeft(performance.now(), hasWaited);
   });
-  room.on(RoomEvent.DataReceived, (_data, participant) => {
-    if (participant?.identity === PERSON_IDENTITY) times.personWasActive(performance.now());
+  room.on(RoomEvent.DataReceived, (data, participant, _kind, topic) => {
+    if (participant?.identity !== PERSON_IDENTITY) return;
+    times.personWasActive(performance.now());
+    if (topic === LIFECYCLE_TOPIC && asksToEnd(data)) onEnd();
   });
   room.on(RoomEvent.Reconnecting, () => times.connectionChanged(performance.now(), true));
   room.on(RoomEvent.Reconnected, () => times.connectionChanged(performance.now(), false));
@@ -155,7 +161,7 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
     presence = times;
     change("joined");
     converse(room, assigned, entered, times);
-    watchPerson(room, times, () => change("started"));
+    watchPerson(room, times, { onArrival: () => change("started"), onEnd: () => void end("user_ended") });
     watchFlood(room, () => void end("agent_ended"));
     const tell = tellTimes(room, assigned, times);
     timer = setInterval(() => {

@@ -8,7 +8,7 @@ import { Secret } from "@realtime-avatar/storage/secret";
 import { seedCaller } from "@realtime-avatar/testing/credits";
 import { testDatabase } from "@realtime-avatar/testing/database";
 import { startLivekit } from "@realtime-avatar/testing/livekit/server";
-import { freePorts } from "@realtime-avatar/testing/ports";
+import { freePorts } from "@realtime-avatar/testing/network/ports";
 import { bun, type RunningProcess, source, startProcess } from "@realtime-avatar/testing/processes";
 import { seedAvatar, seedTenant } from "@realtime-avatar/testing/seeds";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";

@@ -129,7 +129,9 @@ export const addWebhooks = (program: Command): void => {
     .action(disable);
 
   endpoint(webhooks.command("recover"))
-    .description("send again the deliveries of an endpoint (whe_…) that failed or were canceled since a time")
+    .description(
+      "send again the deliveries of an endpoint (whe_…) that failed, were canceled or wait for another attempt since a time",
+    )
     .requiredOption("--since <time>", `date-time, at most ${DELIVERY_DAYS} days ago`, parseSince)
     .action(recover);
 };

@@ -101,7 +101,8 @@ export const RecoverDialog = ({ endpoint, failingSince, onClose }: Props & { fai
       onClose={onClose}
     >
       <p className="mb-4">
-        What failed or was canceled is sent to {nameOf(endpoint)} again, each event with the same id and body as before.
+        What failed, was canceled or waits for another attempt is sent to {nameOf(endpoint)} again, each event with the
+        same id and body as before.
       </p>
       <SelectField
         label="From"

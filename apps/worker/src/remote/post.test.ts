@@ -13,6 +13,7 @@ const server = await fixture(
     if (!sockets.includes(socket)) sockets.push(socket);
     if (path === "/long") socket.write(http(200, { "Content-Length": 1_000_000 }, "x".repeat(100_000)));
     else if (path === "/close") socket.end(http(200, { "Content-Length": 2, Connection: "close" }, "ok"));
+    else if (path === "/099") socket.write("HTTP/1.1 099 Odd\r\nContent-Length: 0\r\n\r\n");
     else if (path === "/twice") socket.write(OK + http(200, { "Content-Length": 4 }, "evil"));
     else socket.write(OK);
   }),
@@ -95,5 +96,11 @@ test("receivers, more than connections are kept to: those that were used longest
 test("a message, canceled before it or while it is sent: canceled", async () => {
   const { poster } = open();
   expect(await poster.post(messageTo("/ok"), AbortSignal.abort())).toMatchObject({ code: "canceled" });
+  poster.close();
+});
+
+test("a status that HTTP does not have: invalid_response", async () => {
+  const { poster } = open();
+  expect(await poster.post(messageTo("/099"), signal)).toMatchObject({ code: "invalid_response" });
   poster.close();
 });

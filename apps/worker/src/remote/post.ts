@@ -6,7 +6,7 @@ import type { IncomingMessage } from "node:http";
 import { isHttpLocalhost } from "@realtime-avatar/domain/webhooks/url";
 import ipaddr from "ipaddr.js";
 import { type Connections, createConnections } from "./connections.ts";
-import { type Refused, type Unavailable, unavailable } from "./outcome.ts";
+import { type Refused, refused, type Unavailable, unavailable } from "./outcome.ts";
 import { type Network, type NotOpened, type Opened, PUBLIC_INTERNET, sendTo } from "./request.ts";
 import { type Target, targetOf } from "./target.ts";
 
@@ -127,6 +127,10 @@ export const createPoster = (options: PostOptions = {}, connections: Connections
         }
         const { response } = opened;
         const { statusCode: status = 0, headers } = response;
+        if (status < 200) {
+          response.destroy();
+          return refused("invalid_response", "The response has a status that HTTP does not have.");
+        }
         const hasText = isIdentity(response);
         const body = await readBody(opened, bodyMs, end.signal);
         return { kind: "posted", status, retryAfter: headers["retry-after"], body: hasText ? body : null };

@@ -1,5 +1,6 @@
 /** Which URLs the worker may fetch for a tenant, before any name is resolved. */
 import { isIP } from "node:net";
+import { PRIVATE_NAME } from "@realtime-avatar/domain/assets/remote-url";
 import { type Refused, refused } from "./outcome.ts";
 
 /** Ports of HTTPS servers. Other ports would make the fetcher a port scanner. */
@@ -30,8 +31,8 @@ export const targetOf = (text: string, base: URL | null, ports: readonly number[
   if (host.startsWith("[") || isIP(host) !== 0) {
     return refused("ip_address_not_allowed", "The URL contains an IP address. Only host names are fetched.");
   }
-  // A name without a dot is that of a machine of the own network, as is every name below `localhost` (RFC 6761).
-  if (!/^[^.]+(\.[^.]+)+$/.test(host) || /(^|\.)localhost$/.test(host)) {
+  // A name without a dot is that of a machine of the own network.
+  if (!/^[^.]+(\.[^.]+)+$/.test(host) || PRIVATE_NAME.test(host)) {
     return refused("host_not_public", "The host of the URL is not a public host name.");
   }
   return { kind: "target", url, host, port };

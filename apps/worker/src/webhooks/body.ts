@@ -11,6 +11,7 @@ import { presentApiKey } from "@realtime-avatar/domain/api-keys/api-key";
 import { assetText, presentAsset } from "@realtime-avatar/domain/assets/asset";
 import { avatarText, presentAvatar } from "@realtime-avatar/domain/avatars/avatar";
 import { emptyBalance } from "@realtime-avatar/domain/credits/balance";
+import { presentSession } from "@realtime-avatar/domain/credits/session";
 import type { ApiKeyId, AssetId, AvatarId, SessionId, WebhookEndpointId } from "@realtime-avatar/domain/id";
 import { presentWebhookEndpoint } from "@realtime-avatar/domain/webhooks/endpoint";
 import { objectOf, type WebhookObject } from "@realtime-avatar/domain/webhooks/events";
@@ -46,8 +47,8 @@ const READS: Record<WebhookObject, Read> = {
     return JSON.stringify((await findCreditBalance(db, tenantId, environment)) ?? emptyBalance(event, eventCreatedAt));
   },
   usage_session: async (db, event) =>
-    shown(await findUsageSession(db, event, event.targetId as SessionId), ({ version: _, ...session }) =>
-      JSON.stringify(session),
+    shown(await findUsageSession(db, event, event.targetId as SessionId), (session) =>
+      JSON.stringify(presentSession(session)),
     ),
   webhook_endpoint: async (db, event) =>
     shown(await findEndpoint(db, event, event.targetId as WebhookEndpointId), (endpoint) =>

@@ -3,7 +3,7 @@
  * it. A delivery is sent once at least: one whose outcome cannot be recorded is claimed again when its lease ends.
  */
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import { claimDeliveries } from "@realtime-avatar/db/webhooks/sending";
+import { type ClaimedDelivery, claimDeliveries } from "@realtime-avatar/db/webhooks/sending";
 import type { RandomBytes } from "@realtime-avatar/domain/id";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import type { Metrics } from "@realtime-avatar/runtime/metrics";
@@ -11,7 +11,7 @@ import { errorText } from "../jobs/run-job.ts";
 import type { Poster } from "../remote/post.ts";
 import { attemptDelivery, handedBack } from "./attempt.ts";
 import { type ReadyDelivery, withBodies } from "./body.ts";
-import { createRecorder, type Finished, type Recorder } from "./record.ts";
+import { createRecorder, type Finished } from "./record.ts";
 
 /** The durations of the sender. */
 export type SenderTiming = {
@@ -95,11 +95,27 @@ const createWaking = () => {
   };
 };
 
-/** Sends deliveries, many at once. */
-const createSending = (options: SenderOptions, recorder: Recorder, warn: ReturnType<typeof limitedWarnings>) => {
-  const { metrics, timing } = options;
+/**
+ * The bounds of a claim, while `held` of `sends` places are taken. While receivers that do not respond hold a quarter of them, each
+ * endpoint has one; while they hold half, each tenant.
+ */
+const boundsOf = (held: number, sends: number, leaseSeconds: number) => ({
+  leaseSeconds,
+  limit: Math.min(MAX_BATCH, sends - held),
+  perEndpoint: held < sends / 4 ? PER_ENDPOINT : 1,
+  perTenant: held < sends / 2 ? PER_TENANT : 1,
+});
+
+/** Starts to send. */
+export const startSender = (options: SenderOptions): Sender => {
+  const { db, log, random, metrics, assetOrigin, sends, timing } = options;
   const handBack = new AbortController();
   const running = new Set<Promise<void>>();
+  const warn = limitedWarnings(log);
+  const { wake, pause } = createWaking();
+  // An outcome that is recorded, not one that is known, frees a place of its endpoint, whose next delivery may wait for that.
+  const recorder = createRecorder(options, wake);
+  let isStopping = false;
   let hasCrashed = false;
 
   const send = async (delivery: ReadyDelivery, lease: Lease): Promise<void> => {
@@ -109,68 +125,50 @@ const createSending = (options: SenderOptions, recorder: Recorder, warn: ReturnT
     metrics?.webhookAttempted({ class: attemptClass, durationMs });
     if (!hasCrashed) recorder.add({ tenantId: delivery.tenantId, id: delivery.id, ...lease, ...ended });
   };
-  return {
-    /** The number of deliveries that are being sent. */
-    count: () => running.size,
-    start: (delivery: ReadyDelivery, lease: Lease): void => {
-      const ended = send(delivery, lease)
-        // Its lease runs out. No delivery may end the worker.
-        .catch((error: unknown) =>
-          warn("failed to send a delivery", { deliveryId: delivery.id, error: errorText(error) }),
-        )
-        .finally(() => {
-          running.delete(ended);
-        });
-      running.add(ended);
-    },
-    /** Waits for the deliveries that are being sent, and hands back those that take too long. After `claiming` none is started. */
-    stop: async (claiming: Promise<void>, crashed: boolean): Promise<void> => {
-      hasCrashed = crashed;
-      await claiming;
-      const timer = setTimeout(() => handBack.abort(), crashed ? 0 : timing.stopMs);
-      await Promise.all(running);
-      clearTimeout(timer);
-    },
+  const start = (delivery: ReadyDelivery, lease: Lease): void => {
+    const ended = send(delivery, lease)
+      // Its lease runs out. No delivery may end the worker.
+      .catch((error: unknown) =>
+        warn("failed to send a delivery", { deliveryId: delivery.id, error: errorText(error) }),
+      )
+      .finally(() => {
+        running.delete(ended);
+      });
+    running.add(ended);
   };
-};
 
-/** Starts to send. */
-export const startSender = (options: SenderOptions): Sender => {
-  const { db, log, random, assetOrigin, sends, timing } = options;
-  const warn = limitedWarnings(log);
-  const { wake, pause } = createWaking();
-  // An outcome that is recorded, not one that is known, frees a place of its endpoint, whose next delivery may wait for that.
-  const recorder = createRecorder(options, wake);
-  const sending = createSending(options, recorder, warn);
-  let isStopping = false;
-
-  /** Claims deliveries and starts to send them. Returns whether more may be due. */
-  const claim = async (): Promise<boolean> => {
-    const { leaseSeconds } = timing;
-    const limit = Math.min(MAX_BATCH, sends - sending.count());
-    const lease = {
-      lease: Buffer.from(random(LEASE_BYTES)).toString("base64url"),
-      leaseEndsAt: performance.now() + leaseSeconds * 1000,
-    };
-    // While receivers that do not respond hold a quarter of the places, each endpoint has one.
-    const perEndpoint = sending.count() < sends / 4 ? PER_ENDPOINT : 1;
-    const bounds = { leaseSeconds, limit, perEndpoint, perTenant: PER_TENANT };
-    const claimed = await claimDeliveries(db, { lease: lease.lease, ...bounds });
-    if (claimed.length === 0) return false;
+  /** Starts to send deliveries. One whose body cannot be made is handed back, and holds up no other. */
+  const startAll = async (claimed: readonly ClaimedDelivery[], lease: Lease): Promise<void> => {
     try {
-      for (const delivery of await withBodies(db, claimed, assetOrigin)) sending.start(delivery, lease);
+      for (const delivery of await withBodies(db, claimed, assetOrigin)) start(delivery, lease);
     } catch (error) {
+      if (claimed.length > 1) {
+        await Promise.all(claimed.map((delivery) => startAll([delivery], lease)));
+        return;
+      }
+      warn("failed to make the body of an event; retrying", { error: errorText(error) });
       for (const { tenantId, id } of claimed) {
         recorder.add({ tenantId, id, ...lease, ...handedBack(timing.failedMs) });
       }
-      throw error;
     }
-    return claimed.length === limit;
+  };
+
+  /** Claims deliveries and starts to send them. Returns whether more may be due. */
+  const claim = async (): Promise<boolean> => {
+    const bounds = boundsOf(running.size, sends, timing.leaseSeconds);
+    const lease = {
+      lease: Buffer.from(random(LEASE_BYTES)).toString("base64url"),
+      leaseEndsAt: performance.now() + timing.leaseSeconds * 1000,
+    };
+    const claimed = await claimDeliveries(db, { lease: lease.lease, ...bounds });
+    if (claimed.length === 0) return false;
+    await startAll(claimed, lease);
+    return claimed.length === bounds.limit;
   };
 
   const run = async (): Promise<void> => {
     while (!isStopping) {
-      if (sending.count() >= sends) {
+      if (running.size >= sends) {
         await pause(timing.idleMs);
         continue;
       }
@@ -186,8 +184,12 @@ export const startSender = (options: SenderOptions): Sender => {
   return {
     stop: async (crashed = false) => {
       isStopping = true;
+      hasCrashed = crashed;
       wake();
-      await sending.stop(claiming, crashed);
+      await claiming;
+      const timer = setTimeout(() => handBack.abort(), crashed ? 0 : timing.stopMs);
+      await Promise.all(running);
+      clearTimeout(timer);
       await recorder.stop();
       options.poster.close();
     },

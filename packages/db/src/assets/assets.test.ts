@@ -4,7 +4,7 @@ import { type AssetRecord, newAsset } from "@realtime-avatar/domain/assets/asset
 import { ASSET_STATUSES, DELETABLE_ASSET_STATUSES } from "@realtime-avatar/domain/assets/status";
 import { newId, type TenantId } from "@realtime-avatar/domain/id";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
-import { eventsOf, ROOMY } from "@realtime-avatar/testing/jobs";
+import { eventsOf, ROOMY } from "@realtime-avatar/testing/postgres/jobs";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import {
   assetOf,

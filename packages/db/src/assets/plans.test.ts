@@ -2,8 +2,8 @@
 import { expect, test } from "bun:test";
 import type { AssetRecord } from "@realtime-avatar/domain/assets/asset";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
-import { claimedJob, READY_ASSET } from "@realtime-avatar/testing/jobs";
 import { inOneBatch } from "@realtime-avatar/testing/postgres/batching";
+import { claimedJob, READY_ASSET } from "@realtime-avatar/testing/postgres/jobs";
 import {
   expectIndexed,
   explainedSession,

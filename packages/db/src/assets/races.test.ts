@@ -2,7 +2,7 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { seededNumbers } from "@realtime-avatar/testing/credits/load";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
-import { jobClaim, READY_ASSET, ROOMY, withoutJobs } from "@realtime-avatar/testing/jobs";
+import { jobClaim, READY_ASSET, ROOMY, withoutJobs } from "@realtime-avatar/testing/postgres/jobs";
 import {
   assetOf,
   avatarOf,

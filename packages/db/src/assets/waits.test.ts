@@ -3,8 +3,8 @@ import { describe, expect, test } from "bun:test";
 import type { AssetRecord } from "@realtime-avatar/domain/assets/asset";
 import type { TestDb } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
-import { jobClaim, READY_ASSET } from "@realtime-avatar/testing/jobs";
 import { inOneBatch } from "@realtime-avatar/testing/postgres/batching";
+import { jobClaim, READY_ASSET } from "@realtime-avatar/testing/postgres/jobs";
 import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import {
   assetOf,

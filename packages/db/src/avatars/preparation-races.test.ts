@@ -3,7 +3,7 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import { seededNumbers } from "@realtime-avatar/testing/credits/load";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
-import { jobClaim, withoutJobs } from "@realtime-avatar/testing/jobs";
+import { jobClaim, withoutJobs } from "@realtime-avatar/testing/postgres/jobs";
 import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { FAILED_RESULT, holdPreparation, readyResult, seedAvatarIn } from "@realtime-avatar/testing/preparations";
 import {

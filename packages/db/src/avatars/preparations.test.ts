@@ -4,7 +4,14 @@ import type { AssetStatus } from "@realtime-avatar/domain/assets/status";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import type { CreateAvatar } from "@realtime-avatar/domain/avatars/schemas";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
-import { claimedJob, eventsOf, jobClaim, jobsLeft, takenSlots, withoutJobs } from "@realtime-avatar/testing/jobs";
+import {
+  claimedJob,
+  eventsOf,
+  jobClaim,
+  jobsLeft,
+  takenSlots,
+  withoutJobs,
+} from "@realtime-avatar/testing/postgres/jobs";
 import { FAILED_RESULT, readyResult, seedAvatarIn } from "@realtime-avatar/testing/preparations";
 import {
   avatarOf,

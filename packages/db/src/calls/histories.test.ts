@@ -10,7 +10,7 @@ import { callRequest, readyAvatar, report, sync } from "@realtime-avatar/testing
 import { seedCaller } from "@realtime-avatar/testing/credits";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
 import { claimOf, operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
-import { seedEndpoint } from "@realtime-avatar/testing/webhook-events";
+import { seedEndpoint } from "@realtime-avatar/testing/webhooks/events";
 import { connect, type Db } from "../connection/pool.ts";
 import { findCreditDrift } from "../credits/invariants.ts";
 import { releaseSession, sweepSessions } from "../credits/usage-sessions.ts";

@@ -12,7 +12,7 @@ import {
   ROOMY,
   takenSlots,
   withoutJobs,
-} from "@realtime-avatar/testing/jobs";
+} from "@realtime-avatar/testing/postgres/jobs";
 import { assetOf, jobOf, operatorOrigin, originOf, seedAsset, seedCaller } from "@realtime-avatar/testing/seeds";
 import type { Caller } from "../api-keys/callers.ts";
 import { deleteAsset, findAsset, insertAsset } from "../assets/assets.ts";

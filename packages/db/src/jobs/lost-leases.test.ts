@@ -1,7 +1,7 @@
 /** Jobs whose worker died: which of them the death counts for, and which run alone. */
 import { expect, test } from "bun:test";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
-import { claimedJob, expireLeases, jobClaim, ROOMY, withoutJobs } from "@realtime-avatar/testing/jobs";
+import { claimedJob, expireLeases, jobClaim, ROOMY, withoutJobs } from "@realtime-avatar/testing/postgres/jobs";
 import { assetOf, jobOf, operatorOrigin, originOf, seedCaller } from "@realtime-avatar/testing/seeds";
 import type { Caller } from "../api-keys/callers.ts";
 import { insertAsset } from "../assets/assets.ts";

@@ -1,7 +1,11 @@
 /** Webhook deliveries in the database, as their tenant sees and repeats them. The worker's part is in `sending.ts`. */
 import { firstIdAt, newId, type WebhookDeliveryId, type WebhookEndpointId } from "@realtime-avatar/domain/id";
 import type { PageRequest, WrittenPage } from "@realtime-avatar/domain/page";
-import type { WEBHOOK_DELIVERY_LIST, WebhookDelivery } from "@realtime-avatar/domain/webhooks/schemas";
+import {
+  MAX_RECOVERED,
+  type WEBHOOK_DELIVERY_LIST,
+  type WebhookDelivery,
+} from "@realtime-avatar/domain/webhooks/schemas";
 import { type SQL, sql } from "drizzle-orm";
 import {
   recoverDeliveries as callRecover,
@@ -182,8 +186,9 @@ export const insertTestDelivery = async (
 };
 
 /**
- * Sends again the deliveries of an endpoint that have failed or were canceled and whose events happened since `since`, in the
- * order in which they happened. The operator acts for an owner, without a key. One statement.
+ * Sends again the deliveries of an endpoint that have failed or were canceled, or wait for another attempt, and whose events happened
+ * since `since`, in the order in which they happened: the oldest `MAX_RECOVERED` of them. The operator acts for an owner, without a
+ * key. One statement.
  */
 export const recoverDeliveries = async (
   db: Runner,
@@ -200,6 +205,7 @@ export const recoverDeliveries = async (
     environment,
     endpointId,
     firstId: firstIdAt("whd", since),
+    limit: MAX_RECOVERED,
     attemptId: newId("aud", now, random),
     claim,
   });

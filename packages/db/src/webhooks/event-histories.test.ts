@@ -7,7 +7,7 @@ import { LoadClient, newLoad, seedLoad } from "@realtime-avatar/testing/credits/
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
 import { avatarOf, inStatus, operatorOrigin, originOf, seedCaller } from "@realtime-avatar/testing/seeds";
-import { seedEndpoint } from "@realtime-avatar/testing/webhook-events";
+import { seedEndpoint } from "@realtime-avatar/testing/webhooks/events";
 import { auditEvent } from "../audit/audit-events.ts";
 import { insertAvatar, updateAvatar } from "../avatars/avatars.ts";
 import { connect } from "../connection/pool.ts";
@@ -96,7 +96,7 @@ const findings = async () => ({
   gaps: await gaps(),
 });
 
-/** The events that a history must have had: without them it has tested too little. */
+/** The events that a long history must have had: without them it has tested too little. */
 const REQUIRED = [
   ...["api_key.expiring", "api_key.spend_limit_reached", "api_key.updated", "avatar.created", "avatar.updated"],
   ...["credits.exhausted", "credits.granted", "credits.limit_changed", "credits.low", "usage_session.ended"],
@@ -125,7 +125,7 @@ test("random histories on three replicas with endpoints: the events are what was
     [1, 2, 3].map(() => fixture(connect(database.url, { connections: 5, deadlineMs: 60_000 }))),
   );
   const missing = new Set<string>(REQUIRED);
-  const isOver = () => load.operations >= OPERATIONS * (missing.size > 0 ? 10 : 1);
+  const isOver = () => load.operations >= OPERATIONS * (isLong && missing.size > 0 ? 10 : 1);
   const seen: unknown[] = [];
   const watch = async () => {
     while (!isOver()) {
@@ -173,5 +173,5 @@ test("random histories on three replicas with endpoints: the events are what was
   expect([...load.failures]).toEqual([]);
   expect(seen).toEqual([]);
   expect(await findings()).toEqual({ differences: [] as never, undelivered: [] as never, gaps: [] });
-  expect([...missing]).toEqual([]);
+  if (isLong) expect([...missing]).toEqual([]);
 });

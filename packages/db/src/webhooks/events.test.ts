@@ -8,6 +8,7 @@ import { PRICE, seedCaller, seedSession } from "@realtime-avatar/testing/credits
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { session } from "@realtime-avatar/testing/database";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
+import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import {
   assetOf,
@@ -18,7 +19,7 @@ import {
   originOf,
   seedTenant,
 } from "@realtime-avatar/testing/seeds";
-import { deliveriesOf, eventsOf, seedEndpoint, typesOf } from "@realtime-avatar/testing/webhook-events";
+import { deliveriesOf, eventsOf, seedEndpoint, typesOf } from "@realtime-avatar/testing/webhooks/events";
 import type { Caller } from "../api-keys/callers.ts";
 import { insertAsset } from "../assets/assets.ts";
 import { auditEvent } from "../audit/audit-events.ts";
@@ -262,6 +263,27 @@ describe("an event and its change", () => {
     await create(other.caller);
     await seedSession(db, caller);
     expect([await eventsOf(db, tenantId), await eventsOf(db, other.tenantId)]).toEqual([[], []]);
+  });
+
+  test("events of two targets, given in reverse: written in the order of the targets, so that no two deadlock", async () => {
+    const { tenantId } = await world();
+    const emit = async ({ client: own }: Pick<typeof db, "client">, ...targets: string[]): Promise<void> => {
+      await own.unsafe(
+        `select ${FUNCTIONS_SCHEMA}.emit_events(array(
+          select row($1, 'live', 'credits.low', target, now())::${FUNCTIONS_SCHEMA}.event from unnest($2::text[]) target
+        ))`,
+        [tenantId, targets] as never[],
+      );
+    };
+    await whileHeld(
+      database,
+      (holder) => emit(holder, "a"),
+      () => emit(db, "b", "a"),
+      (holder) => emit(holder, "b"),
+    );
+    expect(await eventsOf(db, tenantId)).toEqual(
+      [1, 2].map((at) => `credits.low a ${at}`).concat([1, 2].map((at) => `credits.low b ${at}`)),
+    );
   });
 
   test("a batch of creates of many tenants: each tenant's endpoints get its own", async () => {

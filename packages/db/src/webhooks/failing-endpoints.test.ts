@@ -1,5 +1,6 @@
 /** Endpoints that fail, deliveries that are recovered, and the sweep. */
 import { beforeEach, describe, expect, test } from "bun:test";
+import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { originOf, seedCaller } from "@realtime-avatar/testing/seeds";
 import {
@@ -16,6 +17,7 @@ import { disableEndpoint, findEndpoint, updateEndpoint } from "./endpoints.ts";
 import { freezeBodies, sweepDeliveries, webhookStats } from "./sending.ts";
 
 const { db } = await fileDatabase();
+await mutate(db);
 const queue = queueOf(db);
 const { finish, claimOne, passTime, statuses } = queue;
 const { client } = db;
@@ -239,5 +241,20 @@ describe("recovery", () => {
     expect(recovered).toEqual({ kind: "written", recovered: 5000 });
     const claimed = await claimSome(db, { perEndpoint: 50, perTenant: 50 });
     expect(claimed.map(({ id }) => id as string)).toEqual(happened.slice(0, 50));
+  });
+
+  test("what waits for another attempt, and what has none yet or is being sent: the first is sent again at once", async () => {
+    const caller = await seedCaller(db);
+    const endpoint = await seedEndpoint(db, caller);
+    const targets = [newTarget(), newTarget(), newTarget()];
+    await seedEvents(db, caller, targets);
+    const [first, second] = await claimSome(db, { limit: 2 });
+    await finish([first as HeldDelivery], "retry");
+    const since = new Date(Date.now() - 60_000);
+    const recover = () => recoverDeliveries(db, endpoint.id, since, caller, originOf(caller));
+    expect(await recover()).toEqual({ kind: "written", recovered: 1 });
+    expect((await claimSome(db)).map(({ id }) => id)).toContain((first as HeldDelivery).id);
+    expect(await recover()).toEqual({ kind: "written", recovered: 0 });
+    expect(second).toBeDefined();
   });
 });

@@ -5,6 +5,7 @@
  */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import type { WebhookDeliveryId } from "@realtime-avatar/domain/id";
+import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
 import { originOf, seedCaller } from "@realtime-avatar/testing/seeds";
 import {
@@ -25,6 +26,7 @@ const [ROUNDS, EVENTS] = isLong ? [20, 4000] : [1, 400];
 const [PER_ENDPOINT, PER_TENANT, WORKERS, TENANTS, TARGETS] = [3, 5, 4, 4, 6];
 const database = await fileDatabase();
 const { client } = database.db;
+await mutate(database.db);
 const pools = await Promise.all(
   [1, 2, 3].map(() => fixture(connect(database.url, { connections: 4, deadlineMs: 60_000 }))),
 );

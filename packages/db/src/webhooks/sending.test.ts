@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import type { UpdateWebhookEndpoint } from "@realtime-avatar/domain/webhooks/schemas";
+import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { originOf, seedAvatar, seedCaller } from "@realtime-avatar/testing/seeds";
 import {
@@ -16,6 +17,7 @@ import { deleteEndpoint, findEndpoint, rotateEndpointSecret, updateEndpoint } fr
 import { freezeBodies, webhookStats } from "./sending.ts";
 
 const { db } = await fileDatabase();
+await mutate(db);
 const queue = queueOf(db);
 const { finish, claimOne, passTime, statuses } = queue;
 const { client } = db;
@@ -280,7 +282,19 @@ describe("an endpoint that asked for order", () => {
     expect(await statuses()).toEqual({ pending: 1, "pending waits": 3 });
     await change(false);
     await finish([first as HeldDelivery], "delivered");
-    for (let n = 2; n <= 4; n++) await finish([await claimOne()], "delivered");
+    await finish(await claimSome(db), "delivered");
     expect(await statuses()).toEqual({ delivered: 4 });
+  });
+
+  test("order, no longer asked for while the first event waits for its next attempt: the others are sent", async () => {
+    const caller = await seedCaller(db);
+    const endpoint = await seedEndpoint(db, caller, { ordered: true });
+    await seedEvents(db, caller, [newTarget()], 4);
+    const first = await claimOne();
+    expect(await claimSome(db)).toEqual([]);
+    await finish([first], "retry");
+    expect(await statuses()).toEqual({ pending: 1, "pending waits": 3 });
+    await updateEndpoint(db, endpoint.id, { ordered: false }, { versions: null }, caller, originOf(caller));
+    expect((await claimSome(db)).map(({ sequence }) => sequence)).toEqual([2, 3, 4]);
   });
 });

@@ -7,7 +7,7 @@ import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { claimOf, operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
-import { eventsOf, seedEndpoint, typesOf } from "@realtime-avatar/testing/webhook-events";
+import { eventsOf, seedEndpoint, typesOf } from "@realtime-avatar/testing/webhooks/events";
 import { confirmRoom, failCall, openCall, releaseCall } from "../calls/calls.ts";
 import { endDueCalls, endLostCall, expireWorkers } from "../calls/reconcile.ts";
 import { openUsageSession, releaseSession, reportUsage, sweepSessions } from "../credits/usage-sessions.ts";

@@ -6,7 +6,7 @@ import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
-import { eventsOf, seedEndpoint, typesOf } from "@realtime-avatar/testing/webhook-events";
+import { eventsOf, seedEndpoint, typesOf } from "@realtime-avatar/testing/webhooks/events";
 import { findApiKey, revokeApiKey, updateApiKey } from "../api-keys/api-keys.ts";
 import { type Caller, findCredential } from "../api-keys/callers.ts";
 import { auditEvent } from "../audit/audit-events.ts";

@@ -7,8 +7,8 @@ test("a URL that matches the pattern of the document is accepted", () => {
   const pattern = new RegExp(REMOTE_URL_PATTERN);
   const shown = ["https://0.0", "https://a.0x/", "https://a.0xff.", "https://1.2.3.4:8443/", "https://a.09?b"];
   expect(shown.filter((url) => pattern.test(url))).toEqual([]);
-  // No pattern can say which labels are valid in Punycode. The names below localhost are refused as well.
-  const matching = fc.stringMatching(pattern).filter((url) => !/xn--|localhost/i.test(url));
+  // No pattern can say which labels are valid in Punycode. Names of private networks are refused as well.
+  const matching = fc.stringMatching(pattern).filter((url) => !/xn--|local|internal|home\.arpa/i.test(url));
   fc.assert(
     fc.property(matching, (url) => expect(remoteUrlErrors(url)).toEqual([])),
     { seed: 23, numRuns: 2000 },
@@ -47,6 +47,9 @@ test.each([
   ["https://localhost/", "public host name"],
   ["https://metadata./", "public host name"],
   ["https://a.localhost/", "public host name"],
+  ["https://redis.default.svc.cluster.local/", "public host name"],
+  ["https://metadata.google.internal./", "public host name"],
+  ["https://router.HOME.arpa/", "public host name"],
   ["https://A.LocalHost./", "public host name"],
   ["HTTPS://example.com/", "https://"],
   ["https:example.com/", "https://"],

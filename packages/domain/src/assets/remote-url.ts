@@ -10,8 +10,11 @@ const FORM = new RegExp(REMOTE_URL_PATTERN);
 const PORTS = ["", "8443"];
 /** The URL parser turns every spelling of an IPv4 address (decimal, octal, hexadecimal, shortened) into this one. */
 const IPV4 = /^\d+\.\d+\.\d+\.\d+$/;
-/** The names below `localhost` are those of the machine (RFC 6761 §6.3). */
-const LOCAL = /\.localhost$/;
+/**
+ * Names that are not public by definition: those of the machine (RFC 6761 §6.3), of its network (RFC 6762, RFC 8375), and those that
+ * are reserved for private use, as in clusters and clouds. They are not resolved: the outcome would say which of them there are.
+ */
+export const PRIVATE_NAME = /(^|\.)(localhost|local|internal|home\.arpa)$/;
 
 /** Why `text` cannot be the https URL of a public host, whatever its name resolves to; null when it can be. */
 export const publicUrlFault = (text: string): string | null => {
@@ -22,7 +25,7 @@ export const publicUrlFault = (text: string): string | null => {
   if (!PORTS.includes(port)) return "Must have port 443 or 8443.";
   const host = hostname.replace(/\.$/, "");
   if (hostname.startsWith("[") || IPV4.test(host)) return "Must have a host name, not an IP address.";
-  if (!host.includes(".") || LOCAL.test(host)) return "Must have a public host name.";
+  if (!host.includes(".") || PRIVATE_NAME.test(host)) return "Must have a public host name.";
   return FORM.test(text) ? null : "Must be written in ASCII, without spaces, and begin with https:// and a host name.";
 };
 

@@ -1,7 +1,10 @@
-/** What the avatar tells the pages of the published SDK: messages on a topic, and attributes of the participant. */
+/** What the avatar and the pages of the published SDK tell each other: messages on a topic, and attributes of the avatar. */
 import type { CallMode, ReleaseReason } from "./schemas.ts";
 
 export const LIFECYCLE_TOPIC = "rta.lifecycle";
+
+/** The longest message of a page that is read. */
+const MAX_REQUEST_BYTES = 1024;
 
 /** Why a call has ended. */
 export const END_REASONS = [
@@ -28,6 +31,16 @@ export type LifecycleMessage =
     }
   | { kind: "ending"; reason: EndingReason }
   | { kind: "ended"; reason: EndReason };
+
+/** Whether a message of a page asks for the end of the call, as that of the SDK's `requestGracefulClose`. */
+export const asksToEnd = (message: Uint8Array): boolean => {
+  if (message.length > MAX_REQUEST_BYTES) return false;
+  try {
+    return JSON.parse(new TextDecoder().decode(message))?.kind === "request_graceful_close";
+  } catch {
+    return false;
+  }
+};
 
 export const encodeLifecycle = (message: LifecycleMessage): Uint8Array =>
   new TextEncoder().encode(JSON.stringify(message));

@@ -15,6 +15,8 @@ export const MAX_ENDPOINTS = 16;
 export const ROTATION_OVERLAP_SECONDS = 24 * 3600;
 /** For how long deliveries are kept. */
 export const DELIVERY_DAYS = 30;
+/** Deliveries that one recovery sends again: some seconds of the database. */
+export const MAX_RECOVERED = 50_000;
 
 const id = Text({ minLength: 1, maxLength: 64 });
 
@@ -178,12 +180,15 @@ export const WebhookDeliveryPage = Page(WebhookDelivery);
 
 export const RecoverDeliveries = ClosedObject({
   since: DateTime({
-    description: `Deliveries from then on that have failed or were canceled are sent again. They are kept for ${DELIVERY_DAYS} days.`,
+    description: `Deliveries from then on that have failed, were canceled or wait for another attempt are sent again. They are kept for ${DELIVERY_DAYS} days.`,
   }),
 });
 export type RecoverDeliveries = Static<typeof RecoverDeliveries>;
 export const RecoveredDeliveries = ClosedObject({
-  recovered: Count({ description: "Deliveries that are pending again." }),
+  recovered: Count({
+    maximum: MAX_RECOVERED,
+    description: `Deliveries that are due again. When there are ${MAX_RECOVERED}, send the request again: there may be more.`,
+  }),
 });
 export type RecoveredDeliveries = Static<typeof RecoveredDeliveries>;
 

@@ -22,7 +22,7 @@ import { seedMovement, sessionRequest } from "../credits.ts";
 import type { TestDb } from "../database.ts";
 import { random } from "../random-bytes.ts";
 import { callerOf, operatorOrigin, seedKey, seedTenant } from "../seeds.ts";
-import { seedEndpoint } from "../webhook-events.ts";
+import { seedEndpoint } from "../webhooks/events.ts";
 import { lastNumber, type Refusal } from "./trace.ts";
 
 /** A tenant, and the public handles of its keys. */

@@ -6,6 +6,7 @@ import { CREATE_FUNCTIONS, FUNCTIONS_SCHEMA } from "@realtime-avatar/db/function
 import { CALL_MUTATIONS } from "../calls/mutations.ts";
 import type { TestDb } from "../database.ts";
 import { PEOPLE_MUTATIONS } from "../people/mutations.ts";
+import { DELIVERY_MUTATIONS } from "../webhooks/delivery-mutations.ts";
 import { EVENT_MUTATIONS } from "../webhooks/mutations.ts";
 
 type Replacement = readonly [original: string, faulty: string];
@@ -159,7 +160,13 @@ export const CREDIT_MUTATIONS: Mutations = {
 /** The text that creates the functions with this fault. Throws when the fault does not fit their present text. */
 export const faultyFunctions = (name: string): string => {
   let text = CREATE_FUNCTIONS;
-  const all: Mutations = { ...CREDIT_MUTATIONS, ...CALL_MUTATIONS, ...PEOPLE_MUTATIONS, ...EVENT_MUTATIONS };
+  const all: Mutations = {
+    ...CREDIT_MUTATIONS,
+    ...CALL_MUTATIONS,
+    ...PEOPLE_MUTATIONS,
+    ...EVENT_MUTATIONS,
+    ...DELIVERY_MUTATIONS,
+  };
   const mutation = all[name] ?? [];
   for (const replacement of typeof mutation[0] === "string" ? [mutation as Replacement] : mutation) {
     const [from, to] = (replacement as Replacement).map((one) => one.replaceAll("rta.", `${FUNCTIONS_SCHEMA}.`)) as [

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { freePorts } from "../ports.ts";
+import { freePorts } from "../network/ports.ts";
 import { type RunningProcess, startProcess } from "../processes.ts";
 import { temporaryFolder } from "../temporary-folder.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { EmbeddedDatabase } from "@realtime-avatar/db/connection/embedded";
 import { migrate } from "@realtime-avatar/db/migrate";
 import { client } from "../database.ts";
-import { freePort } from "../ports.ts";
+import { freePort } from "../network/ports.ts";
 import { temporaryFolder } from "../temporary-folder.ts";
 import { openByTcp } from "./embedded.ts";
 

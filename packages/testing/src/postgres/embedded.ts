@@ -1,6 +1,6 @@
 /** An embedded PostgreSQL that can be reached by TCP, through proxies and poolers. */
 import { type EmbeddedDatabase, type EmbeddedOptions, openEmbedded } from "@realtime-avatar/db/connection/embedded";
-import { freePort } from "../ports.ts";
+import { freePort } from "../network/ports.ts";
 
 /** Opens an embedded server that listens on TCP as well, and returns that URL. */
 export const openByTcp = async (

@@ -6,7 +6,7 @@ export const EVENT_MUTATIONS: Readonly<Record<string, readonly (readonly [origin
       "    exit;",
     ],
   ],
-  "events in no order": [["    order by tenant_id, target_id, at\n  );", "    order by random()\n  );"]],
+  "events in no order": [["    order by tenant_id, target_id, at\n  );", "    order by at\n  );"]],
   "events of every environment": [["endpoint.environment = event.environment and endpoint.status", "endpoint.status"]],
   "events of disabled endpoints": [
     ["one.environment = event.environment and one.status = 'enabled'", "one.environment = event.environment"],

@@ -15,6 +15,7 @@ import { notFound, Problem } from "@realtime-avatar/domain/problem";
 import { ClosedObject } from "@realtime-avatar/domain/schema";
 import type { WebhookEndpointRecord } from "@realtime-avatar/domain/webhooks/endpoint";
 import {
+  MAX_RECOVERED,
   NoFields,
   RecoverDeliveries,
   RecoveredDeliveries,
@@ -45,8 +46,7 @@ const OPERATIONS = operations({
   },
   recoverWebhookDeliveries: {
     summary: "Send failed deliveries again",
-    description:
-      "Queues all deliveries of the endpoint that were created since then, and have failed or were canceled. Each begins with its first attempt again.",
+    description: `Queues the deliveries of the endpoint that were created since then, and have failed, were canceled or wait for another attempt: the oldest ${MAX_RECOVERED} of them. Each begins with its first attempt again.`,
     body: RecoverDeliveries,
     success: { status: 200, description: "How many deliveries are pending again.", schema: RecoveredDeliveries },
     problems: ["invalid_transition"],

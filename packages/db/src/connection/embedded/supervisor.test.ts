@@ -5,7 +5,7 @@ import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { client as clientOf, preparedDataDirectory } from "@realtime-avatar/testing/database";
 import { fileFolder } from "@realtime-avatar/testing/fixture";
-import { freePort } from "@realtime-avatar/testing/ports";
+import { freePort } from "@realtime-avatar/testing/network/ports";
 import { openEmbedded } from "../embedded.ts";
 import { hostsOf } from "../server/hosts.ts";
 import { serverEnvironment } from "./supervisor.ts";

@@ -1,6 +1,7 @@
 -- Writes the change of an endpoint to `p_new`, with a new version, writes the audit event, and returns the endpoint. An endpoint
--- that is enabled, or has another URL, begins anew: what failed before does not count.
--- Lock order: the calling function has locked the endpoint.
+-- that is enabled, or has another URL, begins anew: what failed before does not count. Without order, nothing waits for earlier events
+-- any more: up to 50,000 deliveries, so that the change ends within its time; what is left goes on one by one (unpark_deliveries).
+-- Lock order: the calling function has locked the endpoint; deliveries, skipping those that are locked: they stop to wait just now.
 create function rta.change_webhook_endpoint(
   p_old rta.webhook_endpoint,
   p_new rta.webhook_endpoint,
@@ -19,6 +20,15 @@ begin
     previous_secret_expires_at = p_new.previous_secret_expires_at, failing_since = p_new.failing_since,
     slow_until = case when not v_begins_anew then slow_until end, version = p_new.version, updated_at = p_new.updated_at
   where tenant_id = p_old.tenant_id and id = p_old.id;
+  if p_old.ordered and not p_new.ordered then
+    with waiting as (
+      select ctid as place from public.webhook_deliveries
+      where tenant_id = p_old.tenant_id collate "C" and endpoint_id = p_old.id collate "C" and waits
+      order by tenant_id, endpoint_id, target_id, sequence limit 50000
+      for no key update skip locked
+    )
+    update public.webhook_deliveries set waits = false where ctid = any (array(select place from waiting));
+  end if;
   perform rta.insert_audit_events(array[p_audit_event], rta.all_written());
   return p_new;
 end $$;

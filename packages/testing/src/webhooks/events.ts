@@ -2,8 +2,8 @@
 import type { Environment } from "@realtime-avatar/domain/environment";
 import { newId, type TenantId, type WebhookEndpointId } from "@realtime-avatar/domain/id";
 import type { WebhookEventGroup, WebhookEventType } from "@realtime-avatar/domain/webhooks/events";
-import type { TestDb } from "./database.ts";
-import { random } from "./random-bytes.ts";
+import type { TestDb } from "../database.ts";
+import { random } from "../random-bytes.ts";
 
 type Endpoint = { environment: Environment; events: (WebhookEventType | WebhookEventGroup)[] | null; status: string };
 

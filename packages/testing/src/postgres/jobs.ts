@@ -2,7 +2,7 @@
 import { beforeEach } from "bun:test";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { type ClaimedJob, claimJob, type JobClaim } from "@realtime-avatar/db/jobs/jobs";
-import type { TestDb } from "./database.ts";
+import type { TestDb } from "../database.ts";
 
 /** Removes all jobs before each test of this file, because a claim may serve any tenant. */
 export const withoutJobs = ({ client }: TestDb): void =>

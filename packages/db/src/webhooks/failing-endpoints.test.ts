@@ -90,6 +90,18 @@ describe("an endpoint that fails", () => {
     expect(await findEndpoint(db, caller, endpoint.id)).toMatchObject({ status: "enabled" });
   });
 
+  test("a delivery that a worker hands back unsent, five days after the first failure: not disabled", async () => {
+    const caller = await seedCaller(db);
+    const endpoint = await seedEndpoint(db, caller);
+    await seedEvents(db, caller, [newTarget()]);
+    await client`update webhook_endpoints set failing_since = now() - interval '6 days'`;
+    await finish([await claimOne()], "retry", { attempt: null });
+    expect(await findEndpoint(db, caller, endpoint.id)).toMatchObject({ status: "enabled" });
+    await passTime();
+    await finish([await claimOne()], "retry");
+    expect(await findEndpoint(db, caller, endpoint.id)).toMatchObject({ status: "disabled" });
+  });
+
   test("410: disabled at once; enabled again by its owner, it begins anew", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller);

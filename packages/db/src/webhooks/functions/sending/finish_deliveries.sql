@@ -101,8 +101,9 @@ begin
 
   for v_endpoint in
     select distinct on (tenant_id, endpoint_id) tenant_id, endpoint_id, outcome, p_audit_event_ids[place] as audit_event_id
-    from unnest(v_tenant_ids, v_endpoint_ids, v_outcomes) with ordinality shown (tenant_id, endpoint_id, outcome, place)
-    where outcome <> 'delivered' and endpoint_id = any (v_locked)
+    from unnest(v_tenant_ids, v_endpoint_ids, v_outcomes, v_is_sent) with ordinality
+      shown (tenant_id, endpoint_id, outcome, is_sent, place)
+    where is_sent and outcome <> 'delivered' and endpoint_id = any (v_locked)
     order by tenant_id, endpoint_id, (outcome = 'gone') desc
   loop
     perform rta.disable_failing_endpoint(

@@ -19,7 +19,7 @@ const UPLOADS = 250;
 /** A write to the store that has not moved for so long was interrupted. */
 const TEMPORARY_AGE_MS = 24 * HOUR_MS;
 
-/** Webhook deliveries that one statement deletes at most, some 20 ms of the database; and keys that one announces. */
+/** Webhook deliveries that one statement deletes at most; and keys that one announces. */
 const WEBHOOKS = 500;
 
 /** Calls `pass` until it has found less than `WEBHOOKS`, and returns how much it has found. */

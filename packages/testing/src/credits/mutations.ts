@@ -14,7 +14,7 @@ type Replacement = readonly [original: string, faulty: string];
 type Mutations = Readonly<Record<string, Replacement | readonly Replacement[]>>;
 
 export const CREDIT_MUTATIONS: Mutations = {
-  "no lock on the meters": ["for no key update of meter", ""],
+  "no lock on the meters": ["for no key update of meter\n", "\n"],
   "no lock on the account": ["for no key update of account", ""],
   "no lock on the session of a release": [
     "and (p_is_engine or p_caller.id = any (lineage))\n  for no key update;",

@@ -90,7 +90,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     const call = await control.start({ mode: "voice" });
     const person = await joinAsPerson(livekit.url, call.personToken);
     await person.until(() => person.messages.length > 0);
-    // Not awaited: what is sent before both data channels are open may be lost, or wait.
+    // Not awaited: a message that is sent before both data channels are open can be lost or delayed.
     const send = (message: string, topic: string): void =>
       void person.room.localParticipant
         ?.publishData(new TextEncoder().encode(message), { reliable: true, topic })

@@ -97,7 +97,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
       const sender = person.room.localParticipant as Sender;
       const sendAll = (count: number) => Promise.all(Array.from({ length: count }, () => send(sender)));
       await sendAll(many / 2);
-      // What was sent is counted every second.
+      // The messages of the person are counted every second.
       await Bun.sleep(2500);
       expect(call.report()).toMatchObject({ state: "started" });
       sendAll(many).catch(() => {});

@@ -1,4 +1,4 @@
-/** Webhooks: an endpoint and its secret, what is sent to it, what fails, and what a viewer sees. */
+/** The webhooks page: endpoints, secrets, deliveries, failures, and the view of a viewer. */
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { BROWSER } from "@realtime-avatar/testing/browser";

@@ -52,7 +52,7 @@ const startService = async () => {
 };
 
 let steps = 0;
-/** Takes a step: prints what was asked and answered, and throws unless the answer is as `expected`. */
+/** Takes a step: prints the request and the response. Throws if the response is not `expected`. */
 type Step = (what: string, request: string, expected: (answer: Answer) => boolean, body?: object) => Promise<Answer>;
 
 /** Steps with this key, at the process with this URL. */

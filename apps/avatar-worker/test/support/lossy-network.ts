@@ -10,7 +10,7 @@ export type LossyNetwork = {
   interface: string;
   /** The command that runs `command` in it. */
   run(command: readonly string[]): string[];
-  /** Loses so many of all packets from now on, from 0 to 1, in both directions; those from and to `exceptPort` are not lost. */
+  /** Drops a share of the packets, from 0 to 1, in both directions. Packets from and to `exceptPort` pass. */
   lose(part: number, exceptPort?: number): void;
   close(): void;
 };

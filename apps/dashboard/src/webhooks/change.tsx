@@ -1,4 +1,4 @@
-/** The dialog that changes an endpoint. It sends what differs, and only if nobody has changed the endpoint meanwhile. */
+/** The dialog that changes an endpoint. It sends the fields that differ, with `If-Match`. */
 import type { WebhookEndpoint } from "@realtime-avatar/client";
 import { useState } from "react";
 import { fieldError, isProblem } from "../api/client.ts";

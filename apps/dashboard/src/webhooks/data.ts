@@ -1,4 +1,4 @@
-/** Webhook endpoints and what was sent to them. */
+/** Webhook endpoints and their deliveries. */
 import type { WebhookDelivery, WebhookEndpoint } from "@realtime-avatar/client";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { takeFrom } from "../api/client.ts";

@@ -1,4 +1,4 @@
-/** What was sent to an endpoint, newest first, with filters that are part of the address. */
+/** The deliveries of an endpoint, newest first. The filters are part of the address. */
 import type { WebhookDelivery } from "@realtime-avatar/client";
 import { WEBHOOK_EVENT_TYPES } from "@realtime-avatar/domain/webhooks/events";
 import { type ReactNode, useState } from "react";

@@ -1,4 +1,4 @@
-/** One endpoint: what it is, whether it works, what can be done with it, and what was sent to it. */
+/** One endpoint: its fields, its status, its actions and its deliveries. */
 import type { WebhookEndpoint } from "@realtime-avatar/client";
 import { type ReactNode, useEffect } from "react";
 import { patientClient } from "../api/client.ts";

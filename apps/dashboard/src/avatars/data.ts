@@ -5,7 +5,7 @@ import { type InfiniteData, useInfiniteQuery, useQuery, useQueryClient } from "@
 import { FIRST_PAGE, LATER_PAGE, type PageOf, readUntilFound, searchQuery } from "../api/pages.ts";
 import type { Tone } from "../components/text.tsx";
 import { useAccount } from "../layout/context.tsx";
-import type { SearchFilters } from "../layout/use-list-search.ts";
+import { type SearchFilters, useKeptData } from "../layout/use-list-search.ts";
 
 const POLL_MS = 1500;
 const IDLE_POLL_MS = 20_000;
@@ -66,8 +66,7 @@ export const useAvatars = (search: AvatarSearch) => {
     },
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
     select: fromPages,
-    // While a search is read, the list stays; that of another environment does not.
-    placeholderData: (previous, query) => (query?.queryKey[1] === environment ? previous : undefined),
+    placeholderData: useKeptData(),
     refetchInterval: ({ state }) => {
       const pages = state.data?.pages ?? [];
       const isWaiting = pages.some(({ data }) => data.some(isPreparing));

@@ -4,7 +4,7 @@ import { MAX_NAME_LENGTH } from "@realtime-avatar/domain/text";
 import { type InfiniteData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { FIRST_PAGE, LATER_PAGE, type PageOf, readUntilFound, searchQuery } from "../api/pages.ts";
 import { useAccount } from "../layout/context.tsx";
-import type { SearchFilters } from "../layout/use-list-search.ts";
+import { type SearchFilters, useKeptData } from "../layout/use-list-search.ts";
 
 const REFRESH_MS = 15_000;
 
@@ -53,8 +53,7 @@ export const useKeys = (search: KeySearch) => {
     },
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
     select: fromPages,
-    // While a search is read, the list stays; that of another environment does not.
-    placeholderData: (previous, query) => (query?.queryKey[1] === environment ? previous : undefined),
+    placeholderData: useKeptData(),
     // Every page is read again, so that the load stays the same however many are loaded.
     refetchInterval: ({ state }) => REFRESH_MS * Math.max(1, state.data?.pages.length ?? 1),
   });

@@ -1,5 +1,6 @@
 /** The filters of a list that the service searches. They are part of the address, so that a link shows the same. */
-import { useEffect, useState } from "react";
+import { useCallback, useEffect, useState } from "react";
+import { useAccount } from "./context.tsx";
 import { useNavigation, useParameters } from "./navigation.tsx";
 import { useFilter } from "./use-filter.ts";
 
@@ -34,3 +35,16 @@ export const useListSearch = () => {
 };
 
 export type ListSearch = ReturnType<typeof useListSearch>;
+
+/**
+ * What a list shows while another search is read: the list before it, but not that of another environment, whose name is the second
+ * part of the key. The same function for each environment: for another one, the list would be made anew without end.
+ */
+export const useKeptData = () => {
+  const { environment } = useAccount();
+  return useCallback(
+    <Data>(previous: Data, query: { queryKey: readonly unknown[] } | undefined): Data | undefined =>
+      query?.queryKey[1] === environment ? previous : undefined,
+    [environment],
+  );
+};

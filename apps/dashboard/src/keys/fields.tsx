@@ -52,9 +52,12 @@ const ScopeFields = ({
   return (
     <fieldset className="mb-4">
       <legend className="mb-1 text-sm font-medium">What the key may do</legend>
-      <div className="grid gap-px overflow-hidden rounded-lg border border-line bg-line">
+      <div className="grid gap-px overflow-hidden rounded-lg border border-line bg-line sm:grid-cols-2">
         {offered.map((scope) => (
-          <label key={scope} className="flex cursor-pointer items-start gap-3 bg-surface px-3 py-2">
+          <label
+            key={scope}
+            className="flex cursor-pointer items-start gap-3 bg-surface px-3 py-2 sm:last:odd:col-span-2"
+          >
             <input
               type="checkbox"
               className="mt-1 size-4 shrink-0 accent-fill"
@@ -112,16 +115,10 @@ export const KeyFields = ({
       // For a form that is shown after its dialog has opened.
       autoFocus
     />
-    <ScopeFields
-      value={values.scopes}
-      present={present}
-      onChange={(scopes) => onChange({ scopes })}
-      error={values.scopes.length === 0 ? "Choose at least one." : errors("scopes")}
-    />
-    <div className="grid gap-x-4 sm:grid-cols-2">
+    <div className="grid gap-x-4 sm:grid-cols-3">
       <TextField
         label="Spend cap in credits"
-        hint={effects.cap ?? "Calls cost credits by the second. Empty: no cap but the balance."}
+        hint={effects.cap ?? "What its calls may cost in all. Empty: no cap but the balance."}
         inputMode="decimal"
         value={values.cap}
         onChange={(event) => onChange({ cap: event.target.value })}
@@ -129,7 +126,7 @@ export const KeyFields = ({
       />
       <TextField
         label="Calls at once"
-        hint={effects.calls ?? "How many calls may be open. Empty: only the limit of the tenant."}
+        hint={effects.calls ?? "How many may be open. Empty: only the limit of the tenant."}
         inputMode="numeric"
         value={values.calls}
         onChange={(event) => onChange({ calls: event.target.value })}
@@ -143,5 +140,11 @@ export const KeyFields = ({
         {...(presentExpiry !== undefined && { presentExpiry })}
       />
     </div>
+    <ScopeFields
+      value={values.scopes}
+      present={present}
+      onChange={(scopes) => onChange({ scopes })}
+      error={values.scopes.length === 0 ? "Choose at least one." : errors("scopes")}
+    />
   </>
 );

@@ -21,6 +21,7 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("E-mail address").fill("Grace@Example.com");
     await dialog.getByLabel("Role").selectOption("viewer");
+    await dialog.getByLabel("The link is valid for").selectOption("7 days");
     await dialog.getByRole("button", { name: "Create the link" }).click();
     await page.getByText("Send this link to").waitFor();
     await page.getByText("It is not shown again").waitFor();
@@ -32,6 +33,9 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
     expect(link).toStartWith(`${service.url}/dashboard/register#`);
     await page.getByRole("button", { name: "Done" }).click();
     await rows(owner, "Open invitations").getByText("grace@example.com").waitFor();
+    const [stored] = await service.database.db.client`
+      select extract(epoch from expires_at - created_at)::int as seconds from invitations where email = 'grace@example.com'`;
+    expect(stored).toEqual({ seconds: 604_800 });
     await register(viewer, link, "Grace Hopper");
     // Without a reload.
     await rows(owner, "Members").getByText("Grace Hopper").waitFor();
@@ -40,14 +44,20 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
     expectQuiet(viewer);
   });
 
-  test("an invitation, withdrawn: its link is not valid", async () => {
+  test("an invitation, with a new link and then withdrawn: neither link is valid", async () => {
     const link = await service.invite("eve@example.com", "owner");
     await page.reload();
+    await page.getByRole("button", { name: "New link for eve@example.com" }).click();
+    await page.getByRole("button", { name: /^Copy: Link/ }).click();
+    const renewed = await clipboard(page);
+    await page.getByRole("button", { name: "Done" }).click();
+    const person = await openPerson();
+    await person.page.goto(link);
+    await person.page.getByText("This link is not valid").waitFor();
     await page.getByRole("button", { name: "Withdraw the invitation of eve@example.com" }).click();
     await page.getByText("The invitation of eve@example.com is withdrawn: its link no longer works.").waitFor();
     await page.getByText("None. An invitation is a link").waitFor();
-    const person = await openPerson();
-    await person.page.goto(link);
+    await person.page.goto(renewed);
     await person.page.getByText("This link is not valid: it was used, withdrawn or has expired").waitFor();
     await person.context.close();
     expectQuiet(owner);

@@ -841,7 +841,7 @@ export interface paths {
     put?: never;
     /**
      * Invite a person
-     * @description Creates a link with which a person joins the tenant with this role. Only this response contains it. It is valid for 30 minutes and can be used once. The service sends no mail. Another invitation for the same address replaces it.
+     * @description Creates a link with which a person joins the tenant with this role. Only this response contains it. It can be used once, and is valid for 30 minutes unless `lifetimeSeconds` says otherwise. The service sends no mail. Another invitation for the same address replaces it.
      *
      *     Requires the session of a person with the role `owner` or a greater one.
      */
@@ -2437,6 +2437,8 @@ export interface components {
        * @enum {string}
        */
       role: "viewer" | "developer" | "owner";
+      /** @description How many seconds the link is valid. Without it: 1800. */
+      lifetimeSeconds?: number;
     };
     CreatePasskey: {
       /** @description The response of the authenticator, as WebAuthn writes it (`RegistrationResponseJSON` or `AuthenticationResponseJSON`). */

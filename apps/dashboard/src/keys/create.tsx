@@ -13,7 +13,7 @@ import { PRESETS, type Preset } from "./presets.ts";
 const Presets = ({ value, onChange }: { value: Preset; onChange: (preset: Preset) => void }) => (
   <fieldset className="mb-4">
     <legend className="mb-1 text-sm font-medium">What it is for</legend>
-    <div className="grid gap-2 sm:grid-cols-4">
+    <div className="grid grid-cols-2 gap-2 sm:grid-cols-4">
       {(Object.keys(PRESETS) as Preset[]).map((preset) => (
         <label
           key={preset}

@@ -115,7 +115,7 @@ export const KeyFields = ({
       // For a form that is shown after its dialog has opened.
       autoFocus
     />
-    <div className="grid gap-x-4 sm:grid-cols-3">
+    <div className="grid grid-cols-2 gap-x-4 sm:grid-cols-3">
       <TextField
         label="Spend cap in credits"
         hint={effects.cap ?? "What its calls may cost in all. Empty: no cap but the balance."}
@@ -124,6 +124,13 @@ export const KeyFields = ({
         onChange={(event) => onChange({ cap: event.target.value })}
         error={isNoAmount(values.cap) ? NO_AMOUNT : errors("spendLimitCreditMicros")}
       />
+      <ExpiryField
+        value={values.expiry}
+        onChange={(expiry) => onChange({ expiry })}
+        hint={effects.expiry}
+        error={errors("expiresAt")}
+        {...(presentExpiry !== undefined && { presentExpiry })}
+      />
       <TextField
         label="Calls at once"
         hint={effects.calls ?? "How many may be open. Empty: only the limit of the tenant."}
@@ -131,13 +138,6 @@ export const KeyFields = ({
         value={values.calls}
         onChange={(event) => onChange({ calls: event.target.value })}
         error={isNoLimit(values.calls) ? NO_LIMIT : errors("maxConcurrentSessions")}
-      />
-      <ExpiryField
-        value={values.expiry}
-        onChange={(expiry) => onChange({ expiry })}
-        hint={effects.expiry}
-        error={errors("expiresAt")}
-        {...(presentExpiry !== undefined && { presentExpiry })}
       />
     </div>
     <ScopeFields

@@ -29,7 +29,7 @@ export const PeoplePage = () => {
         out at once.
       </PageHead>
       <Members />
-      {isOwner && <Invitations />}
+      {isOwner && <Invitations onInvited={setInvited} />}
       <Passkeys />
       <Identities />
       <Sessions />
@@ -46,6 +46,7 @@ export const PeoplePage = () => {
         <LinkDialog
           title={`The invitation of ${invited.email}`}
           url={invited.url}
+          expiresAt={invited.expiresAt}
           text={`Send this link to ${invited.email}. The first person who registers with it joins as ${invited.role}.`}
           onClose={() => setInvited(null)}
         />

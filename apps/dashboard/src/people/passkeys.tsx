@@ -140,6 +140,7 @@ export const Passkeys = () => {
         <LinkDialog
           title="A passkey on another device"
           url={link.url}
+          expiresAt={link.expiresAt}
           text="Open this link on the other device. It adds a passkey of yours there."
           onClose={() => setLink(null)}
         />

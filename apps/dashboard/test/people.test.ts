@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { BROWSER } from "@realtime-avatar/testing/browser";
 import { expectAccessible } from "./support/axe.ts";
-import { clipboard, expectQuiet, type Person, register, registerHere } from "./support/person.ts";
+import { choose, clipboard, expectQuiet, type Person, register, registerHere } from "./support/person.ts";
 import { fileWorld } from "./support/world.ts";
 
 const { service, owner, page, openPerson } = await fileWorld();
@@ -47,14 +47,14 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
   test("an invitation, with a new link and then withdrawn: neither link is valid", async () => {
     const link = await service.invite("eve@example.com", "owner");
     await page.reload();
-    await page.getByRole("button", { name: "New link for eve@example.com" }).click();
+    await choose(page, "eve@example.com", "New link for eve@example.com");
     await page.getByRole("button", { name: /^Copy: Link/ }).click();
     const renewed = await clipboard(page);
     await page.getByRole("button", { name: "Done" }).click();
     const person = await openPerson();
     await person.page.goto(link);
     await person.page.getByText("This link is not valid").waitFor();
-    await page.getByRole("button", { name: "Withdraw the invitation of eve@example.com" }).click();
+    await choose(page, "eve@example.com", "Withdraw the invitation of eve@example.com");
     await page.getByText("The invitation of eve@example.com is withdrawn: its link no longer works.").waitFor();
     await page.getByText("None. An invitation is a link").waitFor();
     await person.page.goto(renewed);
@@ -66,12 +66,12 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
   test("an invitation, withdrawn when already gone: no longer shown", async () => {
     await service.invite("eve@example.com", "viewer");
     await page.reload();
-    const withdraw = page.getByRole("button", { name: "Withdraw the invitation of eve@example.com" });
-    await withdraw.waitFor();
+    const menu = page.getByRole("button", { name: "Actions for eve@example.com" });
+    await menu.waitFor();
     await service.database.db.client`delete from invitations where email = 'eve@example.com'`;
-    await withdraw.click();
+    await choose(page, "eve@example.com", "Withdraw the invitation of eve@example.com");
     await page.getByText("The invitation of eve@example.com is not open any more").waitFor();
-    await withdraw.waitFor({ state: "detached" });
+    await menu.waitFor({ state: "detached" });
     expect(await page.getByRole("alert").count()).toBe(0);
     expect(await page.evaluate("document.activeElement?.id")).toBe("page");
     expectQuiet(owner, [/status of 404/]);
@@ -120,6 +120,7 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
   test("passkeys, renamed, deleted and added by a link: done, but the last one stays", async () => {
     await owner.open("/people");
     const passkeys = rows(owner, "Your passkeys");
+    await passkeys.getByRole("button", { name: /^Actions for/ }).click();
     await passkeys.getByRole("button", { name: /^Delete/ }).click();
     const deletion = page.getByRole("dialog", { name: /^Delete the passkey/ });
     await deletion.getByRole("button", { name: "Delete it for good" }).click();
@@ -154,12 +155,13 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
 
     await passkeys
       .first()
-      .getByRole("button", { name: /^Rename/ })
+      .getByRole("button", { name: /^Actions for/ })
       .click();
+    await page.getByRole("button", { name: /^Rename/ }).click();
     await page.getByRole("dialog").getByLabel("Name").fill("The phone");
     await page.getByRole("dialog").getByRole("button", { name: "Rename" }).click();
     await passkeys.getByText("The phone").waitFor();
-    await page.getByRole("button", { name: "Delete The phone" }).click();
+    await choose(page, "The phone", "Delete The phone");
     await page.getByRole("button", { name: "Delete it for good" }).click();
     await passkeys.getByText("The phone").waitFor({ state: "detached" });
     await device.context.close();

@@ -12,7 +12,7 @@ import { Badge, Item, Time } from "../components/text.tsx";
 import { useAccount, useHasRole } from "../layout/context.tsx";
 import { useAction } from "../layout/use-action.ts";
 import { Checks } from "./checks.tsx";
-import { isPreparing, STATUS_TONES, statusName, useAvatar, useSourceUrl } from "./data.ts";
+import { isPreparing, STATUS_TONES, statusName, useAvatar } from "./data.ts";
 import { Portrait } from "./portrait.tsx";
 import { ReplaceSourceDialog } from "./replace.tsx";
 import { KIND_NAMES } from "./source.ts";
@@ -123,16 +123,11 @@ const callLine = ({ id }: Avatar): string =>
 const Facts = ({ avatar }: { avatar: Avatar }) => {
   const { error, checks, status } = avatar;
   const kind = KIND_NAMES[avatar.sourceKind];
-  const sourceUrl = useSourceUrl(avatar, status === "failed");
   return (
     <>
       <div className="grid gap-5 sm:grid-cols-[11rem_minmax(0,1fr)]">
         <div className="aspect-square w-44 overflow-hidden rounded-xl bg-raised">
-          {avatar.previewUrl === null && sourceUrl ? (
-            <img src={sourceUrl} alt="The one that was refused" className="size-full object-contain" />
-          ) : (
-            <Portrait avatar={avatar} />
-          )}
+          <Portrait avatar={avatar} />
         </div>
         <dl className="grid content-start gap-3">
           <Item name="Status">

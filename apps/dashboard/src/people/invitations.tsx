@@ -15,6 +15,7 @@ import { Button } from "../components/button.tsx";
 import { CopyText } from "../components/copy.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { SelectField, TextField } from "../components/field.tsx";
+import { Menu } from "../components/menu.tsx";
 import { Failure, Loaded, Skeleton } from "../components/state.tsx";
 import { Badge, Card, Time } from "../components/text.tsx";
 import { dateTime } from "../format.ts";
@@ -165,16 +166,18 @@ const InvitationRow = ({ invitation, onInvited }: { invitation: Invitation; onIn
         <p className="text-sm text-muted">
           Expires <Time at={invitation.expiresAt} />
         </p>
-        <Button isBusy={renew.isBusy} onClick={() => renew.run()} aria-label={`New link for ${email}`}>
-          New link
-        </Button>
-        <Button
-          isBusy={withdraw.isBusy}
-          onClick={() => withdraw.run()}
-          aria-label={`Withdraw the invitation of ${invitation.email}`}
-        >
-          Withdraw
-        </Button>
+        <Menu
+          label={`Actions for ${email}`}
+          items={[
+            { name: "New link", label: `New link for ${email}`, run: () => renew.run() },
+            {
+              name: "Withdraw",
+              label: `Withdraw the invitation of ${email}`,
+              run: () => withdraw.run(),
+              isDestructive: true,
+            },
+          ]}
+        />
       </div>
     </li>
   );

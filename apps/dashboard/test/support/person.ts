@@ -81,6 +81,12 @@ export const register = async (person: Person, link: string, name: string): Prom
   await registerHere(person, name);
 };
 
+/** Chooses an action from the menu of a row: "Delete" of "Phone" has the label "Delete Phone". */
+export const choose = async (page: Page, row: string, action: string): Promise<void> => {
+  await page.getByRole("button", { name: `Actions for ${row}`, exact: true }).click();
+  await page.getByRole("button", { name: action, exact: true }).click();
+};
+
 /** What the page has copied. */
 export const clipboard = (page: Page): Promise<string> => page.evaluate("navigator.clipboard.readText()");
 

@@ -62,13 +62,14 @@ ${items.map((operation) => operationHtml(operation, site)).join("\n")}</section>
     head: '<script type="module" src="/docs/main.js"></script>\n',
     body: `${bar}
 <nav id="contents" popover aria-label="Contents"><label><span class="quiet">Find</span><input id="find" type="search" placeholder="Press / to find"></label>
-<ul><li>${link("your-key", "Your test key")}</li><li>${link("every-request", "Every request")}</li><li>${link("test-outcomes", "Test outcomes")}</li>${links.join("")}
+<ul><li>${link("your-key", "Your test key")}</li><li>${link("test-outcomes", "Test outcomes")}</li><li>${link("every-request", "Every request")}</li>${links.join("")}
 ${group("webhook-events", "Webhook events", events)}<li>${link("schemas", "Schemas")}</li></ul></nav>
 <main id="reference" tabindex="-1"><h1>API reference</h1>${markdown(info.description)}
 <p>${info.title}, version ${info.version}. <a href="/openapi.json">OpenAPI document</a></p>
+<p>The examples in TypeScript use the typed client, which is in the repository of the service (<code>packages/client</code>), not on npm. Those in Python use <code>requests</code>.</p>
 ${keyCard(site)}
-${sharedHtml(document)}
 ${outcomesHtml(createAvatar, site)}
+${sharedHtml(document)}
 ${sections.join("\n")}
 ${eventsHtml(events)}
 <section aria-labelledby="schemas"><h2 id="schemas">Schemas</h2>

@@ -19,6 +19,16 @@ export const pretty = (text) => {
   }
 };
 
+/** Copies a text. Returns whether the browser did: it does so only over https, and on localhost. */
+export const copyText = async (text) => {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
 /** Runs the action of a button, which does nothing else meanwhile. */
 export const whileBusy = async (button, action) => {
   if (button.getAttribute("aria-busy") === "true") return;

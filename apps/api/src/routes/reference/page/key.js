@@ -6,7 +6,7 @@
  * Trials carry the key alone, so nothing on this page can do more than a capped test key can. The key revokes itself: that
  * works also after the person has signed out.
  */
-import { link } from "./dom.js";
+import { copyText, link } from "./dom.js";
 
 const card = document.getElementById("your-key");
 const part = (name) => document.getElementById(`key-${name}`);
@@ -17,12 +17,15 @@ const SECRET = /^rta_test_[0-9A-Za-z]{16}_[0-9A-Za-z]{49}$/;
 /** The secret, and the id of a key that this page has created. */
 let key = null;
 let timer = 0;
+/** The trial that needed a key. */
+let trial = null;
 
 /** The secret; null without a key. */
 export const currentKey = () => key?.secret ?? null;
 
-/** Leads to the card of the key, because a trial needs one. */
-export const askForKey = () => {
+/** Leads to the card of the key, because a trial needs one. With a key, the page leads back to `place`. */
+export const askForKey = (place) => {
+  trial = place;
   say("A trial needs a test key.");
   card.scrollIntoView({ block: "nearest" });
   part("create").focus();
@@ -50,6 +53,14 @@ const use = (next) => {
   show();
 };
 
+const welcome = () => {
+  say("The examples and the trials have the key.");
+  const next = trial ?? part("copy");
+  trial = null;
+  next.scrollIntoView({ block: "nearest" });
+  next.focus();
+};
+
 /** `keepalive`: the request goes out although the page is being closed. */
 const revoke = ({ secret, id }) =>
   fetch(`/api/v1/api-keys/${id}`, {
@@ -59,7 +70,7 @@ const revoke = ({ secret, id }) =>
     keepalive: true,
   });
 
-const forget = async () => {
+export const forgetKey = async () => {
   const { secret, id } = key;
   use(null);
   say("The page has no key any more.");
@@ -106,8 +117,7 @@ const create = async () => {
   const { id, apiKey } = await created.json();
   const end = new Date(Date.now() + lifetimeMs).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
   use({ secret: apiKey, id, end: `of ${tenant.name}, until ${end}` });
-  say("The examples and the trials have the key.");
-  part("copy").focus();
+  welcome();
   timer = setTimeout(() => {
     use(null);
     say("The test key has expired.");
@@ -117,20 +127,14 @@ const create = async () => {
 /** Creates a key, and says why it could not. */
 export const createKey = () => create().catch(() => say("The service did not respond. Try again."));
 
-export const copyKey = () =>
-  navigator.clipboard.writeText(key.secret).then(
-    () => say("The key is copied."),
-    () => say("The browser does not allow a page to copy."),
-  );
-
-export const forgetKey = forget;
+export const copyKey = async () =>
+  say((await copyText(key.secret)) ? "The key is copied." : "The browser does not allow this page to copy.");
 
 input.addEventListener("input", () => {
   const secret = input.value.trim();
   if (SECRET.test(secret)) {
     use({ secret, id: null, end: "entered here" });
-    say("The examples and the trials have the key.");
-    part("copy").focus();
+    welcome();
   } else if (secret !== "") {
     say(
       secret.startsWith("rta_live_")

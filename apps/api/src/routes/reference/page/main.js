@@ -1,5 +1,5 @@
 /* The reference in the browser: opens what a link leads to, finds operations, copies examples, and starts trials. */
-import { whileBusy } from "./dom.js";
+import { copyText, whileBusy } from "./dom.js";
 import { copyKey, createKey, forgetKey } from "./key.js";
 import { tryOutcome } from "./outcomes.js";
 import { openTrial } from "./trial.js";
@@ -47,10 +47,7 @@ addEventListener("keydown", (event) => {
 const SHOWN_MS = 2000;
 const copy = async (button) => {
   const { textContent } = button.closest("figure").querySelector("pre");
-  button.textContent = await navigator.clipboard.writeText(textContent).then(
-    () => "Copied",
-    () => "Select it",
-  );
+  button.textContent = (await copyText(textContent)) ? "Copied" : "Select it";
   setTimeout(() => {
     button.textContent = "Copy";
   }, SHOWN_MS);

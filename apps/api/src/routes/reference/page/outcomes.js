@@ -40,29 +40,32 @@ const verdicts = ({ checks }) =>
 const deleteButton = (avatar, output) => {
   const button = element("button", { type: "button", className: "plain" }, "Delete the avatar");
   button.addEventListener("click", async () => {
-    if (currentKey() === null) return askForKey();
+    if (currentKey() === null) return askForKey(button);
     const { ok } = await send("DELETE", `/api/v1/avatars/${avatar.id}`);
     output.replaceChildren(ok ? "The avatar is deleted." : "The avatar could not be deleted.");
   });
   return button;
 };
 
+/** Why the avatar is not ready, when no check says so. */
+const reasonOf = ({ status, error, checks }) => {
+  if (status === "preprocessing") return "No worker has prepared it within 30 seconds.";
+  return checks.some(({ verdict }) => verdict === "fail") ? "" : (error ?? "");
+};
+
 const show = (avatar, output) =>
   output.replaceChildren(
-    element(
-      "p",
-      {},
-      element("span", { className: `badge ${TONES[avatar.status] ?? "warn"}` }, avatar.status),
-      ` ${avatar.error ?? (avatar.status === "preprocessing" ? "No worker has prepared it within 30 seconds." : "")}`,
-    ),
-    verdicts(avatar),
-    element("p", {}, element("code", {}, avatar.id)),
+    element("span", { className: `badge ${TONES[avatar.status] ?? "warn"}` }, avatar.status),
+    ` ${reasonOf(avatar)} `,
+    element("code", {}, avatar.id),
+    " ",
     deleteButton(avatar, output),
+    verdicts(avatar),
   );
 
 /** Tries the test asset of a button; the result follows the button. */
 export const tryOutcome = async (button) => {
-  if (currentKey() === null) return askForKey();
+  if (currentKey() === null) return askForKey(button);
   const row = button.parentElement;
   let output = row.querySelector(".output");
   if (output === null) {

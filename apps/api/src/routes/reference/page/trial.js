@@ -2,11 +2,11 @@
 import { element, pretty } from "./dom.js";
 import { askForKey, currentKey } from "./key.js";
 
-let loading = null;
+let loaded = null;
 /** The OpenAPI document, loaded for the first trial. */
-const apiDocument = () => {
-  loading ??= fetch("/openapi.json").then((response) => response.json());
-  return loading;
+const apiDocument = async () => {
+  loaded ??= await (await fetch("/openapi.json")).json();
+  return loaded;
 };
 
 /** The operation with this id, with its parameters resolved. */
@@ -117,7 +117,7 @@ const formOf = (operation) => {
   );
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    if (currentKey() === null) return askForKey();
+    if (currentKey() === null) return askForKey(event.submitter);
     output.replaceChildren("Sending …");
     await show(output, requestOf(operation, fields, body)).catch((error) => output.replaceChildren(String(error)));
   });
@@ -126,7 +126,12 @@ const formOf = (operation) => {
 
 /** Puts the form of an operation in the place of its button. */
 export const openTrial = async (button) => {
-  const form = formOf(operationOf(await apiDocument(), button.dataset.operation));
+  const document = await apiDocument().catch(() => null);
+  if (document === null) {
+    button.textContent = "No response. Try again";
+    return;
+  }
+  const form = formOf(operationOf(document, button.dataset.operation));
   button.replaceWith(form);
   form.querySelector("input, select, textarea, button").focus();
 };

@@ -4,6 +4,7 @@ import { examplesHtml, jsonHtml } from "./code-html.ts";
 import { type ApiDocument, callerOf, type Operation, type Parameter, type Response } from "./document.ts";
 import { type Examples, examplesOf, type Site } from "./examples.ts";
 import { codeHtml, FIELD_HEADS, fieldRow, markdown, rowsOf, table, typeOf } from "./schema-html.ts";
+import { TEST_KEY } from "./test-key.ts";
 
 /** The problems that a response can have, each with a link to its explanation; or what a success returns. */
 const responseRow = ([status, { description, content = {}, headers = {} }]: [string, Response]): string => {
@@ -42,6 +43,13 @@ const CALLER_NOTES = {
   browser: '<p class="note">The pages with which people sign in call this.</p>',
 };
 
+/** The button of a trial, and whether the test key of the page cannot make it. */
+const trialHtml = ({ operationId, summary, "x-required-scope": scope }: Operation): string => {
+  const isBeyond = scope !== undefined && !TEST_KEY.scopes.some((one) => one === scope);
+  const note = `<p>The test key of this page has no scope <code>${scope}</code>. Enter a key that has.</p>`;
+  return `<button type="button" data-operation="${operationId}" aria-label="Try it: ${escapeHtml(summary)}">Try it</button>${isBeyond ? note : ""}`;
+};
+
 export const operationHtml = (operation: Operation, site: Site): string => {
   const { operationId, method, path, summary, description, body, responses } = operation;
   const caller = callerOf(operation);
@@ -55,7 +63,7 @@ ${parameterTable(
 ${body ? table("Body", FIELD_HEADS, rowsOf(body.schema)) : ""}
 ${table("Responses", ["Status", "Response"], Object.entries(responses).map(responseRow))}</div>
 <div>${examplesHtml(examplesOf(operation, site))}
-${caller === "key" ? `<button type="button" data-operation="${operationId}" aria-label="Try it: ${escapeHtml(summary)}">Try it</button>` : ""}
+${caller === "key" ? trialHtml(operation) : ""}
 ${success ? jsonHtml(`Response ${success[0]}`, success[1].content?.["application/json"]?.example) : ""}</div></div></details>`;
 };
 

@@ -39,6 +39,7 @@ const show = () => {
   part("present").hidden = key === null;
   part("name").textContent = key ? key.secret.replace(/_[^_]*$/, "_****") : "";
   part("end").textContent = key?.end ?? "";
+  part("forget").textContent = key?.id ? "Revoke it" : "Forget it";
   part("link").textContent = key ? "Test key in use" : "No test key";
   for (const place of document.querySelectorAll("var[data-filled]")) {
     place.dataset.variable ??= place.textContent;

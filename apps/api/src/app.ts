@@ -170,7 +170,7 @@ const readiness = async ({ db, isEnding }: AppOptions, set: ResponseHead): Promi
 const pageRoutes = (dependencies: Dependencies, describe: () => object) =>
   new Elysia({ name: "pages" })
     .use(problemTypeRoutes())
-    .use(referenceRoutes(describe))
+    .use(referenceRoutes(describe, dependencies))
     .use(dashboardRoutes(dependencies));
 
 /** The routes of people, and those with which they sign in. */

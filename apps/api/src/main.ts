@@ -179,7 +179,7 @@ const warnAtStart = ({ publicUrl, trustedProxyHops }: ApiConfig, hasCurrentSchem
 /** Prints the first key on the first start, and a link to register a passkey on each start while there is no user. */
 const printFirstAccess = async (db: Db, url: string, publicUrl: string): Promise<void> => {
   const key = await createFirstKey(db, new Date(), secureRandom);
-  if (key) process.stderr.write(firstKeyMessage(key, url));
+  if (key) process.stderr.write(firstKeyMessage(key, url, publicUrl));
   const link = await createFirstLink(db, publicUrl, new Date(), secureRandom);
   if (link) process.stderr.write(firstLinkMessage(link));
 };

@@ -123,7 +123,8 @@ export const startSender = (options: SenderOptions): Sender => {
     const { ended, class: attemptClass, durationMs } = await attemptDelivery(options, delivery, handBack.signal);
     if (attemptClass === "secret_not_readable") warn(SECRET_NOT_READABLE, { endpointId: delivery.endpointId });
     metrics?.webhookAttempted({ class: attemptClass, durationMs });
-    if (!hasCrashed) recorder.add({ tenantId: delivery.tenantId, id: delivery.id, ...lease, ...ended });
+    const { tenantId, id, attemptCount } = delivery;
+    if (!hasCrashed) recorder.add({ tenantId, id, attemptCount, ...lease, ...ended });
   };
   const start = (delivery: ReadyDelivery, lease: Lease): void => {
     const ended = send(delivery, lease)
@@ -147,8 +148,8 @@ export const startSender = (options: SenderOptions): Sender => {
         return;
       }
       warn("failed to make the body of an event; retrying", { error: errorText(error) });
-      for (const { tenantId, id } of claimed) {
-        recorder.add({ tenantId, id, ...lease, ...handedBack(timing.failedMs) });
+      for (const { tenantId, id, attemptCount } of claimed) {
+        recorder.add({ tenantId, id, attemptCount, ...lease, ...handedBack(timing.failedMs) });
       }
     }
   };

@@ -23,7 +23,7 @@ import type { Metrics } from "@realtime-avatar/runtime/metrics";
 import { protectMemory } from "@realtime-avatar/runtime/protect-memory";
 import { secureRandom } from "@realtime-avatar/runtime/random";
 import { serve, serveAll } from "@realtime-avatar/runtime/serve";
-import { readTracingConfig } from "@realtime-avatar/runtime/tracing-config";
+import { openTracing } from "@realtime-avatar/runtime/tracing/open";
 import { openWebhookSealingKey } from "@realtime-avatar/runtime/webhook-config";
 import { openStorage } from "@realtime-avatar/storage/open";
 import { version } from "../package.json";
@@ -45,8 +45,6 @@ import { openSessionSecret } from "./session-secret.ts";
 const USES_FLUSH_MS = 1000;
 /** Maximum request time, in database deadlines: one for reading the body, one for the database, and a margin. */
 const MAX_REQUEST_DEADLINES = 2.1;
-/** How long shutdown waits for the export of the last traces. */
-const TRACES_FLUSH_MS = 1000;
 /** Age at which a file of the spool is of a process that was killed. Uploads in progress write every 30 seconds. */
 const SPOOL_AGE_MS = 3_600_000;
 /** Interval at which obsolete rows are deleted. */
@@ -70,11 +68,7 @@ const SWEEPS = {
 
 /** Starts tracing and metrics; each is null, and not loaded, unless it is configured. */
 const startTelemetry = async (config: ApiConfig, log: Logger, logOutput: LogOutput, atExit: AtExit) => {
-  const tracingConfig = readTracingConfig(process.env, "realtime-avatar-api");
-  const tracing = tracingConfig
-    ? (await import("@realtime-avatar/runtime/tracing")).startTracing(tracingConfig, version, (text) => log.warn(text))
-    : null;
-  atExit(async () => tracing?.stop(TRACES_FLUSH_MS));
+  const tracing = await openTracing("realtime-avatar-api", version, log, atExit);
   const metrics =
     config.metricsPort === null ? null : (await import("@realtime-avatar/runtime/metrics")).createMetrics(version);
   metrics?.showLog(logOutput);
@@ -216,7 +210,7 @@ const start = async (atExit: AtExit): Promise<void> => {
     const sweeper = startSweeper({ db, log, random: secureRandom, metrics });
     atExit(sweeper.stop);
   }
-  const calls = await openCalls({ db, isEmbedded, config, livekitProgram, metrics, log, logOutput }, atExit);
+  const calls = await openCalls({ db, isEmbedded, config, livekitProgram, metrics, tracing, log, logOutput }, atExit);
   const worker = (config.worker ?? isEmbedded) ? prepareWorker(log, logOutput, () => assetOrigin()) : null;
   // Stops after the last request and before the database.
   atExit(async () => worker?.stop());

@@ -36,12 +36,15 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
     const checks = dialog.getByRole("list", { name: "Checks of the file" });
     const damaged = join(folder, "damaged.png");
     const text = join(folder, "notes.txt");
+    const heic = join(folder, "photo.jpg");
+    await Bun.write(heic, "\0\0\0\x18ftypheic\0\0\0\0mif1heic");
     await Bun.write(damaged, DAMAGED_PNG);
     await Bun.write(text, "This is no picture.");
     for (const [file, words] of [
       [SMALL, "400 × 400 pixels; each side at least 512"],
       [damaged, "The file is damaged."],
-      [text, "Must be a photo (JPEG, PNG or WebP) or a video (MP4, MOV or WebM)."],
+      [text, "This is a text. Accepted: image (JPEG, PNG or WebP), video (MP4, MOV or WebM)."],
+      [heic, "This is a HEIC photo. Export it as JPEG."],
     ] as const) {
       await chooser(page).setInputFiles(file);
       await checks.getByText(words).waitFor();
@@ -324,7 +327,7 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
       await details.getByRole("button", { name: "Another video" }).click();
       const another = page.getByRole("dialog", { name: "Another video for Ada" });
       await chooser(page).setInputFiles(FRONT);
-      await another.getByText("Must be a video (MP4, MOV or WebM).").waitFor();
+      await another.getByText("This is a JPEG image. Accepted: MP4, MOV or WebM.").waitFor();
       await chooser(page).setInputFiles(path("ada.mp4"));
       await another.getByText("Length: 1 s").waitFor();
       await another.getByRole("button", { name: "Use this video" }).click();

@@ -236,16 +236,20 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("an upload, stopped: creates nothing, then or later", async () => {
+  test("an upload, refused by a proxy: says so; stopped: creates nothing, then or later", async () => {
     const creates: string[] = [];
     page.on("request", (request) => {
       if (request.method() === "POST" && request.url().endsWith("/avatars")) creates.push(request.url());
     });
     await page.route("**/api/v1/assets", () => {});
+    const refusal = { status: 413, contentType: "text/html", body: "<html>413 Request Entity Too Large</html>" };
+    await page.route("**/api/v1/assets", (route) => route.fulfill(refusal), { times: 1 });
     await page.getByRole("button", { name: "Create an avatar" }).click();
     const dialog = page.getByRole("dialog");
     await chooser(page).setInputFiles(FRONT);
     await dialog.getByText("800 × 800 pixels").waitFor();
+    await dialog.getByRole("button", { name: "Create the avatar" }).click();
+    await dialog.getByText("Too large for the proxy").waitFor();
     const ended = page.waitForEvent("requestfailed");
     await dialog.getByRole("button", { name: "Create the avatar" }).click();
     await dialog.getByRole("progressbar").waitFor();
@@ -260,7 +264,7 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
     await page.getByRole("button", { name: "Alan", exact: true }).waitFor();
     expect(await page.getByRole("list", { name: "Avatars" }).getByRole("listitem").count()).toBe(1);
     expect(creates).toEqual([]);
-    expectQuiet(owner, [/ERR_ABORTED|ERR_FAILED/]);
+    expectQuiet(owner, [/ERR_ABORTED|ERR_FAILED|413/]);
   });
 
   describe.skipIf(!FFMPEG)("videos, with ffmpeg", () => {

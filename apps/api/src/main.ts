@@ -17,6 +17,7 @@ import { recordPeopleSeen, sweepPeopleSeen } from "@realtime-avatar/db/people/se
 import { sweepUserSessions } from "@realtime-avatar/db/people/user-sessions";
 import { webhookStats } from "@realtime-avatar/db/webhooks/sending";
 import { isToStart } from "@realtime-avatar/runtime/arguments";
+import { checkDataDirectory } from "@realtime-avatar/runtime/config/data-directory";
 import { type AtExit, endingGracefully, runProcess } from "@realtime-avatar/runtime/lifecycle";
 import { createLog, inTurns, type Logger, type LogOutput } from "@realtime-avatar/runtime/log";
 import type { Metrics } from "@realtime-avatar/runtime/metrics";
@@ -194,10 +195,11 @@ const openDatabaseOf = async ({ database }: ApiConfig, log: Logger, metrics: Met
   return { db, isEmbedded };
 };
 
-const start = async (atExit: AtExit): Promise<void> => {
+const start = async (atExit: AtExit, isStopping: () => boolean): Promise<void> => {
   // Before anything else: its environment contains secrets, and the children of a worker can have the same user.
   protectMemory();
   const config = readConfig(process.env);
+  await checkDataDirectory(config);
   const livekitProgram = readLivekitProgram(process.env);
   const logOutput = inTurns(process.stdout);
   atExit(logOutput.drained);
@@ -254,6 +256,8 @@ const start = async (atExit: AtExit): Promise<void> => {
   // Before that: the avatar worker says goodbye to this service.
   atExit(async () => calls.embedded?.stopAvatarWorker());
   const isEnding = endingGracefully(atExit, config.shutdownGraceMs);
+  // A first key that nobody sees is lost: it is left to the next start.
+  if (isStopping()) return;
   const url = firstUrl();
   const metricsUrl = metricsServer && `${metricsServer.url.href}metrics`;
   const databaseLocation = isEmbedded ? config.database.dataDirectory : "DATABASE_URL";

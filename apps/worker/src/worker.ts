@@ -11,6 +11,7 @@ import { openDatabase } from "@realtime-avatar/db/open";
 import { webhookStats } from "@realtime-avatar/db/webhooks/sending";
 import { startReconciler } from "@realtime-avatar/livekit/reconciler";
 import { createRooms } from "@realtime-avatar/livekit/rooms";
+import { checkDataDirectory } from "@realtime-avatar/runtime/config/data-directory";
 import { type Health, healthStatus, live, ready } from "@realtime-avatar/runtime/health";
 import { type AtExit, endingGracefully, runProcess } from "@realtime-avatar/runtime/lifecycle";
 import { createLog, inTurns, type Logger } from "@realtime-avatar/runtime/log";
@@ -128,6 +129,7 @@ const start = async (atExit: AtExit): Promise<void> => {
   // Before anything else: its environment contains the URL of the database.
   protectMemory();
   const config = readConfig(process.env);
+  await checkDataDirectory(config);
   const logOutput = inTurns(process.stdout);
   atExit(logOutput.drained);
   const log = createLog(config.logLevel, logOutput, process.stdout.isTTY, isChild ? { process: "worker" } : null);

@@ -158,7 +158,6 @@ export const prepareLivekit = async (options: EmbeddedOptions): Promise<Embedded
         command: ["/bin/sh", "-c", SCRIPT, program, file, logFile],
         // It would read variables of its own.
         variables: { PATH: variables["PATH"] },
-        isDetached: true,
       }),
       worker: createChild({
         ...options,

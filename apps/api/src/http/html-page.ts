@@ -18,9 +18,15 @@ export const asPage = <Html extends string | Uint8Array>(
   return html;
 };
 
-/** Leads from an address with a slash at the end to the page. */
-export const redirect = (location: string, set: ResponseHead): string => {
-  set.status = 308;
+/** Whether the client is a browser, which accepts HTML by name. Programs accept JSON or anything. */
+export const wantsHtml = (request: Request): boolean => {
+  const accept = request.headers.get("accept") ?? "";
+  return /text\/html/i.test(accept) && !/json/i.test(accept);
+};
+
+/** Leads to the page at `location`: for good (308), or for now (307). */
+export const redirect = (location: string, set: ResponseHead, status: 307 | 308 = 308): string => {
+  set.status = status;
   (set.headers as Record<string, string>)["location"] = location;
   return "";
 };

@@ -144,6 +144,13 @@ test("an address without a page, opened by a browser: the dashboard with status 
   }
 });
 
+test("the sign of the product, of the pages that the API writes: that of the dashboard", async () => {
+  const icon = await (await raw(scripts.find((path) => path.endsWith(".svg")) ?? "")).text();
+  const { text } = await api.call("GET", "/problems/not_found", { headers: { accept: BROWSER_ACCEPT } });
+  const [, written = ""] = text.match(/rel="icon" href="data:image\/svg\+xml,([^"]+)"/) ?? [];
+  expect(decodeURIComponent(written).replaceAll("'", '"')).toBe(icon.trim().replace(/<title>.*<\/title>/, ""));
+});
+
 test("the program, without the dashboard beside it: no pages", async () => {
   expect(await openDashboard("/nonexistent/apps/api/src/routes/dashboard")()).toBeNull();
 });

@@ -75,7 +75,7 @@ const KeyRow = ({ step }: { step: Step }) => {
       {step.with ? (
         <>
           <PageLink to="/keys" search={{ key: step.with.id }} className={LINK}>
-            {step.with.name}
+            <bdi>{step.with.name}</bdi>
           </PageLink>{" "}
           is active.
         </>
@@ -90,7 +90,7 @@ const AvatarText = ({ step }: { step: Step }) => {
   if (step.with === null) return "From a photo or a video of one face. It is ready in a few seconds.";
   const name = (
     <PageLink to="/avatars" search={{ avatar: step.with.id }} className={LINK}>
-      {step.with.name}
+      <bdi>{step.with.name}</bdi>
     </PageLink>
   );
   if (step.state === "done") return <>{name} is ready.</>;

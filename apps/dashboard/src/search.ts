@@ -18,6 +18,8 @@ export type Search = {
   all?: true;
   /** A part of the name or the id of what a list shows. */
   filter?: string;
+  /** Whether the page opens the dialog in which its objects are created. */
+  create?: true;
   /** On the sign-in page: whether a session has ended by itself or by another person. */
   ended?: true;
   /** On the sign-in page: where it leads. */
@@ -52,6 +54,7 @@ export const validateSearch = (search: Record<string, unknown>): Search => {
     delivery: id(search["delivery"]),
     days: days === 7 || days === 90 ? days : undefined,
     all: all === true ? (true as const) : undefined,
+    create: search["create"] === true ? (true as const) : undefined,
     to: RETURN_PATHS.find((path) => path === to),
     ended: ended === true ? (true as const) : undefined,
     // The router reads a number that is in the address as one.

@@ -1,8 +1,8 @@
 import type { ApiKeyWithSecret } from "@realtime-avatar/client";
 import { useState } from "react";
-import { Button } from "../components/button.tsx";
 import { Loaded, Skeleton } from "../components/state.tsx";
 import { PageHead } from "../components/text.tsx";
+import { CreateButton } from "../keyboard/create-button.tsx";
 import { useAccount, useHasRole } from "../layout/context.tsx";
 import { useNavigation, useParameters } from "../layout/navigation.tsx";
 import { ChangeKeyDialog } from "./change.tsx";
@@ -46,9 +46,7 @@ export const KeysPage = () => {
         title="API keys"
         actions={
           canWrite && (
-            <Button kind="primary" onClick={() => setOpen({ kind: "create" })}>
-              Create a {environment} key
-            </Button>
+            <CreateButton onClick={() => setOpen({ kind: "create" })}>Create a {environment} key</CreateButton>
           )
         }
       >

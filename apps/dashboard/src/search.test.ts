@@ -16,6 +16,10 @@ test.each([
     { status: "failed", event: "avatar.prepared", endpoint: "whe_1" },
     { status: "failed", event: "avatar.prepared" },
   ],
+  [
+    { since: "2026-02-28", until: "2026-13-01", filter: 7 },
+    { since: "2026-02-28", filter: "7" },
+  ],
   [{ ended: "true", key: "key_1", days: "7", all: 1 }, {}],
   [
     { ended: true, key: ID, days: 7, environment: "test" },

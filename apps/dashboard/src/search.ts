@@ -20,6 +20,9 @@ export type Search = {
   filter?: string;
   /** Whether the page opens the dialog in which its objects are created. */
   create?: true;
+  /** The first and the last day on which it was created. */
+  since?: string;
+  until?: string;
   /** On the sign-in page: whether a session has ended by itself or by another person. */
   ended?: true;
   /** On the sign-in page: where it leads. */
@@ -27,7 +30,7 @@ export type Search = {
   /** The filters of the audit trail. */
   action?: string;
   target?: string;
-  /** The filters of deliveries, with `target`. */
+  /** The filters of keys and avatars, and with `target` and `event` those of deliveries. */
   status?: string;
   event?: string;
   /** On the sign-in page: the tenant, and why a sign-in at the provider has failed. */
@@ -40,6 +43,11 @@ const ID = /^[a-z]{3}_[0-9a-z]{26}$/;
 /** A name of the API, such as an action or a status. */
 const name = (value: unknown): string | undefined =>
   typeof value === "string" && /^[a-z_.]{1,64}$/.test(value) ? value : undefined;
+
+const day = (value: unknown): string | undefined =>
+  typeof value === "string" && /^\d{4}-\d{2}-\d{2}$/.test(value) && !Number.isNaN(Date.parse(value))
+    ? value
+    : undefined;
 
 const id = (value: unknown): string | undefined => (typeof value === "string" && ID.test(value) ? value : undefined);
 
@@ -61,6 +69,8 @@ export const validateSearch = (search: Record<string, unknown>): Search => {
     filter: ["string", "number"].includes(typeof filter)
       ? String(filter).slice(0, MAX_DISPLAY_NAME_LENGTH) || undefined
       : undefined,
+    since: day(search["since"]),
+    until: day(search["until"]),
     action: name(search["action"]),
     target: id(search["target"]),
     status: name(search["status"]),

@@ -5575,6 +5575,16 @@ export interface operations {
         status?: "active" | "revoked" | "expired";
         /** @description Live and test resources are separate: a test key cannot see live resources. */
         environment?: "live" | "test";
+        /** @description Include only the resource with this id. */
+        id?: string;
+        /** @description Include only resources whose name contains this text, in upper or lower case. A page can have fewer items than `limit`, or none, and still have a `nextCursor`. */
+        name?: string;
+        /** @description Include only resources that were created at this time or later. */
+        from?: string;
+        /** @description Include only resources that were created before this time. */
+        to?: string;
+        /** @description Include only the descendants of the key with this id. */
+        ancestorId?: string;
         /** @description Maximum number of items in the page; default 50. */
         limit?: number;
         /** @description The `nextCursor` of the previous page. */
@@ -6656,6 +6666,14 @@ export interface operations {
         status?: "draft" | "preprocessing" | "ready" | "failed" | "disabled" | "deleted";
         /** @description Kind of the source from which the avatar is built. */
         sourceKind?: "image" | "video";
+        /** @description Include only the resource with this id. */
+        id?: string;
+        /** @description Include only resources whose name contains this text, in upper or lower case. A page can have fewer items than `limit`, or none, and still have a `nextCursor`. */
+        name?: string;
+        /** @description Include only resources that were created at this time or later. */
+        from?: string;
+        /** @description Include only resources that were created before this time. */
+        to?: string;
         /** @description Maximum number of items in the page; default 50. */
         limit?: number;
         /** @description The `nextCursor` of the previous page. */

@@ -4,26 +4,45 @@ import { Id } from "../components/copy.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { Loaded, Skeleton } from "../components/state.tsx";
 import { Item, Time } from "../components/text.tsx";
-import { useAccount, useHasRole } from "../layout/context.tsx";
+import { useHasRole } from "../layout/context.tsx";
 import { LINK, PageLink, useNavigation } from "../layout/navigation.tsx";
 import { effectText } from "./changes.ts";
-import { creatorText, descendantsOf, type Keys, useKey } from "./data.ts";
+import { type Keys, useDescendants, useKey, useParent } from "./data.ts";
 import type { Open } from "./list.tsx";
 import { Expiry, KeyStatus, Scopes, Spent } from "./row.tsx";
 
 const Creator = ({ apiKey, keys }: { apiKey: ApiKey; keys: Keys }) => {
-  const { environment } = useAccount();
   const { parentId } = apiKey;
-  const parent = keys.byId.get(parentId ?? "");
+  const parent = useParent(parentId, keys);
   if (parentId === null) return <>a person or the operator</>;
   // In test, the keys of live cannot be read.
-  if (!parent && environment === "test" && !keys.hasMore) return <>a live key</>;
+  if (!parent) return <>{apiKey.environment === "test" ? "a live key" : "another key"}</>;
+  return (
+    <PageLink to="/keys" search={{ key: parentId, all: true }} className={LINK}>
+      {parent.name}
+    </PageLink>
+  );
+};
+
+/** The active keys below a key: the way down in the tree, wherever they are in the list. */
+const Below = ({ id }: { id: string }) => {
+  const { data } = useDescendants(id);
+  if (!data) return <>…</>;
+  const { keys, hasMore } = data;
+  if (keys.length === 0) return <>0</>;
   return (
     <>
-      <PageLink to="/keys" search={{ key: parentId }} className={LINK}>
-        {parent?.name ?? parentId}
-      </PageLink>
-      {!parent && <span className="block text-sm text-muted">{creatorText(keys, apiKey)}.</span>}
+      {hasMore ? `more than ${keys.length}` : keys.length}
+      <ul className="mt-1 max-h-32 overflow-y-auto text-sm">
+        {keys.map((key) => (
+          <li key={key.id} className="truncate">
+            <PageLink to="/keys" search={{ key: key.id, all: true }} className={LINK}>
+              {key.name}
+            </PageLink>
+            {key.environment === "test" && <span className="text-muted"> (test)</span>}
+          </li>
+        ))}
+      </ul>
     </>
   );
 };
@@ -69,7 +88,7 @@ const Facts = ({ apiKey, keys }: { apiKey: ApiKey; keys: Keys }) => {
         <Creator apiKey={apiKey} keys={keys} />
       </Item>
       <Item name="Active keys below it">
-        {keys.byId.has(apiKey.id) ? descendantsOf(keys, apiKey.id).length : "not known: older than the loaded keys"}
+        <Below id={apiKey.id} />
       </Item>
     </dl>
   );
@@ -91,8 +110,8 @@ export const KeyDetails = ({ id, keys, onOpen, onClose }: Props) => {
       actions={
         <>
           <Button onClick={() => go("/audit", { target: id })}>Its audit trail</Button>
-          {canWrite && listed?.status === "active" && (
-            <Button onClick={() => onOpen({ kind: "change", key: listed })}>Change</Button>
+          {canWrite && key?.status === "active" && (
+            <Button onClick={() => onOpen({ kind: "change", key })}>Change</Button>
           )}
         </>
       }

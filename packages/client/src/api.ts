@@ -2915,6 +2915,25 @@ export interface components {
       reportedBy: string | null;
       /** @description The key that ended the session, or `sweep`: the service, at the end of its lease or of a call; null while it is open. */
       closedBy: string | null;
+      /** @description Why the session ended. `released`: by the key in `closedBy`. `not_started`: nobody joined, or no usage was reported, in time. `lease_expired`: no usage was reported any more. `key_ended`: its key or an ancestor was revoked, has expired or is over its cap. `operator_ended`: by the operator. `failed`: the room of the call or its avatar failed. The others are those of the message `ended` of a call. Null while the session is open. */
+      endReason:
+        | (
+            | "user_ended"
+            | "session_cap"
+            | "idle"
+            | "disconnected"
+            | "out_of_credits"
+            | "agent_ended"
+            | "failed"
+            | "released"
+            | "not_started"
+            | "lease_expired"
+            | "key_ended"
+            | "operator_ended"
+          )
+        | null;
+      /** @description The `reason` that the key gave which released the session. */
+      releaseReason: string | null;
     };
     ReportLeakedKey: {
       /** @description The full secret that was found. */
@@ -3195,6 +3214,25 @@ export interface components {
       reportedBy: string | null;
       /** @description The key that ended the session, or `sweep`: the service, at the end of its lease or of a call; null while it is open. */
       closedBy: string | null;
+      /** @description Why the session ended. `released`: by the key in `closedBy`. `not_started`: nobody joined, or no usage was reported, in time. `lease_expired`: no usage was reported any more. `key_ended`: its key or an ancestor was revoked, has expired or is over its cap. `operator_ended`: by the operator. `failed`: the room of the call or its avatar failed. The others are those of the message `ended` of a call. Null while the session is open. */
+      endReason:
+        | (
+            | "user_ended"
+            | "session_cap"
+            | "idle"
+            | "disconnected"
+            | "out_of_credits"
+            | "agent_ended"
+            | "failed"
+            | "released"
+            | "not_started"
+            | "lease_expired"
+            | "key_ended"
+            | "operator_ended"
+          )
+        | null;
+      /** @description The `reason` that the key gave which released the session. */
+      releaseReason: string | null;
     };
     UsageSessionEvent: {
       /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
@@ -7824,7 +7862,9 @@ export interface operations {
            *           "expiresAt": "2026-11-20T12:01:00.000Z",
            *           "mustEnd": false,
            *           "reportedBy": null,
-           *           "closedBy": null
+           *           "closedBy": null,
+           *           "endReason": null,
+           *           "releaseReason": null
            *         }
            *       ],
            *       "nextCursor": null
@@ -7908,7 +7948,9 @@ export interface operations {
            *       "expiresAt": "2026-11-20T12:01:00.000Z",
            *       "mustEnd": false,
            *       "reportedBy": null,
-           *       "closedBy": null
+           *       "closedBy": null,
+           *       "endReason": null,
+           *       "releaseReason": null
            *     }
            */
           "application/json": components["schemas"]["UsageSession"];
@@ -7982,7 +8024,9 @@ export interface operations {
            *       "expiresAt": "2026-11-20T12:01:00.000Z",
            *       "mustEnd": false,
            *       "reportedBy": null,
-           *       "closedBy": null
+           *       "closedBy": null,
+           *       "endReason": null,
+           *       "releaseReason": null
            *     }
            */
           "application/json": components["schemas"]["UsageSession"];
@@ -8062,7 +8106,9 @@ export interface operations {
            *       "expiresAt": "2026-11-20T12:01:00.000Z",
            *       "mustEnd": false,
            *       "reportedBy": null,
-           *       "closedBy": null
+           *       "closedBy": null,
+           *       "endReason": null,
+           *       "releaseReason": null
            *     }
            */
           "application/json": components["schemas"]["ReportedSession"];
@@ -8145,7 +8191,9 @@ export interface operations {
            *       "expiresAt": "2026-11-20T12:01:00.000Z",
            *       "mustEnd": false,
            *       "reportedBy": null,
-           *       "closedBy": null
+           *       "closedBy": null,
+           *       "endReason": null,
+           *       "releaseReason": null
            *     }
            */
           "application/json": components["schemas"]["UsageSession"];
@@ -12998,7 +13046,9 @@ export interface operations {
          *           "expiresAt": "2026-11-20T12:01:00.000Z",
          *           "mustEnd": false,
          *           "reportedBy": null,
-         *           "closedBy": null
+         *           "closedBy": null,
+         *           "endReason": null,
+         *           "releaseReason": null
          *         }
          *       }
          *     }
@@ -13068,7 +13118,9 @@ export interface operations {
          *           "expiresAt": "2026-11-20T12:01:00.000Z",
          *           "mustEnd": false,
          *           "reportedBy": null,
-         *           "closedBy": null
+         *           "closedBy": null,
+         *           "endReason": null,
+         *           "releaseReason": null
          *         }
          *       }
          *     }
@@ -13138,7 +13190,9 @@ export interface operations {
          *           "expiresAt": "2026-11-20T12:01:00.000Z",
          *           "mustEnd": false,
          *           "reportedBy": null,
-         *           "closedBy": null
+         *           "closedBy": null,
+         *           "endReason": null,
+         *           "releaseReason": null
          *         }
          *       }
          *     }

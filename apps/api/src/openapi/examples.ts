@@ -123,6 +123,8 @@ const session: credits.UsageSession = {
   mustEnd: false,
   reportedBy: null,
   closedBy: null,
+  endReason: null,
+  releaseReason: null,
 };
 
 const balance: credits.CreditBalance = {

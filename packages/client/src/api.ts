@@ -388,6 +388,28 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  "/api/v1/credits/entries.csv": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Export credit entries
+     * @description The entries of the list, as a file. CSV (RFC 4180) in UTF-8, newest first: a row for each item, and a column for each of its fields. Numbers are numbers, null is empty, lists and objects are JSON. A text that a spreadsheet would take for a formula begins with an apostrophe. A file ends after `limit` rows, 64 MiB or five minutes. If more rows follow, its last row says so: its first cell begins with `# NOT COMPLETE` and ends with the `cursor` of the next file. A connection that ends early is reset.
+     *
+     *     Requires the scope `credits:read`, or the session of a person with the role `viewer` or a greater one.
+     */
+    get: operations["exportCreditEntries"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   "/api/v1/usage/sessions": {
     parameters: {
       query?: never;
@@ -410,6 +432,28 @@ export interface paths {
      *     Requires the scope `realtime:write`.
      */
     post: operations["openUsageSession"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/usage/sessions.csv": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Export usage sessions
+     * @description The sessions of the list, as a file. CSV (RFC 4180) in UTF-8, newest first: a row for each item, and a column for each of its fields. Numbers are numbers, null is empty, lists and objects are JSON. A text that a spreadsheet would take for a formula begins with an apostrophe. A file ends after `limit` rows, 64 MiB or five minutes. If more rows follow, its last row says so: its first cell begins with `# NOT COMPLETE` and ends with the `cursor` of the next file. A connection that ends early is reset.
+     *
+     *     Requires the scope `usage:read`, or the session of a person with the role `viewer` or a greater one.
+     */
+    get: operations["exportUsageSessions"];
+    put?: never;
+    post?: never;
     delete?: never;
     options?: never;
     head?: never;
@@ -756,6 +800,28 @@ export interface paths {
      *     Requires the scope `api_keys:write`, or the session of a person with the role `viewer` or a greater one.
      */
     get: operations["listAuditEvents"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/audit-events.csv": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Export the audit trail
+     * @description The events of the list, as a file. CSV (RFC 4180) in UTF-8, newest first: a row for each item, and a column for each of its fields. Numbers are numbers, null is empty, lists and objects are JSON. A text that a spreadsheet would take for a formula begins with an apostrophe. A file ends after `limit` rows, 64 MiB or five minutes. If more rows follow, its last row says so: its first cell begins with `# NOT COMPLETE` and ends with the `cursor` of the next file. A connection that ends early is reset.
+     *
+     *     Requires the scope `api_keys:write`, or the session of a person with the role `viewer` or a greater one.
+     */
+    get: operations["exportAuditEvents"];
     put?: never;
     post?: never;
     delete?: never;
@@ -5565,6 +5631,11 @@ export interface components {
      */
     "Idempotent-Replayed": "true";
     /**
+     * @description The name of the file.
+     * @example attachment; filename="calls-live-2026-11-20.csv"
+     */
+    "Content-Disposition": string;
+    /**
      * @description The cookie of the session, or its deletion.
      * @example __Host-realtime-avatar-session=…
      */
@@ -7791,6 +7862,58 @@ export interface operations {
       503: components["responses"]["Unavailable"];
     };
   };
+  exportCreditEntries: {
+    parameters: {
+      query?: {
+        /** @description Include only items with this kind. */
+        kind?: "grant" | "hold" | "settle" | "release" | "expire" | "void" | "adjust";
+        /** @description Include only items with this apiKeyId. */
+        apiKeyId?: string;
+        /** @description Include only items with this sessionId. */
+        sessionId?: string;
+        /** @description Maximum number of rows in the file; default 100000. */
+        limit?: number;
+        /** @description The `nextCursor` of the previous page. */
+        cursor?: string;
+      };
+      header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The entries. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          "Content-Disposition": components["headers"]["Content-Disposition"];
+          [name: string]: unknown;
+        };
+        content: {
+          "text/csv": string;
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
+    };
+  };
   listUsageSessions: {
     parameters: {
       query?: {
@@ -7968,6 +8091,64 @@ export interface operations {
       429: components["responses"]["RateLimitedOrConcurrencyLimitReached"];
       500: components["responses"]["InternalError"];
       503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  exportUsageSessions: {
+    parameters: {
+      query?: {
+        /** @description Start of the time window, inclusive; at most 90 days before `to`. Default: 30 days before `to`. */
+        from?: string;
+        /** @description End of the time window, exclusive. Default: the end of the present second. */
+        to?: string;
+        /** @description Include only sessions whose `metadata` has this `user_id`. */
+        endUserId?: string;
+        /** @description Include only items with this status. */
+        status?: "reserved" | "started" | "released" | "failed";
+        /** @description Include only sessions that this key opened. */
+        apiKeyId?: string;
+        /** @description Include only sessions with this avatar. */
+        avatarId?: string;
+        /** @description Maximum number of rows in the file; default 100000. */
+        limit?: number;
+        /** @description The `nextCursor` of the previous page. */
+        cursor?: string;
+      };
+      header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The sessions. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          "Content-Disposition": components["headers"]["Content-Disposition"];
+          [name: string]: unknown;
+        };
+        content: {
+          "text/csv": string;
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
     };
   };
   getUsageSession: {
@@ -9363,6 +9544,96 @@ export interface operations {
            *     }
            */
           "application/json": components["schemas"]["AuditEventPage"];
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
+    };
+  };
+  exportAuditEvents: {
+    parameters: {
+      query?: {
+        /** @description Include only items with this action. */
+        action?:
+          | "api_key.created"
+          | "api_key.updated"
+          | "api_key.rotated"
+          | "api_key.revoked"
+          | "api_key.reported_leaked"
+          | "avatar.created"
+          | "avatar.updated"
+          | "avatar.deleted"
+          | "avatar.prepared"
+          | "avatar.preparation_failed"
+          | "asset.created"
+          | "asset.uploaded"
+          | "asset.ready"
+          | "asset.failed"
+          | "asset.deleted"
+          | "user.created"
+          | "user.updated"
+          | "user.deleted"
+          | "user_session.created"
+          | "user_session.verified"
+          | "user_session.ended"
+          | "invitation.created"
+          | "invitation.deleted"
+          | "passkey.created"
+          | "passkey.updated"
+          | "passkey.deleted"
+          | "identity.created"
+          | "identity.deleted"
+          | "credits.granted"
+          | "credits.voided"
+          | "credits.adjusted"
+          | "credits.limit_changed"
+          | "webhook_endpoint.created"
+          | "webhook_endpoint.updated"
+          | "webhook_endpoint.deleted"
+          | "webhook_endpoint.secret_rotated"
+          | "webhook_endpoint.disabled"
+          | "usage_session.ended";
+        /** @description Include only items with this targetId. */
+        targetId?: string;
+        /** @description Include only items with this actorKeyId. */
+        actorKeyId?: string;
+        /** @description Maximum number of rows in the file; default 100000. */
+        limit?: number;
+        /** @description The `nextCursor` of the previous page. */
+        cursor?: string;
+      };
+      header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The events. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          "Content-Disposition": components["headers"]["Content-Disposition"];
+          [name: string]: unknown;
+        };
+        content: {
+          "text/csv": string;
         };
       };
       400: components["responses"]["MalformedRequest"];

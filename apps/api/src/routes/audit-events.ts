@@ -1,9 +1,12 @@
 /** `/api/v1/audit-events` */
 import { listAuditEvents } from "@realtime-avatar/db/audit/audit-events";
-import { AUDIT_EVENT_LIST, AuditEventPage } from "@realtime-avatar/domain/audit";
+import { AUDIT_EVENT_LIST, AuditEvent, AuditEventPage } from "@realtime-avatar/domain/audit";
+import { fileQueryOf } from "@realtime-avatar/domain/csv";
+import { type PageRequest, readPage } from "@realtime-avatar/domain/page";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../dependencies.ts";
 import { authentication } from "../http/authenticate.ts";
+import { CSV_DESCRIPTION, type Export, exportHandler } from "../http/files/export.ts";
 import { listHandler } from "../http/list.ts";
 import { operations } from "../openapi/operation.ts";
 
@@ -14,11 +17,31 @@ const OPERATIONS = operations({
     query: AUDIT_EVENT_LIST.query,
     success: { status: 200, description: "A page of events.", schema: AuditEventPage },
   },
+  exportAuditEvents: {
+    summary: "Export the audit trail",
+    description: `The events of the list, as a file. ${CSV_DESCRIPTION}`,
+    query: fileQueryOf(AUDIT_EVENT_LIST),
+    success: { status: 200, description: "The events.", isCsv: true },
+  },
 });
 
+const EXPORT: Export<PageRequest<typeof AUDIT_EVENT_LIST>> = {
+  name: "audit-events",
+  list: AUDIT_EVENT_LIST,
+  item: AuditEvent,
+  pageOf: (parameters) => readPage(AUDIT_EVENT_LIST, { ...parameters }),
+  read: listAuditEvents,
+};
+
 export const auditEventRoutes = (dependencies: Dependencies) =>
-  new Elysia({ name: "audit-events", prefix: "/api/v1/audit-events" }).use(authentication(dependencies)).get(
-    "",
-    listHandler(dependencies, AUDIT_EVENT_LIST, ({ caller, db }, page) => listAuditEvents(db, caller, page)),
-    { scope: "api_keys:write", detail: OPERATIONS.listAuditEvents },
-  );
+  new Elysia({ name: "audit-events" })
+    .use(authentication(dependencies))
+    .get(
+      "/api/v1/audit-events",
+      listHandler(dependencies, AUDIT_EVENT_LIST, ({ caller, db }, page) => listAuditEvents(db, caller, page)),
+      { scope: "api_keys:write", detail: OPERATIONS.listAuditEvents },
+    )
+    .get("/api/v1/audit-events.csv", exportHandler(dependencies, EXPORT), {
+      scope: "api_keys:write",
+      detail: OPERATIONS.exportAuditEvents,
+    });

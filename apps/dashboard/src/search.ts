@@ -12,7 +12,9 @@ export type Search = {
   session?: string;
   endpoint?: string;
   delivery?: string;
-  /** The days of the charts. */
+  /** The part of the page of usage that is open; without it, the overview. */
+  tab?: "calls" | "ledger";
+  /** The days of the charts and of the calls. */
   days?: 7 | 90;
   /** Whether revoked and expired keys are shown. */
   all?: true;
@@ -25,7 +27,7 @@ export type Search = {
   /** The filters of the audit trail. */
   action?: string;
   target?: string;
-  /** The filters of deliveries, with `target`. */
+  /** The filters of deliveries, with `target`; `status` is one of calls as well. */
   status?: string;
   event?: string;
   /** On the sign-in page: the tenant, and why a sign-in at the provider has failed. */
@@ -42,7 +44,7 @@ const name = (value: unknown): string | undefined =>
 const id = (value: unknown): string | undefined => (typeof value === "string" && ID.test(value) ? value : undefined);
 
 export const validateSearch = (search: Record<string, unknown>): Search => {
-  const { environment, days, all, filter, ended, to } = search;
+  const { environment, days, all, filter, ended, to, tab } = search;
   const valid = {
     environment: environment === "test" ? ("test" as const) : undefined,
     key: id(search["key"]),
@@ -50,6 +52,7 @@ export const validateSearch = (search: Record<string, unknown>): Search => {
     session: id(search["session"]),
     endpoint: id(search["endpoint"]),
     delivery: id(search["delivery"]),
+    tab: tab === "calls" || tab === "ledger" ? (tab as "calls" | "ledger") : undefined,
     days: days === 7 || days === 90 ? days : undefined,
     all: all === true ? (true as const) : undefined,
     to: RETURN_PATHS.find((path) => path === to),

@@ -22,6 +22,7 @@ const PAGES = [
   ["keys", "API keys"],
   ["avatars", "Avatars"],
   ["usage", "Usage and credits"],
+  ["usage?tab=calls", "Usage and credits"],
   ["webhooks", "Webhooks"],
   ["audit", "Audit"],
   ["people", "People"],

@@ -89,6 +89,12 @@ export const serviceText = (action: AuditEvent["action"]): string => {
 
 export type Filters = { action: string | undefined; target: string | undefined };
 
+/** The query of the events, without those of a page. */
+export const auditQuery = ({ action, target }: Filters) => ({
+  ...(action !== undefined && { action: action as AuditEvent["action"] }),
+  ...(target !== undefined && { targetId: target }),
+});
+
 export const useAuditEvents = ({ action, target }: Filters) => {
   const { client, environment } = useAccount();
   return useInfiniteQuery({
@@ -97,8 +103,7 @@ export const useAuditEvents = ({ action, target }: Filters) => {
     queryFn: async ({ pageParam }) => {
       const query = {
         limit: 50,
-        ...(action !== undefined && { action: action as AuditEvent["action"] }),
-        ...(target !== undefined && { targetId: target }),
+        ...auditQuery({ action, target }),
         ...(pageParam !== undefined && { cursor: pageParam }),
       };
       return (await client.GET("/api/v1/audit-events", { params: { query } })).data;

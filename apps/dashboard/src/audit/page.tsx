@@ -2,13 +2,15 @@ import type { AuditEvent } from "@realtime-avatar/client";
 import { useQuery } from "@tanstack/react-query";
 import { listUsers } from "../api/people.ts";
 import { Button } from "../components/button.tsx";
+import { ExportButton } from "../components/export-button.tsx";
 import { InlineSelect } from "../components/field.tsx";
 import { Empty, Loaded, Skeleton } from "../components/state.tsx";
 import { Badge, PageHead, Time } from "../components/text.tsx";
+import { useAccount } from "../layout/context.tsx";
 import { LINK, type Page, PageLink, type SearchChange, useNavigation, useParameters } from "../layout/navigation.tsx";
 import type { Search } from "../search.ts";
 import { useNames } from "../usage/data.ts";
-import { ACTION_TEXTS, fieldText, kindText, serviceText, useAuditEvents } from "./data.ts";
+import { ACTION_TEXTS, auditQuery, fieldText, kindText, serviceText, useAuditEvents } from "./data.ts";
 
 type Names = ReadonlyMap<string, string>;
 
@@ -106,12 +108,25 @@ const FilterBar = ({ action, target }: Pick<Search, "action" | "target">) => {
 };
 
 export const AuditPage = () => {
+  const { client } = useAccount();
   const { action, target } = useParameters();
   const query = useAuditEvents({ action, target });
   const names = useAllNames();
   return (
     <>
-      <PageHead title="Audit">Who did what, newest first. Events are never changed.</PageHead>
+      <PageHead
+        title="Audit"
+        actions={
+          <ExportButton
+            key={`${action} ${target}`}
+            read={(page, options) =>
+              client.csv("/api/v1/audit-events.csv", { ...auditQuery({ action, target }), ...page }, options)
+            }
+          />
+        }
+      >
+        Who did what, newest first. Events are never changed.
+      </PageHead>
       <FilterBar {...(action !== undefined && { action })} {...(target !== undefined && { target })} />
       <Loaded query={query} skeleton={<Skeleton label="events" rows={6} />}>
         {({ pages }) => {

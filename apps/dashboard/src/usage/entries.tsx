@@ -2,15 +2,17 @@
 import type { CreditEntry } from "@realtime-avatar/client";
 import { useState } from "react";
 import { Button } from "../components/button.tsx";
+import { ExportButton } from "../components/export-button.tsx";
 import { InlineSelect } from "../components/field.tsx";
 import { Loaded, Skeleton } from "../components/state.tsx";
 import { Card, Time } from "../components/text.tsx";
 import { credits } from "../format.ts";
+import { useAccount } from "../layout/context.tsx";
 import { LINK, PageLink } from "../layout/navigation.tsx";
 import { type EntryKind, useEntries, useNames } from "./data.ts";
 
 /** The name of each kind, and how it changes what is available. What a call is charged was held before: no sign. */
-const KINDS: Record<EntryKind, { name: string; sign: "+" | "−" | "" }> = {
+export const KINDS: Record<EntryKind, { name: string; sign: "+" | "−" | "" }> = {
   grant: { name: "Added", sign: "+" },
   hold: { name: "Held for a call", sign: "−" },
   settle: { name: "Charged for a call", sign: "" },
@@ -63,20 +65,31 @@ const EntryRow = ({ entry, names }: { entry: CreditEntry; names: ReadonlyMap<str
 
 export const Entries = () => {
   const [kind, setKind] = useState<EntryKind | "">("");
+  const { client } = useAccount();
   const query = useEntries(kind);
   const names = useNames().data ?? new Map<string, string>();
-  const select = (
-    <InlineSelect label="Kind of entry" value={kind} onChange={({ target }) => setKind(target.value as EntryKind | "")}>
-      <option value="">All kinds</option>
-      {Object.entries(KINDS).map(([value, { name }]) => (
-        <option key={value} value={value}>
-          {name}
-        </option>
-      ))}
-    </InlineSelect>
+  const actions = (
+    <div className="flex flex-wrap gap-2">
+      <InlineSelect
+        label="Kind of entry"
+        value={kind}
+        onChange={({ target }) => setKind(target.value as EntryKind | "")}
+      >
+        <option value="">All kinds</option>
+        {Object.entries(KINDS).map(([value, { name }]) => (
+          <option key={value} value={value}>
+            {name}
+          </option>
+        ))}
+      </InlineSelect>
+      <ExportButton
+        key={kind}
+        read={(page, options) => client.csv("/api/v1/credits/entries.csv", { ...(kind && { kind }), ...page }, options)}
+      />
+    </div>
   );
   return (
-    <Card title="History of the credits" actions={select}>
+    <Card title="History of the credits" actions={actions}>
       <Loaded query={query} skeleton={<Skeleton label="the history" height="h-9" rows={6} />}>
         {({ pages }) => {
           const entries = pages.flatMap(({ data }) => data);

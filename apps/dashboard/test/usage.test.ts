@@ -90,14 +90,14 @@ describe.skipIf(!BROWSER)("the usage page in Chromium", () => {
     const row = (key: string) => page.getByRole("row").filter({ hasText: key });
     await row("Says <b>why</b>").waitFor();
     expect(await row("Says <b>why</b>").getByRole("cell").allTextContents()).toEqual([
-      "▶just nowNo avatar",
+      "▶just nowNo avatarEnded by your program",
       "No avatar",
       "Says <b>why</b>",
       "not known",
       "5not known",
       "Ended by your program",
     ]);
-    await row("Never joined").getByText("Nobody joined").waitFor();
+    await row("Never joined").getByRole("cell", { name: "Nobody joined", exact: true }).waitFor();
     // A row of the phone app is open yet, the others have ended.
     expect(await page.getByRole("row").count()).toBe(1 + 7);
     await row("Says <b>why</b>").getByRole("button").focus();

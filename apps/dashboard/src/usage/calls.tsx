@@ -49,7 +49,10 @@ const CallRow = ({ call, keyName, isOpen, onToggle }: RowProps) => {
             </span>
             <Time at={call.createdAt} />
           </button>
-          <span className="block max-w-40 truncate pl-5 text-text md:hidden">{avatarName}</span>
+          <span className="block pl-5 md:hidden">
+            <span className="block max-w-48 truncate text-text">{avatarName}</span>
+            <Badge tone={tone}>{text}</Badge>
+          </span>
         </td>
         <td className={`${WIDE} max-w-48 truncate`}>
           {avatarId ? (
@@ -66,11 +69,11 @@ const CallRow = ({ call, keyName, isOpen, onToggle }: RowProps) => {
           </PageLink>
         </td>
         <td className={`${WIDE} text-right whitespace-nowrap tabular-nums`}>{lengthOf(call)}</td>
-        <td className={`${CELL} text-right whitespace-nowrap tabular-nums`}>
+        <td className={`${CELL} text-right whitespace-nowrap tabular-nums max-md:pr-0`}>
           {costOf(call)}
           <span className="block text-sm text-muted md:hidden">{lengthOf(call)}</span>
         </td>
-        <td className="py-2 align-top">
+        <td className={WIDE}>
           <Badge tone={tone}>{text}</Badge>
         </td>
       </tr>
@@ -102,8 +105,8 @@ const HEADS = [
   ["Avatar", WIDE],
   ["Key", WIDE],
   ["Length", `${WIDE} text-right`],
-  ["Credits", `${CELL} text-right`],
-  ["How it ended", "py-2"],
+  ["Credits", `${CELL} text-right max-md:pr-0`],
+  ["How it ended", WIDE],
 ] as const;
 
 const CallTable = ({ calls }: { calls: readonly UsageSession[] }) => {

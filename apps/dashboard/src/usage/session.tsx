@@ -13,7 +13,7 @@ import { outcomeOf } from "./outcome.ts";
 const By = ({ id, none }: { id: string | null; none: string }) => {
   const names = useNames().data;
   if (id === null) return none;
-  if (id === "sweep") return "the service, at the end of its lease";
+  if (id === "sweep") return "the service";
   return (
     <PageLink to="/keys" className={LINK} search={{ key: id, all: true }}>
       {names?.get(id) ?? id}

@@ -1,27 +1,20 @@
-import type { UsageSession } from "@realtime-avatar/client";
+import type { UsageSessionWithNames } from "@realtime-avatar/client";
 import { Id } from "../components/copy.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { Loaded, Skeleton } from "../components/state.tsx";
 import { Badge, Item, Time } from "../components/text.tsx";
 import { credits, duration } from "../format.ts";
-import { LINK, PageLink } from "../layout/navigation.tsx";
-import { useNames, useUsageSession } from "./data.ts";
+import { ObjectName } from "../layout/object-name.tsx";
+import { useUsageSession } from "./data.ts";
 
 /** The key that reported or ended a call, or the sweep. */
-const By = ({ id, none }: { id: string | null; none: string }) => {
-  const names = useNames().data;
+const By = ({ id, name, none }: { id: string | null; name: string | null; none: string }) => {
   if (id === null) return none;
-  if (id === "sweep") return "the service, at the end of its lease";
-  return (
-    <PageLink to="/keys" className={LINK} search={{ key: id, all: true }}>
-      {names?.get(id) ?? id}
-    </PageLink>
-  );
+  return id === "sweep" ? "the service, at the end of its lease" : <ObjectName id={id} name={name} />;
 };
 
-const Facts = ({ session }: { session: UsageSession }) => {
-  const names = useNames().data;
-  const { apiKeyId, avatarId } = session;
+const Facts = ({ session }: { session: UsageSessionWithNames }) => {
+  const { avatarId } = session;
   return (
     <dl className="grid gap-4 sm:grid-cols-2">
       <Item name="Id">
@@ -31,19 +24,9 @@ const Facts = ({ session }: { session: UsageSession }) => {
         <Badge>{session.status}</Badge>
       </Item>
       <Item name="Key">
-        <PageLink to="/keys" className={LINK} search={{ key: apiKeyId, all: true }}>
-          {names?.get(apiKeyId) ?? apiKeyId}
-        </PageLink>
+        <ObjectName id={session.apiKeyId} name={session.apiKeyName} />
       </Item>
-      <Item name="Avatar">
-        {avatarId ? (
-          <PageLink to="/avatars" className={LINK} search={{ avatar: avatarId }}>
-            {session.avatarName ?? avatarId}
-          </PageLink>
-        ) : (
-          "none"
-        )}
-      </Item>
+      <Item name="Avatar">{avatarId ? <ObjectName id={avatarId} name={session.avatarName} /> : "none"}</Item>
       <Item name="Opened">
         <Time at={session.createdAt} />
       </Item>
@@ -57,10 +40,14 @@ const Facts = ({ session }: { session: UsageSession }) => {
           : `${credits(session.billedCreditMicros)} credits`}
       </Item>
       <Item name="Usage reported by">
-        <By id={session.reportedBy} none="no report yet" />
+        <By id={session.reportedBy} name={session.reportedByName} none="no report yet" />
       </Item>
       <Item name="Ended by">
-        <By id={session.closedBy} none={session.mustEnd ? "still open: it must end" : "still open"} />
+        <By
+          id={session.closedBy}
+          name={session.closedByName}
+          none={session.mustEnd ? "still open: it must end" : "still open"}
+        />
       </Item>
     </dl>
   );

@@ -53,6 +53,9 @@ const FIELD_TEXTS: Record<string, string> = {
   displayName: "name",
   scopes: "permissions",
   spendLimitCreditMicros: "spend cap",
+  maxConcurrentSessions: "calls at once",
+  keyId: "secret",
+  redactedKey: "secret",
   expiresAt: "expiry",
   sourceAssetId: "photo or video",
   modelId: "model",
@@ -60,7 +63,8 @@ const FIELD_TEXTS: Record<string, string> = {
   lowThresholdCreditMicros: "threshold of low credits",
 };
 
-export const fieldText = (field: string): string => FIELD_TEXTS[field] ?? field;
+export const fieldsText = ({ changedFields }: AuditEvent): string =>
+  [...new Set(changedFields.map((field) => FIELD_TEXTS[field] ?? field))].join(", ");
 
 /** Who acted when neither a key nor a person did. */
 export const serviceText = (action: AuditEvent["action"]): string => {

@@ -9,13 +9,13 @@ import { useNameText } from "../layout/object-name.tsx";
 import { ACTION_TEXTS, type Filters } from "./data.ts";
 
 const DateField = ({ label, value, onChange }: { label: string; value: string; onChange: (day: string) => void }) => (
-  <label className="flex items-center gap-2 text-sm text-muted">
+  <label className="grid gap-1 text-sm text-muted sm:flex sm:items-center sm:gap-2">
     {label}
     <input
       type="date"
       value={value}
       onChange={({ target }) => onChange(target.value)}
-      className="min-h-9 rounded-lg border border-field bg-surface px-2 py-1 text-sm text-text"
+      className="min-h-9 w-full rounded-lg border border-field bg-surface px-2 py-1 text-sm text-text"
     />
   </label>
 );
@@ -28,7 +28,7 @@ const ActorSelect = ({ actor, name }: { actor: string | undefined; name: string 
   return (
     <InlineSelect
       label="Actor"
-      className="max-w-60"
+      className="w-full sm:w-auto sm:max-w-60"
       value={actor ?? ""}
       onChange={({ target: { value } }) => change({ actor: value || undefined })}
     >
@@ -52,9 +52,10 @@ export const FilterBar = ({ filters, events }: { filters: Filters; events: reado
   const nameText = useNameText();
   const [event] = events;
   return (
-    <div className="mb-4 flex flex-wrap items-center gap-3">
+    <div className="mb-4 grid grid-cols-2 gap-3 sm:flex sm:flex-wrap sm:items-center">
       <InlineSelect
         label="Action"
+        className="w-full sm:w-auto"
         value={action ?? ""}
         onChange={({ target: { value } }) => change({ action: value || undefined })}
       >
@@ -67,9 +68,9 @@ export const FilterBar = ({ filters, events }: { filters: Filters; events: reado
       </InlineSelect>
       <ActorSelect actor={actor} name={event?.actorName ?? null} />
       <DateField label="From" value={since} onChange={(day) => change({ since: day || undefined }, true)} />
-      <DateField label="to" value={until} onChange={(day) => change({ until: day || undefined }, true)} />
+      <DateField label="To" value={until} onChange={(day) => change({ until: day || undefined }, true)} />
       {target && (
-        <Button className="max-w-full" onClick={() => change({ target: undefined })}>
+        <Button className="max-w-full max-sm:col-span-2" onClick={() => change({ target: undefined })}>
           <span className="min-w-0 truncate">Only {nameText({ id: target, name: event?.targetName ?? null })}</span>
           <span aria-hidden="true">✕</span>
           <span className="sr-only">Show all objects</span>

@@ -2,12 +2,12 @@
 import type { AuditEvent } from "@realtime-avatar/client";
 import { useId, useState } from "react";
 import { Button } from "../components/button.tsx";
-import { Id } from "../components/copy.tsx";
+import { CopyId } from "../components/copy.tsx";
 import { Badge, Item } from "../components/text.tsx";
 import { dateTime, exactTime } from "../format.ts";
 import { useNavigation } from "../layout/navigation.tsx";
 import { ObjectName } from "../layout/object-name.tsx";
-import { ACTION_TEXTS, fieldText, serviceText } from "./data.ts";
+import { ACTION_TEXTS, fieldsText, serviceText } from "./data.ts";
 
 /** On a phone there is room for the names alone: the details have the ids. */
 const NAME = "max-md:[&>button]:hidden";
@@ -19,26 +19,34 @@ const Actor = ({ event: { actorId, actorName, action } }: { event: AuditEvent })
     <ObjectName id={actorId} name={actorName} className={NAME} />
   );
 
+const Code = ({ id }: { id: string }) => (
+  <span className="flex items-center gap-1">
+    <code className="min-w-0 truncate text-xs">{id}</code>
+    <CopyId id={id} />
+  </span>
+);
+
 const Details = ({ id, event }: { id: string; event: AuditEvent }) => {
   const { change } = useNavigation();
-  const { actorId, actorKeyId, targetId, changedFields } = event;
+  const { actorId, actorKeyId, targetId } = event;
+  const fields = fieldsText(event);
   return (
     <div id={id} className="border-t border-line bg-raised px-4 py-3">
       <dl className="grid gap-x-4 gap-y-3 text-sm sm:grid-cols-2 lg:grid-cols-3">
         <Item name="Time">{exactTime(event.createdAt)}</Item>
         <Item name="Object">
-          <Id id={targetId} />
+          <Code id={targetId} />
         </Item>
-        <Item name="Actor">{actorId === null ? serviceText(event.action) : <Id id={actorId} />}</Item>
+        <Item name="Actor">{actorId === null ? serviceText(event.action) : <Code id={actorId} />}</Item>
         {actorKeyId !== null && (
           <Item name="Credential of the key">
-            <code className="text-xs">{actorKeyId}</code>
+            <Code id={actorKeyId} />
           </Item>
         )}
         <Item name="Request">
-          <Id id={event.requestId} />
+          <Code id={event.requestId} />
         </Item>
-        {changedFields.length > 0 && <Item name="Changed">{changedFields.map(fieldText).join(", ")}</Item>}
+        {fields && <Item name="Changed">{fields}</Item>}
       </dl>
       <div className="mt-3 flex flex-wrap gap-2">
         <Button onClick={() => change({ target: targetId })}>Only this object</Button>
@@ -52,7 +60,7 @@ export const EventRow = ({ event }: { event: AuditEvent }) => {
   const [isOpen, setOpen] = useState(false);
   const id = useId();
   const text = ACTION_TEXTS[event.action] ?? event.action;
-  const fields = event.changedFields.map(fieldText).join(", ");
+  const fields = fieldsText(event);
   return (
     <li className="border-b border-line last:border-0">
       <div className="flex h-10 items-center gap-x-3 pr-2 pl-4 text-sm md:grid md:grid-cols-[9rem_minmax(0,1.2fr)_minmax(0,1fr)_minmax(0,1fr)_auto]">
@@ -60,7 +68,7 @@ export const EventRow = ({ event }: { event: AuditEvent }) => {
           {dateTime(event.createdAt)}
         </time>
         <span className="flex min-w-0 items-center gap-1.5">
-          <span className="min-w-0 truncate font-medium">{text}</span>
+          <span className="truncate font-medium max-md:min-w-0 md:shrink-0">{text}</span>
           {event.environment === "test" && <Badge tone="warn">test</Badge>}
           {fields && (
             <span title={fields} className="min-w-0 truncate text-muted max-md:hidden">

@@ -45,7 +45,7 @@ const EntryRow = ({ entry }: { entry: CreditEntry }) => {
           </span>
         )}
       </span>
-      <span className="col-span-2 flex min-w-0 gap-3 text-sm sm:order-3 sm:col-span-1">
+      <span className="col-span-2 flex min-w-0 items-center gap-3 text-sm sm:order-3 sm:col-span-1">
         {sessionId && (
           <PageLink to="/usage" search={{ session: sessionId }} className={LINK}>
             Call

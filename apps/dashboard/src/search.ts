@@ -27,6 +27,10 @@ export type Search = {
   /** The filters of the audit trail. */
   action?: string;
   target?: string;
+  actor?: string;
+  /** Days such as `2026-11-20`, in the time of the browser; both are included. */
+  since?: string;
+  until?: string;
   /** The filters of deliveries, with `target`; `status` is one of calls as well. */
   status?: string;
   event?: string;
@@ -42,6 +46,11 @@ const name = (value: unknown): string | undefined =>
   typeof value === "string" && /^[a-z_.]{1,64}$/.test(value) ? value : undefined;
 
 const id = (value: unknown): string | undefined => (typeof value === "string" && ID.test(value) ? value : undefined);
+
+const day = (value: unknown): string | undefined =>
+  typeof value === "string" && /^\d{4}-\d{2}-\d{2}$/.test(value) && !Number.isNaN(Date.parse(value))
+    ? value
+    : undefined;
 
 export const validateSearch = (search: Record<string, unknown>): Search => {
   const { environment, days, all, filter, ended, to, tab } = search;
@@ -63,6 +72,9 @@ export const validateSearch = (search: Record<string, unknown>): Search => {
       : undefined,
     action: name(search["action"]),
     target: id(search["target"]),
+    actor: id(search["actor"]),
+    since: day(search["since"]),
+    until: day(search["until"]),
     status: name(search["status"]),
     event: name(search["event"]),
     tenant: id(search["tenant"]),

@@ -280,6 +280,10 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
       await add("zzzz", level, `Level ${level + 1} of a line`, line.slice(0, level));
     await add("zzzz", 10, "Child of an old key", [id("aaaa", 0)]);
     await add("zzzz", 11, "Child in test", [id("aaaa", 0)], "test");
+    await db.client`
+      insert into audit_events (tenant_id, id, environment, actor_id, actor_key_id, action, target_id, request_id, created_at)
+      select ${service.tenantId}, 'aud_' || right(id, 26), environment, ${id("aaaa", 0)}, 'aaaa', 'api_key.created', id, 'r', now()
+      from api_keys where name in ('Child of an old key', 'Child in test')`;
     await owner.open("/keys");
     for (const viewport of [PHONE, DESKTOP]) {
       await page.setViewportSize(viewport);
@@ -289,7 +293,7 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
       expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(viewport.width);
       if (SCREENSHOTS) await page.screenshot({ path: join(SCREENSHOTS, `keys-many-${viewport.width}.png`) });
     }
-    await card("Child of an old key").getByText("Created by an older key, which is not loaded").waitFor();
+    await card("Child of an old key").getByText("Created by Old key 0").waitFor();
     await page.getByText("The newest 500 keys are loaded.").waitFor();
     const filter = page.getByRole("searchbox", { name: "Filter by name or id" });
     await filter.fill("Old key 0");
@@ -308,7 +312,7 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
     await owner.open("/keys?environment=test");
     await card("Child in test").getByText("Created by a live key").waitFor();
     await page.getByRole("button", { name: "Child in test", exact: true }).click();
-    await page.getByRole("dialog").getByText("a live key", { exact: true }).waitFor();
+    await page.getByRole("dialog").getByText("A live key", { exact: true }).waitFor();
     expectQuiet(owner);
   });
 });

@@ -100,7 +100,7 @@ describe.skipIf(!BROWSER)("the usage page in Chromium", () => {
     await row("Never joined").getByRole("cell", { name: "Nobody joined", exact: true }).waitFor();
     // A row of the phone app is open yet, the others have ended.
     expect(await page.getByRole("row").count()).toBe(1 + 7);
-    await row("Says <b>why</b>").getByRole("button").focus();
+    await row("Says <b>why</b>").getByRole("button", { expanded: false }).focus();
     await page.keyboard.press("Enter");
     await page.getByText("Your program ended it, and said: <b>bye.").waitFor();
     const entries = page.getByRole("list", { name: "Entries of this call" }).getByRole("listitem");
@@ -113,7 +113,7 @@ describe.skipIf(!BROWSER)("the usage page in Chromium", () => {
     await expectAccessible(page, "calls");
     await page.getByLabel("Status").selectOption({ label: "Never began" });
     await row("Says <b>why</b>").waitFor({ state: "detached" });
-    await row("Never joined").getByRole("button").click();
+    await row("Never joined").getByRole("button", { expanded: false }).click();
     await page.getByText("so nothing is charged").waitFor();
     await page.getByRole("link", { name: "All calls of this key" }).click();
     await page.getByRole("button", { name: "Only Never joined" }).waitFor();

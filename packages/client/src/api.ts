@@ -59,7 +59,7 @@ export interface paths {
     };
     /**
      * Read an API key
-     * @description Returns a key without its secret.
+     * @description Returns a key without its secret, and who created it.
      *
      *     Requires the scope `api_keys:write`, or the session of a person with the role `viewer` or a greater one.
      */
@@ -795,7 +795,7 @@ export interface paths {
     };
     /**
      * Read the audit trail
-     * @description Lists the changes to keys and avatars that the calling key may see, newest first.
+     * @description Lists the changes to keys, avatars and what else the calling key may see, newest first. Names are those of today.
      *
      *     Requires the scope `api_keys:write`, or the session of a person with the role `viewer` or a greater one.
      */
@@ -2061,9 +2061,67 @@ export interface components {
       };
     };
     ApiKeyPage: {
-      data: components["schemas"]["ApiKey"][];
+      data: components["schemas"]["ApiKeyWithCreator"][];
       /** @description The `cursor` for the next page; null on the last page. */
       nextCursor: string | null;
+    };
+    ApiKeyWithCreator: {
+      /** @description Id of the key. A rotation does not change it. */
+      id: string;
+      /** @description Public identifier of the newest credential; safe to log. */
+      keyId: string;
+      tenantId: string;
+      /** @description Id of the key that created this key; null for a root key, which a person or the operator created. */
+      parentId: string | null;
+      /** @description Human-readable name. */
+      name: string;
+      /**
+       * @description Live and test resources are separate: a test key cannot see live resources.
+       * @enum {string}
+       */
+      environment: "live" | "test";
+      /** @description The key without its secret; safe to show. */
+      redactedKey: string;
+      /** @description The operations that the key may perform. `*` includes every scope except `usage:write`; no other scope implies another. Duplicates are stored once. */
+      scopes: (
+        | "*"
+        | "api_keys:write"
+        | "credits:read"
+        | "avatars:read"
+        | "avatars:write"
+        | "realtime:write"
+        | "usage:read"
+        | "usage:write"
+      )[];
+      /**
+       * @description A key is also `revoked` or `expired` when one of its ancestors is.
+       * @enum {string}
+       */
+      status: "active" | "revoked" | "expired";
+      /** @description Hard spend cap of the key and its descendants, in credit micros; null means no cap. */
+      spendLimitCreditMicros: number | null;
+      /** @description The lowest spend cap of the key and its ancestors in the same environment, in credit micros; null means no cap. */
+      effectiveSpendLimitCreditMicros: number | null;
+      /** @description What sessions of the key and its descendants in the same environment have spent, in credit micros. */
+      spentCreditMicros: number;
+      /** @description What open sessions of the key and its descendants in the same environment hold, in credit micros. */
+      reservedCreditMicros: number;
+      /** @description Maximum number of open sessions of the key and its descendants in the same environment; null means that only the limit of the tenant applies. */
+      maxConcurrentSessions: number | null;
+      /** @description The lowest `maxConcurrentSessions` of the key and its ancestors in the same environment; null means that only the limit of the tenant applies. */
+      effectiveMaxConcurrentSessions: number | null;
+      /** @description Time at which the key expires; null means never. */
+      expiresAt: string | null;
+      /** @description The earliest expiry of the key and its ancestors; null means never. */
+      effectiveExpiresAt: string | null;
+      /** @description Time of the last use, to the minute; null before the first use. */
+      lastUsedAt: string | null;
+      /** Format: date-time */
+      createdAt: string;
+      /** @description Id of the key or the user that created the key; null: the operator of the service. */
+      createdBy: string | null;
+      /** @description The name that the key or the user of `createdBy` has now; null without one, or when the name cannot be shown. */
+      createdByName: string | null;
     };
     ApiKeyWithSecret: {
       /** @description Id of the key. A rotation does not change it. */
@@ -2280,12 +2338,16 @@ export interface components {
         | "webhook_endpoint.disabled"
         | "usage_session.ended";
       targetId: string;
+      /** @description The name that the target has now; null without one, or when the name cannot be shown. */
+      targetName: string | null;
       /** @description Names of the fields that an update changed; never their values. */
       changedFields: string[];
       /** @description What acted: a key or a person; null: the operator, the service or the holder of a leaked secret. */
       actorType: ("api_key" | "user") | null;
       /** @description Id of the key or the user that acted; null if `actorType` is. */
       actorId: string | null;
+      /** @description The name that the actor has now; null without one, or when the name cannot be shown. */
+      actorName: string | null;
       /** @description `keyId` of the credential that the actor used; null if the actor was not a key. */
       actorKeyId: string | null;
       /** @description The `X-Request-Id` of the response. */
@@ -2646,10 +2708,16 @@ export interface components {
       sessionId: string | null;
       /** @description The key that opened the session. */
       apiKeyId: string | null;
+      /** @description The name that the key has now; null without one, or when the name cannot be shown. */
+      apiKeyName: string | null;
       /** @description Of the end of a session: the key that had reported its usage last. */
       reportedBy: string | null;
+      /** @description The name that the key of `reportedBy` has now; null without one, or when the name cannot be shown. */
+      reportedByName: string | null;
       /** @description Of the end of a session: the key that ended it, or `sweep`: the service. */
       closedBy: string | null;
+      /** @description The name that the key of `closedBy` has now; null without one, or when the name cannot be shown. */
+      closedByName: string | null;
       reference: string | null;
       requestId: string;
       /** Format: date-time */
@@ -3331,17 +3399,86 @@ export interface components {
        * @description End of the time window of the list, exclusive.
        */
       to: string;
-      data: components["schemas"]["UsageSession"][];
+      data: components["schemas"]["UsageSessionWithNames"][];
       /** @description The `cursor` for the next page; null on the last page. */
       nextCursor: string | null;
+    };
+    UsageSessionWithNames: {
+      sessionId: string;
+      /** @enum {string} */
+      environment: "live" | "test";
+      /** @description The key that opened the session. */
+      apiKeyId: string;
+      avatarId: string | null;
+      avatarName: string | null;
+      /** @enum {string} */
+      status: "reserved" | "started" | "released" | "failed";
+      /** @description When usage was first reported. */
+      startedAt: string | null;
+      endedAt: string | null;
+      /** @description Seconds from `startedAt` to `endedAt`. */
+      activeSeconds: number | null;
+      /** @description What the session was charged; null while it is open. */
+      billedCreditMicros: number | null;
+      /** @description What was reported so far; of a closed session, what it was charged. */
+      usedCreditMicros: number;
+      priceCreditMicrosPerSecond: number;
+      /** @description Your own data. */
+      metadata: {
+        [key: string]: string;
+      };
+      /** Format: date-time */
+      createdAt: string;
+      /** @description What the session holds while it is open. At most this is charged. */
+      reservedCreditMicros: number;
+      /**
+       * Format: date-time
+       * @description An open session that is not reported before this moment ends by itself.
+       */
+      expiresAt: string;
+      /** @description Whether the call of an open session must end: a key without `usage:write` has released the session, or it has used all that it holds. */
+      mustEnd: boolean;
+      /** @description The key that reported usage last; null before the first report. */
+      reportedBy: string | null;
+      /** @description The key that ended the session, or `sweep`: the service, at the end of its lease or of a call; null while it is open. */
+      closedBy: string | null;
+      /** @description Why the session ended. `released`: by the key in `closedBy`. `not_started`: nobody joined, or no usage was reported, in time. `lease_expired`: no usage was reported any more. `key_ended`: its key or an ancestor was revoked, has expired or is over its cap. `operator_ended`: by the operator. `failed`: the room of the call or its avatar failed. The others are those of the message `ended` of a call. Null while the session is open. */
+      endReason:
+        | (
+            | "user_ended"
+            | "session_cap"
+            | "idle"
+            | "disconnected"
+            | "out_of_credits"
+            | "agent_ended"
+            | "failed"
+            | "released"
+            | "not_started"
+            | "lease_expired"
+            | "key_ended"
+            | "operator_ended"
+          )
+        | null;
+      /** @description The `reason` that the key gave which released the session. */
+      releaseReason: string | null;
+      /** @description The name that the key has now; null without one, or when the name cannot be shown. */
+      apiKeyName: string | null;
+      /** @description The name that the key of `reportedBy` has now; null without one, or when the name cannot be shown. */
+      reportedByName: string | null;
+      /** @description The name that the key of `closedBy` has now; null without one, or when the name cannot be shown. */
+      closedByName: string | null;
     };
     UsageSum: {
       /** @description The day in UTC on which the sessions were created. */
       day: string;
       /** @description The key that opened the sessions; null when grouped by avatar. */
       apiKeyId: string | null;
+      /** @description The name that the key has now; null without one, or when the name cannot be shown. */
+      apiKeyName: string | null;
       /** @description The avatar; null for calls without one, and when grouped by key. */
       avatarId: string | null;
+      /** @description The name that the avatar has now; null without one, or when the name cannot be shown. */
+      avatarName: string | null;
       /** @description Number of sessions. */
       sessions: number;
       /** @description Seconds from the start to the end of sessions that have ended. */
@@ -5737,7 +5874,9 @@ export interface operations {
            *           "expiresAt": null,
            *           "effectiveExpiresAt": null,
            *           "lastUsedAt": null,
-           *           "createdAt": "2026-11-20T12:00:00.000Z"
+           *           "createdAt": "2026-11-20T12:00:00.000Z",
+           *           "createdBy": "usr_01h455vb4pex5vsknk084sn02q",
+           *           "createdByName": "Ada Lovelace"
            *         }
            *       ],
            *       "nextCursor": null
@@ -5965,10 +6104,12 @@ export interface operations {
            *       "expiresAt": null,
            *       "effectiveExpiresAt": null,
            *       "lastUsedAt": null,
-           *       "createdAt": "2026-11-20T12:00:00.000Z"
+           *       "createdAt": "2026-11-20T12:00:00.000Z",
+           *       "createdBy": "usr_01h455vb4pex5vsknk084sn02q",
+           *       "createdByName": "Ada Lovelace"
            *     }
            */
-          "application/json": components["schemas"]["ApiKey"];
+          "application/json": components["schemas"]["ApiKeyWithCreator"];
         };
       };
       400: components["responses"]["MalformedRequest"];
@@ -7840,8 +7981,11 @@ export interface operations {
            *           "amountCreditMicros": 300000000,
            *           "sessionId": "ses_01h455vb4pex5vsknk084sn02q",
            *           "apiKeyId": "key_01h455vb4pex5vsknk084sn02q",
+           *           "apiKeyName": "Website",
            *           "reportedBy": null,
+           *           "reportedByName": null,
            *           "closedBy": null,
+           *           "closedByName": null,
            *           "reference": null,
            *           "requestId": "01890a5d-ac96-774b-bcce-b302099a8057",
            *           "createdAt": "2026-11-20T12:00:00.000Z"
@@ -7987,7 +8131,10 @@ export interface operations {
            *           "reportedBy": null,
            *           "closedBy": null,
            *           "endReason": null,
-           *           "releaseReason": null
+           *           "releaseReason": null,
+           *           "apiKeyName": "Website",
+           *           "reportedByName": null,
+           *           "closedByName": null
            *         }
            *       ],
            *       "nextCursor": null
@@ -8207,10 +8354,13 @@ export interface operations {
            *       "reportedBy": null,
            *       "closedBy": null,
            *       "endReason": null,
-           *       "releaseReason": null
+           *       "releaseReason": null,
+           *       "apiKeyName": "Website",
+           *       "reportedByName": null,
+           *       "closedByName": null
            *     }
            */
-          "application/json": components["schemas"]["UsageSession"];
+          "application/json": components["schemas"]["UsageSessionWithNames"];
         };
       };
       400: components["responses"]["MalformedRequest"];
@@ -8438,7 +8588,9 @@ export interface operations {
            *         {
            *           "day": "2026-11-20",
            *           "apiKeyId": "key_01h455vb4pex5vsknk084sn02q",
+           *           "apiKeyName": "Website",
            *           "avatarId": null,
+           *           "avatarName": null,
            *           "sessions": 2,
            *           "activeSeconds": 42,
            *           "billedCreditMicros": 42000000,
@@ -9489,8 +9641,14 @@ export interface operations {
           | "usage_session.ended";
         /** @description Include only items with this targetId. */
         targetId?: string;
+        /** @description Include only events of this key or person. */
+        actorId?: string;
         /** @description Include only items with this actorKeyId. */
         actorKeyId?: string;
+        /** @description Include only events from this time on. */
+        from?: string;
+        /** @description Include only events before this time. */
+        to?: string;
         /** @description Maximum number of items in the page; default 50. */
         limit?: number;
         /** @description The `nextCursor` of the previous page. */
@@ -9530,11 +9688,13 @@ export interface operations {
            *           "environment": "live",
            *           "action": "avatar.updated",
            *           "targetId": "ava_01h455vb4pex5vsknk084sn02q",
+           *           "targetName": "Ada",
            *           "changedFields": [
            *             "displayName"
            *           ],
            *           "actorType": "api_key",
            *           "actorId": "key_01h455vb4pex5vsknk084sn02q",
+           *           "actorName": "Website",
            *           "actorKeyId": "0123456789ABCDEF",
            *           "requestId": "01890a5d-ac96-774b-bcce-b302099a8057",
            *           "createdAt": "2026-11-20T12:00:00.000Z"
@@ -9600,8 +9760,14 @@ export interface operations {
           | "usage_session.ended";
         /** @description Include only items with this targetId. */
         targetId?: string;
+        /** @description Include only events of this key or person. */
+        actorId?: string;
         /** @description Include only items with this actorKeyId. */
         actorKeyId?: string;
+        /** @description Include only events from this time on. */
+        from?: string;
+        /** @description Include only events before this time. */
+        to?: string;
         /** @description Maximum number of rows in the file; default 100000. */
         limit?: number;
         /** @description The `nextCursor` of the previous page. */

@@ -11,6 +11,7 @@ export { StillPreparing } from "./wait.ts";
 
 type Schemas = components["schemas"];
 export type ApiKey = Schemas["ApiKey"];
+export type ApiKeyWithCreator = Schemas["ApiKeyWithCreator"];
 export type ApiKeyWithSecret = Schemas["ApiKeyWithSecret"];
 export type Asset = Schemas["Asset"];
 export type AuditEvent = Schemas["AuditEvent"];
@@ -18,6 +19,7 @@ export type Avatar = Schemas["Avatar"];
 export type CreditBalance = Schemas["CreditBalance"];
 export type CreditEntry = Schemas["CreditEntry"];
 export type UsageSession = Schemas["UsageSession"];
+export type UsageSessionWithNames = Schemas["UsageSessionWithNames"];
 export type UsageSum = Schemas["UsageSum"];
 export type WebhookDelivery = Schemas["WebhookDelivery"];
 export type WebhookEndpoint = Schemas["WebhookEndpoint"];

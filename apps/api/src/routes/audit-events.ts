@@ -1,19 +1,26 @@
 /** `/api/v1/audit-events` */
 import { listAuditEvents } from "@realtime-avatar/db/audit/audit-events";
-import { AUDIT_EVENT_LIST, AuditEvent, AuditEventPage } from "@realtime-avatar/domain/audit";
+import {
+  AUDIT_EVENT_LIST,
+  AuditEvent,
+  AuditEventPage,
+  type AuditPageRequest,
+  readAuditPage,
+} from "@realtime-avatar/domain/audit";
 import { fileQueryOf } from "@realtime-avatar/domain/csv";
-import { type PageRequest, readPage } from "@realtime-avatar/domain/page";
+import { pageText } from "@realtime-avatar/domain/page";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../dependencies.ts";
 import { authentication } from "../http/authenticate.ts";
 import { CSV_DESCRIPTION, type Export, exportHandler } from "../http/files/export.ts";
-import { listHandler } from "../http/list.ts";
+import { readQuery } from "../http/query.ts";
 import { operations } from "../openapi/operation.ts";
 
 const OPERATIONS = operations({
   listAuditEvents: {
     summary: "Read the audit trail",
-    description: "Lists the changes to keys and avatars that the calling key may see, newest first.",
+    description:
+      "Lists the changes to keys, avatars and what else the calling key may see, newest first. Names are those of today.",
     query: AUDIT_EVENT_LIST.query,
     success: { status: 200, description: "A page of events.", schema: AuditEventPage },
   },
@@ -25,11 +32,11 @@ const OPERATIONS = operations({
   },
 });
 
-const EXPORT: Export<PageRequest<typeof AUDIT_EVENT_LIST>> = {
+const EXPORT: Export<AuditPageRequest> = {
   name: "audit-events",
   list: AUDIT_EVENT_LIST,
   item: AuditEvent,
-  pageOf: (parameters) => readPage(AUDIT_EVENT_LIST, { ...parameters }),
+  pageOf: readAuditPage,
   read: listAuditEvents,
 };
 
@@ -38,7 +45,11 @@ export const auditEventRoutes = (dependencies: Dependencies) =>
     .use(authentication(dependencies))
     .get(
       "/api/v1/audit-events",
-      listHandler(dependencies, AUDIT_EVENT_LIST, ({ caller, db }, page) => listAuditEvents(db, caller, page)),
+      async ({ caller, db, request, set }) => {
+        const page = readAuditPage(readQuery(request, AUDIT_EVENT_LIST.query));
+        const text = pageText(AUDIT_EVENT_LIST, page, await listAuditEvents(db, caller, page));
+        return dependencies.responseBytes.send(text, caller.tenantId, request, set);
+      },
       { scope: "api_keys:write", detail: OPERATIONS.listAuditEvents },
     )
     .get("/api/v1/audit-events.csv", exportHandler(dependencies, EXPORT), {

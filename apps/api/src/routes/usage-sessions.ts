@@ -25,6 +25,7 @@ import {
   USAGE_SESSION_LIST,
   UsageSession,
   UsageSessionPage,
+  UsageSessionWithNames,
 } from "@realtime-avatar/domain/credits/schemas";
 import { presentSession } from "@realtime-avatar/domain/credits/session";
 import { readSessionPage, type SessionPageRequest } from "@realtime-avatar/domain/credits/session-list";
@@ -75,7 +76,7 @@ const OPERATIONS = operations({
   getUsageSession: {
     summary: "Read a usage session",
     description: "Returns a session in any status.",
-    success: { status: 200, description: "The session.", schema: UsageSession },
+    success: { status: 200, description: "The session.", schema: UsageSessionWithNames },
   },
   reportUsage: {
     summary: "Report the usage of a session",
@@ -101,6 +102,7 @@ const OPERATIONS = operations({
 });
 
 const SESSION = { schema: UsageSession, toText: JSON.stringify, present: presentSession };
+const SESSION_WITH_NAMES = { schema: UsageSessionWithNames, toText: JSON.stringify };
 /** The response of an opening before its write, which completes it. */
 const OPENED_SESSION = { schema: OpenedSession, toText: JSON.stringify, present: presentSession };
 const REPORTED_SESSION = { schema: ReportedSession, toText: JSON.stringify, present: presentSession };
@@ -215,7 +217,7 @@ const RELEASE_SESSION = {
 const EXPORT: Export<SessionPageRequest> = {
   name: "usage-sessions",
   list: USAGE_SESSION_LIST,
-  item: UsageSession,
+  item: UsageSessionWithNames,
   pageOf: readSessionPage,
   read: listUsageSessions,
 };
@@ -248,7 +250,7 @@ export const usageSessionRoutes = (dependencies: Dependencies) => {
         readQuery(request, NO_PARAMETERS);
         const session = await findUsageSession(db, caller, sessionIdOf(id));
         if (!session) throw notFound();
-        return sendResource(SESSION, presentSession(session), session, set);
+        return sendResource(SESSION_WITH_NAMES, presentSession(session), session, set);
       },
       { scope: "usage:read", detail: OPERATIONS.getUsageSession },
     )

@@ -1,5 +1,5 @@
 /** The keys of the tenant, and which key created which. */
-import type { ApiKey, components, RealtimeAvatarClient } from "@realtime-avatar/client";
+import type { ApiKeyWithCreator, components, RealtimeAvatarClient } from "@realtime-avatar/client";
 import { type InfiniteData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import type { Environment } from "../api/client.ts";
 import { useAccount } from "../layout/context.tsx";
@@ -11,17 +11,17 @@ const REFRESH_MS = 15_000;
 
 export type Keys = {
   /** The loaded keys that the environment shows, newest first: from live also those of test. */
-  all: ApiKey[];
-  byId: ReadonlyMap<string, ApiKey>;
+  all: ApiKeyWithCreator[];
+  byId: ReadonlyMap<string, ApiKeyWithCreator>;
   /** Whether there are older keys, which are not loaded. */
   hasMore: boolean;
 };
 
 type ApiKeyPage = components["schemas"]["ApiKeyPage"];
-type Chunk = { items: ApiKey[]; next: string | null };
+type Chunk = { items: ApiKeyWithCreator[]; next: string | null };
 
 const readChunk = async (client: RealtimeAvatarClient, cursor: string | undefined): Promise<Chunk> => {
-  const items: ApiKey[] = [];
+  const items: ApiKeyWithCreator[] = [];
   for (let next = cursor; ; ) {
     const query = { limit: PAGE, ...(next && { cursor: next }) };
     const page: ApiKeyPage = (await client.GET("/api/v1/api-keys", { params: { query } })).data;
@@ -31,7 +31,7 @@ const readChunk = async (client: RealtimeAvatarClient, cursor: string | undefine
   }
 };
 
-export const keysOf = (all: ApiKey[], hasMore: boolean): Keys => ({
+export const keysOf = (all: ApiKeyWithCreator[], hasMore: boolean): Keys => ({
   all,
   byId: new Map(all.map((key) => [key.id, key])),
   hasMore,
@@ -94,9 +94,9 @@ export type ListOptions = {
 };
 
 /** A key in the tree of its lineage. `depth`: how many of its ancestors are listed above it. */
-export type Row = { key: ApiKey; depth: number };
+export type Row = { key: ApiKeyWithCreator; depth: number };
 
-const matches = ({ name, id, redactedKey }: ApiKey, filter: string): boolean =>
+const matches = ({ name, id, redactedKey }: ApiKeyWithCreator, filter: string): boolean =>
   [name, id, redactedKey].some((text) => text.toLowerCase().includes(filter));
 
 /**
@@ -120,21 +120,12 @@ export const treeOf = ({ all }: Keys, { environment, withEnded, filter }: ListOp
   return rows;
 };
 
-/** Which key has created a key, in words, for a key that is not listed below it; null for a root key. */
-export const creatorText = ({ byId, hasMore }: Keys, { parentId, environment }: ApiKey): string | null => {
-  if (parentId === null) return null;
-  const parent = byId.get(parentId);
-  if (parent) return `Created by the ${parent.environment} key ${parent.name}`;
-  if (hasMore) return "Created by an older key, which is not loaded";
-  return environment === "test" ? "Created by a live key" : "Created by a key that is not listed";
-};
-
 /**
  * The active keys that end when the key is revoked: its descendants in both environments. They are newer than the key, and
  * the newest keys are loaded first: none is missing for a key that is loaded.
  */
-export const descendantsOf = ({ all, byId }: Keys, id: string): ApiKey[] => {
-  const isBelow = ({ parentId }: ApiKey): boolean => {
+export const descendantsOf = ({ all, byId }: Keys, id: string): ApiKeyWithCreator[] => {
+  const isBelow = ({ parentId }: ApiKeyWithCreator): boolean => {
     for (let ancestor = parentId; ancestor !== null; ancestor = byId.get(ancestor)?.parentId ?? null) {
       if (ancestor === id) return true;
     }

@@ -1,34 +1,18 @@
-import type { ApiKey } from "@realtime-avatar/client";
+import type { ApiKeyWithCreator } from "@realtime-avatar/client";
 import { Button } from "../components/button.tsx";
 import { Id } from "../components/copy.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { Loaded, Skeleton } from "../components/state.tsx";
 import { Item, Time } from "../components/text.tsx";
-import { useAccount, useHasRole } from "../layout/context.tsx";
-import { LINK, PageLink, useNavigation } from "../layout/navigation.tsx";
+import { useHasRole } from "../layout/context.tsx";
+import { useNavigation } from "../layout/navigation.tsx";
 import { effectText } from "./changes.ts";
-import { creatorText, descendantsOf, type Keys, useKey } from "./data.ts";
+import { Creator } from "./creator.tsx";
+import { descendantsOf, type Keys, useKey } from "./data.ts";
 import type { Open } from "./list.tsx";
 import { Expiry, KeyStatus, Scopes, Spent } from "./row.tsx";
 
-const Creator = ({ apiKey, keys }: { apiKey: ApiKey; keys: Keys }) => {
-  const { environment } = useAccount();
-  const { parentId } = apiKey;
-  const parent = keys.byId.get(parentId ?? "");
-  if (parentId === null) return <>a person or the operator</>;
-  // In test, the keys of live cannot be read.
-  if (!parent && environment === "test" && !keys.hasMore) return <>a live key</>;
-  return (
-    <>
-      <PageLink to="/keys" search={{ key: parentId }} className={LINK}>
-        {parent?.name ?? parentId}
-      </PageLink>
-      {!parent && <span className="block text-sm text-muted">{creatorText(keys, apiKey)}.</span>}
-    </>
-  );
-};
-
-const Facts = ({ apiKey, keys }: { apiKey: ApiKey; keys: Keys }) => {
+const Facts = ({ apiKey, keys }: { apiKey: ApiKeyWithCreator; keys: Keys }) => {
   const { calls, expiry } = effectText(apiKey, {
     spendLimitCreditMicros: null,
     maxConcurrentSessions: apiKey.effectiveMaxConcurrentSessions,
@@ -66,7 +50,7 @@ const Facts = ({ apiKey, keys }: { apiKey: ApiKey; keys: Keys }) => {
         <Time at={apiKey.createdAt} />
       </Item>
       <Item name="Created by">
-        <Creator apiKey={apiKey} keys={keys} />
+        <Creator apiKey={apiKey} />
       </Item>
       <Item name="Active keys below it">
         {keys.byId.has(apiKey.id) ? descendantsOf(keys, apiKey.id).length : "not known: older than the loaded keys"}
@@ -91,6 +75,7 @@ export const KeyDetails = ({ id, keys, onOpen, onClose }: Props) => {
       actions={
         <>
           <Button onClick={() => go("/audit", { target: id })}>Its audit trail</Button>
+          <Button onClick={() => go("/audit", { actor: id })}>What it did</Button>
           {canWrite && listed?.status === "active" && (
             <Button onClick={() => onOpen({ kind: "change", key: listed })}>Change</Button>
           )}

@@ -8,7 +8,8 @@ import { counted } from "../format.ts";
 import { useAccount, useHasRole } from "../layout/context.tsx";
 import { LINK, useNavigation, useParameters } from "../layout/navigation.tsx";
 import { useFilter } from "../layout/use-filter.ts";
-import { creatorText, type Keys, type Row, treeOf } from "./data.ts";
+import { creatorText } from "./creator.tsx";
+import { type Keys, type Row, treeOf } from "./data.ts";
 import { Expiry, KeyStatus, Scopes, Spent } from "./row.tsx";
 
 /** The dialog that is open. */
@@ -156,7 +157,7 @@ export const KeyList = ({ keys, onOpen, more }: ListProps) => {
             <KeyRow
               key={row.key.id}
               row={row}
-              creator={row.depth === 0 ? creatorText(keys, row.key) : null}
+              creator={row.depth === 0 ? creatorText(row.key) : null}
               canWrite={canWrite}
               onOpen={onOpen}
               onShow={show}

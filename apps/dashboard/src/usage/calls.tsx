@@ -1,5 +1,5 @@
 /** One row for each call: when, with which avatar and key, how long, for how much, and how it ended. It opens to its details. */
-import type { UsageSession } from "@realtime-avatar/client";
+import type { UsageSessionWithNames } from "@realtime-avatar/client";
 import { useState } from "react";
 import { Button } from "../components/button.tsx";
 import { ExportButton } from "../components/export-button.tsx";
@@ -9,7 +9,8 @@ import { Badge, Time } from "../components/text.tsx";
 import { credits } from "../format.ts";
 import { useAccount } from "../layout/context.tsx";
 import { LINK, PageLink, useNavigation, useParameters } from "../layout/navigation.tsx";
-import { type CallFilters, type CallStatus, callsQuery, useCalls, useNames } from "./data.ts";
+import { ObjectName, useNameText } from "../layout/object-name.tsx";
+import { type CallFilters, type CallStatus, callsQuery, useCalls } from "./data.ts";
 import { outcomeOf } from "./outcome.ts";
 import { CallDetails, lengthOf } from "./session.tsx";
 
@@ -24,12 +25,12 @@ const CELL = "py-2 pr-4 align-top";
 /** What a phone has no room for is in the first cell, or in the details. */
 const WIDE = `${CELL} hidden md:table-cell`;
 
-const costOf = ({ billedCreditMicros, reservedCreditMicros }: UsageSession): string =>
+const costOf = ({ billedCreditMicros, reservedCreditMicros }: UsageSessionWithNames): string =>
   billedCreditMicros === null ? `holds ${credits(reservedCreditMicros)}` : credits(billedCreditMicros);
 
-type RowProps = { call: UsageSession; keyName: string | undefined; isOpen: boolean; onToggle: () => void };
+type RowProps = { call: UsageSessionWithNames; isOpen: boolean; onToggle: () => void };
 
-const CallRow = ({ call, keyName, isOpen, onToggle }: RowProps) => {
+const CallRow = ({ call, isOpen, onToggle }: RowProps) => {
   const { sessionId, apiKeyId, avatarId } = call;
   const { text, tone } = outcomeOf(call);
   const avatarName = call.avatarName ?? avatarId ?? "No avatar";
@@ -56,17 +57,13 @@ const CallRow = ({ call, keyName, isOpen, onToggle }: RowProps) => {
         </td>
         <td className={`${WIDE} max-w-48 truncate`}>
           {avatarId ? (
-            <PageLink to="/avatars" search={{ avatar: avatarId }} className={LINK}>
-              {avatarName}
-            </PageLink>
+            <ObjectName id={avatarId} name={call.avatarName} />
           ) : (
             <span className="text-muted">{avatarName}</span>
           )}
         </td>
         <td className={`${WIDE} max-w-48 truncate`}>
-          <PageLink to="/keys" search={{ key: apiKeyId, all: true }} className={LINK}>
-            {keyName ?? apiKeyId}
-          </PageLink>
+          <ObjectName id={apiKeyId} name={call.apiKeyName} />
         </td>
         <td className={`${WIDE} text-right whitespace-nowrap tabular-nums`}>{lengthOf(call)}</td>
         <td className={`${CELL} text-right whitespace-nowrap tabular-nums max-md:pr-0`}>
@@ -109,8 +106,7 @@ const HEADS = [
   ["How it ended", WIDE],
 ] as const;
 
-const CallTable = ({ calls }: { calls: readonly UsageSession[] }) => {
-  const names = useNames().data;
+const CallTable = ({ calls }: { calls: readonly UsageSessionWithNames[] }) => {
   const [open, setOpen] = useState<string | null>(null);
   return (
     <table aria-label="Calls" className="w-full text-left">
@@ -128,7 +124,6 @@ const CallTable = ({ calls }: { calls: readonly UsageSession[] }) => {
           <CallRow
             key={call.sessionId}
             call={call}
-            keyName={names?.get(call.apiKeyId)}
             isOpen={call.sessionId === open}
             onToggle={() => setOpen(call.sessionId === open ? null : call.sessionId)}
           />
@@ -146,10 +141,11 @@ const Chosen = ({ text, onRemove }: { text: string; onRemove: () => void }) => (
   </Button>
 );
 
-const FilterBar = ({ filters }: { filters: CallFilters }) => {
+/** `call`: the first one that is shown. It has the names of what is filtered by. */
+const FilterBar = ({ filters, call }: { filters: CallFilters; call: UsageSessionWithNames | undefined }) => {
   const { client } = useAccount();
   const { change } = useNavigation();
-  const names = useNames().data;
+  const nameText = useNameText();
   const { status, apiKeyId, avatarId } = filters;
   return (
     <div className="mb-3 flex flex-wrap items-center gap-2">
@@ -165,8 +161,18 @@ const FilterBar = ({ filters }: { filters: CallFilters }) => {
           </option>
         ))}
       </InlineSelect>
-      {apiKeyId && <Chosen text={names?.get(apiKeyId) ?? apiKeyId} onRemove={() => change({ key: undefined })} />}
-      {avatarId && <Chosen text={names?.get(avatarId) ?? avatarId} onRemove={() => change({ avatar: undefined })} />}
+      {apiKeyId && (
+        <Chosen
+          text={nameText({ id: apiKeyId, name: call?.apiKeyName ?? null })}
+          onRemove={() => change({ key: undefined })}
+        />
+      )}
+      {avatarId && (
+        <Chosen
+          text={nameText({ id: avatarId, name: call?.avatarName ?? null })}
+          onRemove={() => change({ avatar: undefined })}
+        />
+      )}
       <ExportButton
         key={JSON.stringify(filters)}
         read={({ cursor }, options) => {
@@ -192,7 +198,7 @@ export const Calls = ({ days }: { days: number }) => {
   const query = useCalls(filters);
   return (
     <>
-      <FilterBar filters={filters} />
+      <FilterBar filters={filters} call={query.data?.pages[0]?.data[0]} />
       <Loaded query={query} skeleton={<Skeleton label="calls" height="h-9" rows={10} />}>
         {({ pages }) => {
           const calls = pages.flatMap(({ data }) => data);

@@ -1,5 +1,5 @@
 /** Credits and the use of them. */
-import type { ApiKey, Avatar, CreditBalance, CreditEntry, UsageSession, UsageSum } from "@realtime-avatar/client";
+import type { CreditBalance, CreditEntry, UsageSession, UsageSum } from "@realtime-avatar/client";
 import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 import { takeFrom } from "../api/client.ts";
@@ -103,24 +103,12 @@ export const largest = (
   nameOf: (id: string) => string,
 ): Bar[] => [...groups].map(([id, sums]) => ({ id, label: nameOf(id), ...sums })).sort((a, b) => b.billed - a.billed);
 
-/** The names of keys and avatars by id, as far as they are listed. */
-export const useNames = () => {
-  const { client, environment } = useAccount();
-  return useQuery({
-    queryKey: ["names", environment],
-    queryFn: async () => {
-      const [keys, avatars] = await Promise.all([
-        takeFrom<ApiKey>(client.list("/api/v1/api-keys", { limit: 100 }), 1000),
-        takeFrom<Avatar>(client.list("/api/v1/avatars", { limit: 100 }), 1000),
-      ]);
-      return new Map<string, string>([
-        ...keys.items.map(({ id, name }) => [id, name] as const),
-        ...avatars.items.map(({ id, displayName }) => [id, displayName] as const),
-      ]);
-    },
-    staleTime: 60_000,
-  });
-};
+/** The names of the keys and avatars of sums, by id. */
+export const namesOf = ({ byKey, byAvatar }: Usage): ReadonlyMap<string | null, string | null> =>
+  new Map([
+    ...byKey.map(({ apiKeyId, apiKeyName }) => [apiKeyId, apiKeyName] as const),
+    ...byAvatar.map(({ avatarId, avatarName }) => [avatarId, avatarName] as const),
+  ]);
 
 export type EntryKind = CreditEntry["kind"];
 

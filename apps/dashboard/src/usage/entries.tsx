@@ -9,7 +9,8 @@ import { Card, Time } from "../components/text.tsx";
 import { credits } from "../format.ts";
 import { useAccount } from "../layout/context.tsx";
 import { LINK, PageLink } from "../layout/navigation.tsx";
-import { type EntryKind, useEntries, useNames } from "./data.ts";
+import { ObjectName } from "../layout/object-name.tsx";
+import { type EntryKind, useEntries } from "./data.ts";
 
 /** The name of each kind, and how it changes what is available. What a call is charged was held before: no sign. */
 export const KINDS: Record<EntryKind, { name: string; sign: "+" | "−" | "" }> = {
@@ -22,11 +23,10 @@ export const KINDS: Record<EntryKind, { name: string; sign: "+" | "−" | "" }> 
   adjust: { name: "Refunded", sign: "+" },
 };
 
-const EntryRow = ({ entry, names }: { entry: CreditEntry; names: ReadonlyMap<string, string> }) => {
+const EntryRow = ({ entry }: { entry: CreditEntry }) => {
   // A newer version may write a kind that this page does not know.
   const { name, sign } = KINDS[entry.kind] ?? { name: entry.kind, sign: "" };
-  const byName = (id: string): string => (id === "sweep" ? "the service" : (names.get(id) ?? id));
-  const { sessionId, apiKeyId, reportedBy, closedBy } = entry;
+  const { sessionId, apiKeyId, apiKeyName, reportedBy, reportedByName, closedBy, closedByName } = entry;
   return (
     <li className="grid grid-cols-[minmax(0,1fr)_auto] gap-x-4 border-b border-line py-2 last:border-0 sm:grid-cols-[9rem_minmax(0,1fr)_minmax(0,1fr)_8rem]">
       <span className="text-sm text-muted sm:order-1">
@@ -42,22 +42,18 @@ const EntryRow = ({ entry, names }: { entry: CreditEntry; names: ReadonlyMap<str
         {closedBy && (
           <span className="text-muted">
             {" · ended by "}
-            {byName(closedBy)}
-            {reportedBy && `, reported by ${byName(reportedBy)}`}
+            {closedBy === "sweep" ? "the service" : (closedByName ?? closedBy)}
+            {reportedBy && `, reported by ${reportedByName ?? reportedBy}`}
           </span>
         )}
       </span>
-      <span className="col-span-2 flex min-w-0 gap-3 text-sm sm:order-3 sm:col-span-1">
+      <span className="col-span-2 flex min-w-0 items-center gap-3 text-sm sm:order-3 sm:col-span-1">
         {sessionId && (
-          <PageLink to="/usage" search={{ session: sessionId }} className={LINK}>
+          <PageLink to="/usage" search={{ tab: "ledger", session: sessionId }} className={LINK}>
             Call
           </PageLink>
         )}
-        {apiKeyId && (
-          <PageLink to="/keys" search={{ key: apiKeyId, all: true }} className={`${LINK} min-w-0 truncate`}>
-            {names.get(apiKeyId) ?? "Key"}
-          </PageLink>
-        )}
+        {apiKeyId && <ObjectName id={apiKeyId} name={apiKeyName} />}
       </span>
     </li>
   );
@@ -67,7 +63,6 @@ export const Entries = () => {
   const [kind, setKind] = useState<EntryKind | "">("");
   const { client } = useAccount();
   const query = useEntries(kind);
-  const names = useNames().data ?? new Map<string, string>();
   const actions = (
     <div className="flex flex-wrap gap-2">
       <InlineSelect
@@ -97,7 +92,7 @@ export const Entries = () => {
           return (
             <ul aria-label="History of the credits">
               {entries.map((entry) => (
-                <EntryRow key={entry.id} entry={entry} names={names} />
+                <EntryRow key={entry.id} entry={entry} />
               ))}
             </ul>
           );

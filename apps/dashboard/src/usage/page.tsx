@@ -7,7 +7,7 @@ import { credits } from "../format.ts";
 import { PageLink, useNavigation, useParameters } from "../layout/navigation.tsx";
 import { Calls } from "./calls.tsx";
 import { barsOfDays, DayChart, RankChart } from "./charts.tsx";
-import { addUp, largest, type Usage, useBalance, useNames, usePrice, useUsage, useUsageRefresh } from "./data.ts";
+import { addUp, largest, namesOf, type Usage, useBalance, usePrice, useUsage, useUsageRefresh } from "./data.ts";
 import { Entries } from "./entries.tsx";
 import { SessionDialog } from "./session.tsx";
 import { Threshold } from "./threshold.tsx";
@@ -38,8 +38,8 @@ const Balance = ({ balance }: { balance: CreditBalance }) => (
 const BAR_LINK = "underline-offset-4 hover:underline";
 
 const Charts = ({ usage }: { usage: Usage }) => {
-  const names = useNames().data;
-  const nameOf = (id: string): string => (id === "" ? "No avatar" : (names?.get(id) ?? id));
+  const names = namesOf(usage);
+  const nameOf = (id: string): string => (id === "" ? "No avatar" : (names.get(id) ?? id));
   return (
     <>
       <Card title="Credits by day">

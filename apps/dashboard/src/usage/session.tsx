@@ -1,54 +1,37 @@
-import type { UsageSession } from "@realtime-avatar/client";
+import type { UsageSessionWithNames } from "@realtime-avatar/client";
 import { Id } from "../components/copy.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { Loaded, Skeleton } from "../components/state.tsx";
 import { Badge, Item } from "../components/text.tsx";
 import { credits, duration, exactTime } from "../format.ts";
-import { LINK, PageLink } from "../layout/navigation.tsx";
-import { useEntriesOf, useNames, useUsageSession } from "./data.ts";
+import { ObjectName } from "../layout/object-name.tsx";
+import { useEntriesOf, useUsageSession } from "./data.ts";
 import { KINDS } from "./entries.tsx";
 import { outcomeOf } from "./outcome.ts";
 
 /** The key that reported or ended a call, or the sweep. */
-const By = ({ id, none }: { id: string | null; none: string }) => {
-  const names = useNames().data;
+const By = ({ id, name, none }: { id: string | null; name: string | null; none: string }) => {
   if (id === null) return none;
-  if (id === "sweep") return "the service";
-  return (
-    <PageLink to="/keys" className={LINK} search={{ key: id, all: true }}>
-      {names?.get(id) ?? id}
-    </PageLink>
-  );
+  return id === "sweep" ? "the service" : <ObjectName id={id} name={name} />;
 };
 
 /** How long the call took. That of an engine which reports all at the end is not known. */
-export const lengthOf = ({ startedAt, activeSeconds, billedCreditMicros }: UsageSession): string => {
+export const lengthOf = ({ startedAt, activeSeconds, billedCreditMicros }: UsageSessionWithNames): string => {
   if (startedAt === null) return billedCreditMicros ? "not known" : "0 s";
   return activeSeconds === null ? "in progress" : duration(activeSeconds);
 };
 
-const Facts = ({ session }: { session: UsageSession }) => {
-  const names = useNames().data;
-  const { apiKeyId, avatarId } = session;
+const Facts = ({ session }: { session: UsageSessionWithNames }) => {
+  const { avatarId } = session;
   return (
     <dl className="grid gap-4 sm:grid-cols-2">
       <Item name="Id">
         <Id id={session.sessionId} />
       </Item>
       <Item name="Key">
-        <PageLink to="/keys" className={LINK} search={{ key: apiKeyId, all: true }}>
-          {names?.get(apiKeyId) ?? apiKeyId}
-        </PageLink>
+        <ObjectName id={session.apiKeyId} name={session.apiKeyName} />
       </Item>
-      <Item name="Avatar">
-        {avatarId ? (
-          <PageLink to="/avatars" className={LINK} search={{ avatar: avatarId }}>
-            {session.avatarName ?? avatarId}
-          </PageLink>
-        ) : (
-          "none"
-        )}
-      </Item>
+      <Item name="Avatar">{avatarId ? <ObjectName id={avatarId} name={session.avatarName} /> : "none"}</Item>
       <Item name="Opened">{exactTime(session.createdAt)}</Item>
       <Item name="Began">{session.startedAt === null ? "never" : exactTime(session.startedAt)}</Item>
       <Item name="Ended">{session.endedAt === null ? "still open" : exactTime(session.endedAt)}</Item>
@@ -59,17 +42,21 @@ const Facts = ({ session }: { session: UsageSession }) => {
           : `${credits(session.billedCreditMicros)} of ${credits(session.reservedCreditMicros)} credits that it held`}
       </Item>
       <Item name="Usage reported by">
-        <By id={session.reportedBy} none="no report yet" />
+        <By id={session.reportedBy} name={session.reportedByName} none="no report yet" />
       </Item>
       <Item name="Ended by">
-        <By id={session.closedBy} none={session.mustEnd ? "still open: it must end" : "still open"} />
+        <By
+          id={session.closedBy}
+          name={session.closedByName}
+          none={session.mustEnd ? "still open: it must end" : "still open"}
+        />
       </Item>
     </dl>
   );
 };
 
 /** What the program wrote to the call, such as the id of its user. */
-const OwnData = ({ metadata }: Pick<UsageSession, "metadata">) =>
+const OwnData = ({ metadata }: Pick<UsageSessionWithNames, "metadata">) =>
   Object.keys(metadata).length > 0 && (
     <dl className="grid gap-4 sm:grid-cols-2">
       {Object.entries(metadata).map(([name, value]) => (
@@ -103,7 +90,7 @@ const EntriesOf = ({ id }: { id: string }) => (
 );
 
 /** How the call went, in words, in facts and in its entries. */
-export const CallDetails = ({ session }: { session: UsageSession }) => {
+export const CallDetails = ({ session }: { session: UsageSessionWithNames }) => {
   const { text, tone, detail } = outcomeOf(session);
   return (
     <div className="grid gap-4">

@@ -1,6 +1,7 @@
 /** The request and response schemas of credits and of usage sessions. Amounts are in credit micros. */
 import { type Static, Type } from "@sinclair/typebox";
 import { ENVIRONMENTS } from "../environment.ts";
+import { ShownName } from "../names.ts";
 import { listOf, Page } from "../page.ts";
 import { ClosedObject, Count, DateTime, Metadata, Nullable, OneOf, Text } from "../schema.ts";
 import { ENTRY_KINDS } from "./entry.ts";
@@ -83,6 +84,15 @@ const session = {
 export const UsageSession = ClosedObject(session);
 export type UsageSession = Static<typeof UsageSession>;
 
+/** A session in lists and reads. */
+export const UsageSessionWithNames = ClosedObject({
+  ...session,
+  apiKeyName: ShownName("the key"),
+  reportedByName: ShownName("the key of `reportedBy`"),
+  closedByName: ShownName("the key of `closedBy`"),
+});
+export type UsageSessionWithNames = Static<typeof UsageSessionWithNames>;
+
 const { avatarName: _, reservedCreditMicros: __, expiresAt: ___, ...known } = session;
 /** A session that is about to be opened: `UsageSession` without the fields that only the write knows. */
 export const OpenedSession = ClosedObject(known);
@@ -123,7 +133,7 @@ export const OPERATOR_SESSION_LIST = listOf("ses", {
   environment: Type.Optional(OneOf(ENVIRONMENTS)),
   status: Type.Optional(OneOf(["open", ...SESSION_STATUSES])),
 });
-export const UsageSessionPage = Page(UsageSession, { maximum: MAX_SESSIONS_OF_PAGE, head });
+export const UsageSessionPage = Page(UsageSessionWithNames, { maximum: MAX_SESSIONS_OF_PAGE, head });
 
 export const SUMMARY_GROUPS = ["apiKey", "avatar"] as const;
 export type SummaryGroup = (typeof SUMMARY_GROUPS)[number];
@@ -135,7 +145,9 @@ export const UsageSum = ClosedObject({
     pattern: "^\\d{4}-\\d{2}-\\d{2}$",
   }),
   apiKeyId: Nullable(id(), { description: "The key that opened the sessions; null when grouped by avatar." }),
+  apiKeyName: ShownName("the key"),
   avatarId: Nullable(id(), { description: "The avatar; null for calls without one, and when grouped by key." }),
+  avatarName: ShownName("the avatar"),
   sessions: Count({ description: "Number of sessions." }),
   activeSeconds: Count({ description: "Seconds from the start to the end of sessions that have ended." }),
   billedCreditMicros: Count({ description: "What sessions that have ended were charged, before refunds." }),
@@ -197,10 +209,13 @@ export const CreditEntry = ClosedObject({
   amountCreditMicros: Count(),
   sessionId: Nullable(id()),
   apiKeyId: Nullable(id(), { description: "The key that opened the session." }),
+  apiKeyName: ShownName("the key"),
   reportedBy: Nullable(id(), { description: "Of the end of a session: the key that had reported its usage last." }),
+  reportedByName: ShownName("the key of `reportedBy`"),
   closedBy: Nullable(id(), {
     description: "Of the end of a session: the key that ended it, or `sweep`: the service.",
   }),
+  closedByName: ShownName("the key of `closedBy`"),
   reference: Nullable(Text({ minLength: 1, maxLength: 160 })),
   requestId: Text({ minLength: 1, maxLength: 128 }),
   createdAt: DateTime(),

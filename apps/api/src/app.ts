@@ -171,7 +171,7 @@ const readiness = async ({ db, isEnding }: AppOptions, set: ResponseHead): Promi
 const pageRoutes = (dependencies: Dependencies, describe: () => object) =>
   new Elysia({ name: "pages" })
     .use(problemTypeRoutes())
-    .use(referenceRoutes(describe))
+    .use(referenceRoutes(describe, dependencies))
     .use(dashboardRoutes(dependencies));
 
 const webhookRoutes = (dependencies: Dependencies) =>

@@ -268,7 +268,9 @@ type Init<Of> = { headers?: Record<string, string>; signal?: AbortSignal } & (Of
     ? { body: Body }
     : Of extends { requestBody: { content: { "multipart/form-data": object } } }
       ? { body: FormData }
-      : { body?: never });
+      : { body?: OptionalBody<Of> });
+/** The body of an operation that takes one or none; never for one that takes none. */
+type OptionalBody<Of> = Of extends { requestBody?: infer Described } ? JsonOf<NonNullable<Described>> : never;
 
 type SuccessOf<Of> = Of extends { responses: infer All }
   ? { [Status in keyof All & (200 | 201 | 202)]: JsonOf<All[Status]> }[keyof All & (200 | 201 | 202)]

@@ -39,7 +39,12 @@ await client.DELETE("/api/v1/avatars/{id}", { params: { path: { id: avatar.id },
 await client.GET("/api/v1/api-keys/self");
 const file: Blob = (await client.csv("/api/v1/audit-events.csv", { action: "avatar.created", limit: 5 })).data;
 console.log(file.size);
+const session = { params: { path: { id: "ses_01h455vb4pex5vsknk084sn02q" } } };
+if (avatar.id === "") await client.POST("/api/v1/usage/sessions/{id}/release", session);
+if (avatar.id === "") await client.POST("/api/v1/usage/sessions/{id}/release", { ...session, body: { reason: "hung up" } });
 try {
+  // @ts-expect-error: it takes no body
+  await client.GET("/api/v1/api-keys/self", { body: { reason: "hung up" } });
   // @ts-expect-error: a field is missing
   await client.POST("/api/v1/avatars", { body: { displayName: "Ada" } });
   // @ts-expect-error: no such source

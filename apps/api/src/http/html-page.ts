@@ -35,7 +35,8 @@ code,pre,textarea{font:.8125rem/1.5 ui-monospace,monospace}
 :focus-visible{outline:2px solid var(--accent);outline-offset:2px}
 `;
 
-const ICON =
+/** The sign of the product. */
+export const ICON =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='8' fill='%234f46e5'/%3E%3Ccircle cx='16' cy='13' r='5' fill='%23fff'/%3E%3Cpath d='M6 27a10 8 0 0 1 20 0z' fill='%23fff'/%3E%3C/svg%3E";
 
 /** A whole page, and what its policy has to allow. `style` follows the common style; `body` is HTML. */

@@ -320,9 +320,8 @@ export type UploadOptions = {
 
 const FILE_LIMITS = { timeoutMs: 600_000, attemptTimeoutMs: 600_000 };
 
-/** `nextCursor`: the `cursor` of the next file when more rows follow; null when the file is whole. */
+/** `nextCursor`: the `cursor` of the next file, which the last row names when more rows follow; null when the file is whole. */
 export type CsvFile = ApiResponse<Blob> & { nextCursor: string | null };
-/** The last row of a file that is not whole. A cursor has at most 6,000 characters. */
 const NOT_COMPLETE = /\r\n# NOT COMPLETE: [^,]*cursor=([\w-]+),*\r\n$/;
 
 /** The untyped options of any call. */
@@ -398,8 +397,7 @@ export const createClient = (options: ClientOptions): RealtimeAvatarClient => {
   const csv = async (path: string, query: object = {}, init: Pick<AnyInit, "signal"> = {}): Promise<CsvFile> => {
     const { data, response } = await GET(path, { ...init, params: { query } }, FILE_LIMITS);
     if (!(data instanceof Blob)) throw new UnexpectedResponse(response, { requestId: "", idempotencyKey: null });
-    const [, nextCursor = null] = NOT_COMPLETE.exec(await data.slice(-8000).text()) ?? [];
-    return { data, response, nextCursor };
+    return { data, response, nextCursor: NOT_COMPLETE.exec(await data.slice(-8000).text())?.[1] ?? null };
   };
   const POST = call("POST");
   const uploadAsset = (file: Blob, { kind, filename = "upload", ...init }: UploadOptions = {}) => {

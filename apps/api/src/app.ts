@@ -8,6 +8,7 @@ import { Elysia } from "elysia";
 import { createUploadSlots } from "./assets/upload-slots.ts";
 import { createRealtime } from "./calls/realtime.ts";
 import type { AppOptions, Dependencies } from "./dependencies.ts";
+import { createExportSender } from "./http/files/export.ts";
 import { createFileSender } from "./http/files/send-file.ts";
 import { isHost } from "./http/host.ts";
 import { createOidcProvider } from "./http/people/oidc.ts";
@@ -181,6 +182,12 @@ const pageRoutes = (dependencies: Dependencies, describe: () => object) =>
     .use(referenceRoutes(describe, dependencies))
     .use(dashboardRoutes(dependencies));
 
+const webhookRoutes = (dependencies: Dependencies) =>
+  new Elysia({ name: "webhooks" })
+    .use(webhookEndpointRoutes(dependencies))
+    .use(webhookTestRoutes(dependencies))
+    .use(webhookDeliveryRoutes(dependencies));
+
 /** The routes of people, and those with which they sign in. */
 const peopleRoutes = (dependencies: Dependencies) =>
   new Elysia({ name: "people" })
@@ -205,6 +212,7 @@ export const createApp = (options: AppOptions) => {
     oidc: options.config.oidc && createOidcProvider(options.config.oidc, options),
     uploadSlots: createUploadSlots(),
     fileSender: createFileSender(),
+    exportSender: createExportSender(),
     sweepOverdue: createOverdueSweep(options.metrics),
     realtime: createRealtime(options),
     testSlots: createTestSlots(),
@@ -258,9 +266,7 @@ export const createApp = (options: AppOptions) => {
     .use(callRoutes(dependencies))
     .use(avatarWorkerRoutes(dependencies))
     .use(livekitEventRoutes(dependencies))
-    .use(webhookEndpointRoutes(dependencies))
-    .use(webhookTestRoutes(dependencies))
-    .use(webhookDeliveryRoutes(dependencies))
+    .use(webhookRoutes(dependencies))
     .use(auditEventRoutes(dependencies))
     .use(leakedKeyRoutes(dependencies))
     .use(peopleRoutes(dependencies))

@@ -25,6 +25,11 @@ test.each([
     { ended: true, key: ID, days: 7, environment: "test" },
     { ended: true, key: ID, days: 7, environment: "test" },
   ],
+  [
+    { actor: ID, since: "2026-11-20", until: "2026-11-20" },
+    { actor: ID, since: "2026-11-20", until: "2026-11-20" },
+  ],
+  [{ actor: "Ada", since: "yesterday", until: "2026-13-45" }, {}],
 ] as const)("the search, %j: valid part %j", (search, valid) => expect(validateSearch(search)).toEqual(valid));
 
 test("the sign-in, leaving a page: leads back to it, and to no other address", () => {

@@ -23,6 +23,7 @@ const PAGES = [
   ["keys", "API keys"],
   ["avatars", "Avatars"],
   ["usage", "Usage and credits"],
+  ["usage?tab=calls", "Usage and credits"],
   ["webhooks", "Webhooks"],
   ["audit", "Audit"],
   ["people", "People"],

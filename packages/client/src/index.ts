@@ -11,6 +11,7 @@ export { StillPreparing } from "./wait.ts";
 
 type Schemas = components["schemas"];
 export type ApiKey = Schemas["ApiKey"];
+export type ApiKeyWithCreator = Schemas["ApiKeyWithCreator"];
 export type ApiKeyWithSecret = Schemas["ApiKeyWithSecret"];
 export type Asset = Schemas["Asset"];
 export type AuditEvent = Schemas["AuditEvent"];
@@ -18,6 +19,7 @@ export type Avatar = Schemas["Avatar"];
 export type CreditBalance = Schemas["CreditBalance"];
 export type CreditEntry = Schemas["CreditEntry"];
 export type UsageSession = Schemas["UsageSession"];
+export type UsageSessionWithNames = Schemas["UsageSessionWithNames"];
 export type UsageSum = Schemas["UsageSum"];
 export type WebhookDelivery = Schemas["WebhookDelivery"];
 export type WebhookEndpoint = Schemas["WebhookEndpoint"];
@@ -225,7 +227,8 @@ const createSender = (options: ConnectionOptions) => {
         // For a redirect, a browser shows the status 0.
         const { headers, status } = response;
         const completeResponse = new Response(body.byteLength === 0 ? null : body, { headers, status: status || 302 });
-        const data = readJson("application/json", response, body);
+        const isCsv = headers.get("content-type")?.startsWith("text/csv") ?? false;
+        const data = isCsv ? new Blob([body], { type: "text/csv" }) : readJson("application/json", response, body);
         if (completeResponse.ok && data !== undefined) return { data, response: completeResponse };
         const problem = readJson("application/problem+json", response, body);
         const isFromService = isProblem(problem, response);
@@ -250,6 +253,12 @@ type PathsWith<Of extends Method> = {
 }[keyof paths];
 type Operation<Path extends keyof paths, Of extends Method> = paths[Path][Of & keyof paths[Path]];
 
+type Csv = { responses: { 200: { content: { "text/csv": string } } } };
+/** The paths of lists as files. */
+type CsvPath = {
+  [Path in PathsWith<"get">]: Operation<Path, "get"> extends Csv ? Path : never;
+}[PathsWith<"get">];
+
 type Params<Of> = Of extends { parameters: infer Parameters } ? Omit<Parameters, "cookie"> : never;
 /** The options of a call. None of them can change the address or how the request is sent. */
 type Init<Of> = { headers?: Record<string, string>; signal?: AbortSignal } & (Of extends {
@@ -270,7 +279,7 @@ type SuccessOf<Of> = Of extends { responses: infer All }
   : never;
 type JsonOf<Described> = Described extends { content: { "application/json": infer Body } } ? Body : never;
 
-type Call<Of extends Method> = <Path extends PathsWith<Of>>(
+type Call<Of extends Method> = <Path extends Exclude<PathsWith<Of>, CsvPath>>(
   path: Path,
   ...init: Record<string, never> extends Init<Operation<Path, Of>>
     ? [Init<Operation<Path, Of>>?]
@@ -280,10 +289,10 @@ type Call<Of extends Method> = <Path extends PathsWith<Of>>(
 type Page = { data: unknown[]; nextCursor: string | null };
 /** The paths of lists, which are read page by page. */
 type ListPath = {
-  [Path in PathsWith<"get">]: SuccessOf<Operation<Path, "get">> extends Page ? Path : never;
-}[PathsWith<"get">];
+  [Path in Exclude<PathsWith<"get">, CsvPath>]: SuccessOf<Operation<Path, "get">> extends Page ? Path : never;
+}[Exclude<PathsWith<"get">, CsvPath>];
 type Item<Path extends ListPath> = SuccessOf<Operation<Path, "get">>["data"][number];
-type Query<Path extends ListPath> = NonNullable<Params<Operation<Path, "get">>["query"]>;
+type Query<Path extends ListPath | CsvPath> = NonNullable<Params<Operation<Path, "get">>["query"]>;
 
 export type RealtimeAvatarClient = {
   GET: Call<"get">;
@@ -292,6 +301,8 @@ export type RealtimeAvatarClient = {
   DELETE: Call<"delete">;
   /** All items of a list, newest first. Pages of `limit` items are requested as needed. */
   list<Path extends ListPath>(path: Path, query?: Omit<Query<Path>, "cursor">): AsyncGenerator<Item<Path>, void>;
+  /** A list as a CSV file of at most 64 MiB, which may take 10 minutes. */
+  csv<Path extends CsvPath>(path: Path, query?: Query<Path>, options?: { signal?: AbortSignal }): Promise<CsvFile>;
   /** Uploads a file, which may take 10 minutes. */
   uploadAsset(file: Blob, options?: UploadOptions): Promise<ApiResponse<Asset>>;
   /** Waits until an avatar is neither `preprocessing` nor has a pending source. Throws a `StillPreparing` after `timeoutMs`. */
@@ -309,7 +320,11 @@ export type UploadOptions = {
   signal?: AbortSignal;
 };
 
-const UPLOAD_LIMITS = { timeoutMs: 600_000, attemptTimeoutMs: 600_000 };
+const FILE_LIMITS = { timeoutMs: 600_000, attemptTimeoutMs: 600_000 };
+
+/** `nextCursor`: the `cursor` of the next file, which the last row names when more rows follow; null when the file is whole. */
+export type CsvFile = ApiResponse<Blob> & { nextCursor: string | null };
+const NOT_COMPLETE = /\r\n# NOT COMPLETE: [^,]*cursor=([\w-]+),*\r\n$/;
 
 /** The untyped options of any call. */
 type AnyInit = {
@@ -381,12 +396,17 @@ export const createClient = (options: ClientOptions): RealtimeAvatarClient => {
       cursor = nextCursor;
     }
   }
+  const csv = async (path: string, query: object = {}, init: Pick<AnyInit, "signal"> = {}): Promise<CsvFile> => {
+    const { data, response } = await GET(path, { ...init, params: { query } }, FILE_LIMITS);
+    if (!(data instanceof Blob)) throw new UnexpectedResponse(response, { requestId: "", idempotencyKey: null });
+    return { data, response, nextCursor: NOT_COMPLETE.exec(await data.slice(-8000).text())?.[1] ?? null };
+  };
   const POST = call("POST");
   const uploadAsset = (file: Blob, { kind, filename = "upload", ...init }: UploadOptions = {}) => {
     const body = new FormData();
     if (kind !== undefined) body.set("kind", kind);
     body.set("file", file, filename);
-    return POST("/api/v1/assets", { ...init, body }, UPLOAD_LIMITS);
+    return POST("/api/v1/assets", { ...init, body }, FILE_LIMITS);
   };
   const waitForAvatar = (id: string, { timeoutMs, signal }: WaitOptions = {}) => {
     const read = (headers: Record<string, string>, signal: AbortSignal) =>
@@ -394,6 +414,6 @@ export const createClient = (options: ClientOptions): RealtimeAvatarClient => {
     const isUnchanged = (error: unknown) => error instanceof UnexpectedResponse && error.response.status === 304;
     return untilSettled(read, isUnchanged, timeoutMs, signal);
   };
-  const calls = { GET, POST, PATCH: call("PATCH"), DELETE: call("DELETE"), list, uploadAsset, waitForAvatar };
+  const calls = { GET, POST, PATCH: call("PATCH"), DELETE: call("DELETE"), list, csv, uploadAsset, waitForAvatar };
   return calls as unknown as RealtimeAvatarClient;
 };

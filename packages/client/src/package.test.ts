@@ -37,6 +37,8 @@ const status: number = response.status;
 for await (const key of client.list("/api/v1/api-keys", { status: "active" })) console.log(key.redactedKey, status);
 await client.DELETE("/api/v1/avatars/{id}", { params: { path: { id: avatar.id }, header: { "If-Match": '"1"' } } });
 await client.GET("/api/v1/api-keys/self");
+const file: Blob = (await client.csv("/api/v1/audit-events.csv", { action: "avatar.created", limit: 5 })).data;
+console.log(file.size);
 const session = { params: { path: { id: "ses_01h455vb4pex5vsknk084sn02q" } } };
 if (avatar.id === "") await client.POST("/api/v1/usage/sessions/{id}/release", session);
 if (avatar.id === "") await client.POST("/api/v1/usage/sessions/{id}/release", { ...session, body: { reason: "hung up" } });
@@ -53,6 +55,10 @@ try {
   await client.PATCH("/api/v1/audit-events");
   // @ts-expect-error: the parameters are missing
   await client.GET("/api/v1/avatars/{id}");
+  // @ts-expect-error: a file
+  await client.GET("/api/v1/audit-events.csv");
+  // @ts-expect-error: no file
+  await client.csv("/api/v1/audit-events");
   // @ts-expect-error: no list
   client.list("/api/v1/api-keys/self");
   // @ts-expect-error: no such filter

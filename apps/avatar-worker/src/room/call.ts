@@ -1,7 +1,8 @@
 /** A call in a room of the service: the avatar hears the person, and the person sees and hears the avatar. */
 
 import { DisconnectReason, Room, RoomEvent } from "@livekit/rtc-node";
-import { asksToEnd, type EndReason, LIFECYCLE_TOPIC } from "@realtime-avatar/domain/calls/lifecycle";
+import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
+import { asksToEnd, LIFECYCLE_TOPIC } from "@realtime-avatar/domain/calls/lifecycle";
 import { PERSON_IDENTITY } from "@realtime-avatar/domain/calls/room";
 import type { AssignedCall, ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { timeOfId } from "@realtime-avatar/domain/id";

@@ -2,7 +2,7 @@
 import type { IdPrefix } from "@realtime-avatar/domain/id";
 import { itemsOf, type List, pageText, type WrittenPage } from "@realtime-avatar/domain/page";
 import { validate } from "@realtime-avatar/domain/schema";
-import { readSearch } from "@realtime-avatar/domain/search";
+import { readSearch } from "@realtime-avatar/domain/lists/search";
 import type { TProperties } from "@sinclair/typebox";
 import { type Columns, print, table, usageError } from "./terminal.ts";
 

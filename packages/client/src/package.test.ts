@@ -62,7 +62,7 @@ try {
   // @ts-expect-error: no list
   client.list("/api/v1/api-keys/self");
   // @ts-expect-error: no such filter
-  client.list("/api/v1/avatars", { name: "x" });
+  client.list("/api/v1/avatars", { title: "x" });
 } catch (error) {
   if (error instanceof ApiProblem) {
     const code: ProblemCode = error.code;

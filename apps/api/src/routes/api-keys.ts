@@ -31,7 +31,7 @@ import {
 import { updatedApiKey } from "@realtime-avatar/domain/api-keys/update";
 import { managedEnvironments } from "@realtime-avatar/domain/environment";
 import { Problem } from "@realtime-avatar/domain/problem";
-import { readSearch } from "@realtime-avatar/domain/search";
+import { readSearch } from "@realtime-avatar/domain/lists/search";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../dependencies.ts";
 import { authentication } from "../http/authenticate.ts";

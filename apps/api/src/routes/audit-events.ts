@@ -7,7 +7,7 @@ import {
   type AuditPageRequest,
   readAuditPage,
 } from "@realtime-avatar/domain/audit";
-import { fileQueryOf } from "@realtime-avatar/domain/csv";
+import { fileQueryOf } from "@realtime-avatar/domain/lists/csv";
 import { pageText } from "@realtime-avatar/domain/page";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../dependencies.ts";

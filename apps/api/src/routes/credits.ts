@@ -10,7 +10,7 @@ import {
   CreditEntryPage,
   UpdateCreditBalance,
 } from "@realtime-avatar/domain/credits/schemas";
-import { fileQueryOf } from "@realtime-avatar/domain/csv";
+import { fileQueryOf } from "@realtime-avatar/domain/lists/csv";
 import { type PageRequest, readPage } from "@realtime-avatar/domain/page";
 import { notFound } from "@realtime-avatar/domain/problem";
 import { Elysia } from "elysia";

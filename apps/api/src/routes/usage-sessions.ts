@@ -29,8 +29,8 @@ import {
 } from "@realtime-avatar/domain/credits/schemas";
 import { presentSession } from "@realtime-avatar/domain/credits/session";
 import { readSessionPage, type SessionPageRequest } from "@realtime-avatar/domain/credits/session-list";
-import { fileQueryOf } from "@realtime-avatar/domain/csv";
 import { isId, newId, type SessionId } from "@realtime-avatar/domain/id";
+import { fileQueryOf } from "@realtime-avatar/domain/lists/csv";
 import { pageText } from "@realtime-avatar/domain/page";
 import { notFound, Problem } from "@realtime-avatar/domain/problem";
 import { Elysia } from "elysia";

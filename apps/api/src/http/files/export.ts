@@ -8,8 +8,8 @@
 import type { AnyCaller } from "@realtime-avatar/db/api-keys/callers";
 import { describeError } from "@realtime-avatar/db/connection/errors";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import { csvRow, fileQueryOf, MAX_FILE_LENGTH, MAX_FILE_ROWS, unfinishedRow } from "@realtime-avatar/domain/csv";
 import type { IdPrefix } from "@realtime-avatar/domain/id";
+import { csvRow, fileQueryOf, MAX_FILE_LENGTH, MAX_FILE_ROWS, unfinishedRow } from "@realtime-avatar/domain/lists/csv";
 import { itemsOf, type List, type WrittenPage, writeCursor } from "@realtime-avatar/domain/page";
 import { Problem } from "@realtime-avatar/domain/problem";
 import type { TObject, TProperties } from "@sinclair/typebox";

@@ -6,9 +6,9 @@
  * an apostrophe (https://owasp.org/www-community/attacks/CSV_Injection).
  */
 import { type TObject, type TProperties, Type } from "@sinclair/typebox";
-import type { IdPrefix } from "./id.ts";
-import type { List } from "./page.ts";
-import { ClosedObject, Count } from "./schema.ts";
+import type { IdPrefix } from "../id.ts";
+import type { List } from "../page.ts";
+import { ClosedObject, Count } from "../schema.ts";
 
 /** The most rows of one file: 30 MB of entries. */
 export const MAX_FILE_ROWS = 100_000;

@@ -13,7 +13,7 @@ import { createFileSender } from "./http/files/send-file.ts";
 import { isHost } from "./http/host.ts";
 import { createOidcProvider } from "./http/people/oidc.ts";
 import { createPasskeyCeremonies } from "./http/people/passkeys.ts";
-import { isOverload, problemResponse, toProblem, writeProblem } from "./http/problem.ts";
+import { isOverload, notFoundForKey, problemResponse, toProblem, writeProblem } from "./http/problem.ts";
 import { createRequestLimit } from "./http/rate-limit.ts";
 import { type RequestContext, requestIdFor, traceIdOf, withRequestContext } from "./http/request-context.ts";
 import type { ResponseHead } from "./http/response.ts";
@@ -140,8 +140,16 @@ const endRequest = (
 };
 
 /** The problem for an error that Elysia reports with `code`; `allowed` are the methods that the path supports. */
-const problemOf = (error: unknown, code: string | number, allowed: readonly string[]): Problem => {
-  if (code !== "NOT_FOUND") return toProblem(error);
+const problemOf = (
+  error: unknown,
+  code: string | number,
+  allowed: readonly string[],
+  { keyEnvironment }: RequestContext,
+): Problem => {
+  if (code !== "NOT_FOUND") {
+    const problem = toProblem(error);
+    return problem.code === "not_found" && keyEnvironment ? notFoundForKey(keyEnvironment) : problem;
+  }
   return allowed.length === 0
     ? notFound()
     : new Problem("method_not_allowed", "The resource does not support this method.");
@@ -235,7 +243,7 @@ export const createApp = (options: AppOptions) => {
     // Registered before any route: a hook covers only what comes after it.
     .onError(({ code, error, path, set, requestContext }) => {
       const allowed = code === "NOT_FOUND" ? methodsAt(app.routes, path) : [];
-      const problem = problemOf(error, code, allowed);
+      const problem = problemOf(error, code, allowed, requestContext);
       if (allowed.length > 0) set.headers["allow"] = allowed.join(", ");
       noteError(error, code, problem, requestContext);
       return writeProblem(problem, requestContext.requestId, set);

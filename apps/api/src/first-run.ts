@@ -53,8 +53,11 @@ Open the dashboard and register a passkey. The link works once, within 30 minute
   ${link}
 `;
 
-/** The message that shows the secret, which cannot be shown again, and the calls that make an avatar with it. */
-export const firstKeyMessage = (secret: ApiKeySecret, baseUrl: string): string => `
+/**
+ * The message that shows the secret, which cannot be shown again, and the calls that make an avatar with it. `publicUrl`: where
+ * people open pages.
+ */
+export const firstKeyMessage = (secret: ApiKeySecret, baseUrl: string, publicUrl: string): string => `
 The first API key was created. It is live and has every scope, \`usage:write\` included. It is shown only once. Paste
 this line into a second terminal, in the folder of the service:
 
@@ -66,5 +69,5 @@ Then create an avatar of the sample photo. In a few seconds it is ready:
   ASSET_ID=$(curl -sS ${baseUrl}/api/v1/assets -H "Authorization: Bearer $API_KEY" -F file=@ada.jpg | grep -o 'ast_[0-9a-z]*')
   curl -sS ${baseUrl}/api/v1/avatars -H "Authorization: Bearer $API_KEY" -H "Content-Type: application/json" -d '{"displayName": "Ada", "sourceKind": "image", "sourceAssetId": "'$ASSET_ID'"}'
 
-Try every operation in a browser: ${baseUrl}/docs
+Try every operation in a browser: ${publicUrl}/docs
 `;

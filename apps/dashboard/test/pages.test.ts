@@ -19,6 +19,7 @@ const picture = async (page: Page, name: string, fullPage = false): Promise<void
 const WIDTHS = { desktop: DESKTOP, phone: PHONE };
 
 const PAGES = [
+  ["", "Home"],
   ["keys", "API keys"],
   ["avatars", "Avatars"],
   ["usage", "Usage and credits"],

@@ -907,7 +907,7 @@ export interface paths {
     put?: never;
     /**
      * Invite a person
-     * @description Creates a link with which a person joins the tenant with this role. Only this response contains it. It is valid for 30 minutes and can be used once. The service sends no mail. Another invitation for the same address replaces it.
+     * @description Creates a link with which a person joins the tenant with this role. Only this response contains it. It can be used once, and is valid for 30 minutes unless `lifetimeSeconds` says otherwise. The service sends no mail. Another invitation for the same address replaces it.
      *
      *     Requires the session of a person with the role `owner` or a greater one.
      */
@@ -2446,7 +2446,7 @@ export interface components {
        * @description The page of the dashboard to which the browser returns.
        * @enum {string}
        */
-      returnTo: "/keys" | "/avatars" | "/usage" | "/webhooks" | "/audit" | "/people";
+      returnTo: "/" | "/keys" | "/avatars" | "/usage" | "/webhooks" | "/audit" | "/people";
     };
     CallGrant: {
       /** @enum {string} */
@@ -2565,6 +2565,8 @@ export interface components {
        * @enum {string}
        */
       role: "viewer" | "developer" | "owner";
+      /** @description How many seconds the link is valid. Without it: 1800. */
+      lifetimeSeconds?: number;
     };
     CreatePasskey: {
       /** @description The response of the authenticator, as WebAuthn writes it (`RegistrationResponseJSON` or `AuthenticationResponseJSON`). */
@@ -5819,6 +5821,16 @@ export interface operations {
         status?: "active" | "revoked" | "expired";
         /** @description Live and test resources are separate: a test key cannot see live resources. */
         environment?: "live" | "test";
+        /** @description Include only the resource with this id. */
+        id?: string;
+        /** @description Include only resources whose name contains this text, in upper or lower case. A page can have fewer items than `limit`, or none, and still have a `nextCursor`. */
+        name?: string;
+        /** @description Include only resources that were created at this time or later. */
+        from?: string;
+        /** @description Include only resources that were created before this time. */
+        to?: string;
+        /** @description Include only the descendants of the key with this id. */
+        ancestorId?: string;
         /** @description Maximum number of items in the page; default 50. */
         limit?: number;
         /** @description The `nextCursor` of the previous page. */
@@ -6904,6 +6916,14 @@ export interface operations {
         status?: "draft" | "preprocessing" | "ready" | "failed" | "disabled" | "deleted";
         /** @description Kind of the source from which the avatar is built. */
         sourceKind?: "image" | "video";
+        /** @description Include only the resource with this id. */
+        id?: string;
+        /** @description Include only resources whose name contains this text, in upper or lower case. A page can have fewer items than `limit`, or none, and still have a `nextCursor`. */
+        name?: string;
+        /** @description Include only resources that were created at this time or later. */
+        from?: string;
+        /** @description Include only resources that were created before this time. */
+        to?: string;
         /** @description Maximum number of items in the page; default 50. */
         limit?: number;
         /** @description The `nextCursor` of the previous page. */

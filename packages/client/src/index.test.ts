@@ -129,6 +129,10 @@ describe("everything except a success", () => {
     expect(unexpected).toBeInstanceOf(UnexpectedResponse);
     expect((unexpected as UnexpectedResponse).response.status).toBe(404);
     expect(await (unexpected as UnexpectedResponse).response.text()).toBe("<h1>Gateway</h1>");
+    gateway.fates = [{ status: 413 }];
+    const tooLarge = await thrown(create(newName()));
+    expect(tooLarge).toBeInstanceOf(UnexpectedResponse);
+    expect((tooLarge as Error).message).toEndWith("(status 413: the proxy in front of it allows only smaller bodies).");
     gateway.fates = [answer(400, "no JSON")];
     expect(await thrown(client.GET("/api/v1/api-keys/self"))).toBeInstanceOf(UnexpectedResponse);
     const { data, response } = await create(newName());

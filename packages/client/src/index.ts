@@ -71,7 +71,9 @@ export class UnexpectedResponse extends SentError {
     readonly response: Response,
     sent: Sent,
   ) {
-    super(`The response to request ${sent.requestId} is not one of the service (status ${response.status}).`, sent);
+    const status =
+      response.status === 413 ? "413: the proxy in front of it allows only smaller bodies" : response.status;
+    super(`The response to request ${sent.requestId} is not one of the service (status ${status}).`, sent);
   }
 }
 

@@ -31,6 +31,7 @@ import {
 import { updatedApiKey } from "@realtime-avatar/domain/api-keys/update";
 import { managedEnvironments } from "@realtime-avatar/domain/environment";
 import { Problem } from "@realtime-avatar/domain/problem";
+import { readSearch } from "@realtime-avatar/domain/search";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../dependencies.ts";
 import { authentication } from "../http/authenticate.ts";
@@ -173,8 +174,11 @@ export const apiKeyRoutes = (dependencies: Dependencies) =>
     })
     .get(
       "",
-      listHandler(dependencies, API_KEY_LIST, ({ caller, db }, page) =>
-        listApiKeys(db, caller.tenantId, managedEnvironments(caller.environment), page),
+      listHandler(
+        dependencies,
+        API_KEY_LIST,
+        ({ caller, db }, page) => listApiKeys(db, caller.tenantId, managedEnvironments(caller.environment), page),
+        readSearch,
       ),
       { scope: "api_keys:write", detail: OPERATIONS.listApiKeys },
     )

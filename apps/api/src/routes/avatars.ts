@@ -26,6 +26,7 @@ import { isUnknownTestAsset } from "@realtime-avatar/domain/avatars/test-assets"
 import { isId, newId } from "@realtime-avatar/domain/id";
 import type { JobRecord } from "@realtime-avatar/domain/job";
 import { notFound, type Problem, validationFailed } from "@realtime-avatar/domain/problem";
+import { readSearch } from "@realtime-avatar/domain/search";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../dependencies.ts";
 import { authentication } from "../http/authenticate.ts";
@@ -194,7 +195,12 @@ export const avatarRoutes = (dependencies: Dependencies) => {
     })
     .get(
       "",
-      listHandler(dependencies, AVATAR_LIST, ({ caller, db }, page) => listAvatars(db, caller, page, assetOrigin())),
+      listHandler(
+        dependencies,
+        AVATAR_LIST,
+        ({ caller, db }, page) => listAvatars(db, caller, page, assetOrigin()),
+        readSearch,
+      ),
       { scope: "avatars:read", detail: OPERATIONS.listAvatars },
     )
     .get(

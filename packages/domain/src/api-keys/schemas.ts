@@ -6,6 +6,7 @@ import { ENVIRONMENTS } from "../environment.ts";
 import { ShownName } from "../names.ts";
 import { listOf, Page } from "../page.ts";
 import { ClosedObject, Count, DateTime, Nullable, OneOf, Text } from "../schema.ts";
+import { searchFilters } from "../search.ts";
 import { MAX_NAME_LENGTH } from "../text.ts";
 import { SCOPES } from "./scope.ts";
 import { KEY_ID_LENGTH } from "./secret.ts";
@@ -143,5 +144,9 @@ export type ApiKeyWithCreator = Static<typeof ApiKeyWithCreator>;
 export const API_KEY_LIST = listOf("key", {
   status: Type.Optional(OneOf(API_KEY_STATUSES)),
   environment: Type.Optional(fields.environment),
+  ...searchFilters(MAX_NAME_LENGTH),
+  ancestorId: Type.Optional(
+    Text({ minLength: 1, maxLength: 64, description: "Include only the descendants of the key with this id." }),
+  ),
 });
 export const ApiKeyPage = Page(ApiKeyWithCreator);

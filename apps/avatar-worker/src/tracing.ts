@@ -1,5 +1,5 @@
 /** The spans of calls in an avatar worker. Each has the id of the session, by which the spans of one call are found. */
-import type { EndReason } from "@realtime-avatar/domain/calls/lifecycle";
+import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
 import type { AssignedCall, ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { timeOfId } from "@realtime-avatar/domain/id";
 import type { Tracing } from "@realtime-avatar/runtime/tracing";

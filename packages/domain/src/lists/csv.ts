@@ -12,8 +12,8 @@ import { ClosedObject, Count } from "../schema.ts";
 
 /** The most rows of one file: 30 MB of entries. */
 export const MAX_FILE_ROWS = 100_000;
-/** Length of a file, in UTF-16 units, after which it ends. */
-export const MAX_FILE_LENGTH = 64 * 1024 * 1024;
+/** Size of a file, in bytes, after which it ends: at most a page later. */
+export const MAX_FILE_BYTES = 64 * 1024 * 1024;
 
 /** The query parameters of a list as a file: those of its pages, with more rows. */
 export const fileQueryOf = <Prefix extends IdPrefix, Filters extends TProperties>({

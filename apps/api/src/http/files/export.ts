@@ -9,7 +9,7 @@ import type { AnyCaller } from "@realtime-avatar/db/api-keys/callers";
 import { describeError } from "@realtime-avatar/db/connection/errors";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import type { IdPrefix } from "@realtime-avatar/domain/id";
-import { csvRow, fileQueryOf, MAX_FILE_LENGTH, MAX_FILE_ROWS, unfinishedRow } from "@realtime-avatar/domain/lists/csv";
+import { csvRow, fileQueryOf, MAX_FILE_BYTES, MAX_FILE_ROWS, unfinishedRow } from "@realtime-avatar/domain/lists/csv";
 import { itemsOf, type List, type WrittenPage, writeCursor } from "@realtime-avatar/domain/page";
 import { Problem } from "@realtime-avatar/domain/problem";
 import type { TObject, TProperties } from "@sinclair/typebox";
@@ -61,19 +61,19 @@ async function* textOf<Page extends FilePage>(
   isOver: () => boolean,
 ): AsyncGenerator<string, "complete" | "not complete"> {
   const columns = Object.keys(item.properties);
-  let length = 0;
+  let bytes = 0;
   let part = csvRow(columns);
   for (let written = first; ; ) {
     const { text, count } = rowsOf(columns, written);
     part += text;
-    length += part.length;
+    bytes += Buffer.byteLength(part);
     progress.rows += count;
     const { next } = written;
     if (next === null) {
       yield part;
       return "complete";
     }
-    if (progress.rows >= page.limit || length >= MAX_FILE_LENGTH || isOver()) {
+    if (progress.rows >= page.limit || bytes >= MAX_FILE_BYTES || isOver()) {
       yield part + unfinishedRow(columns, writeCursor(list.prefix, page.filters, next));
       return "not complete";
     }

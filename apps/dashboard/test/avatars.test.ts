@@ -36,12 +36,15 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
     const checks = dialog.getByRole("list", { name: "Checks of the file" });
     const damaged = join(folder, "damaged.png");
     const text = join(folder, "notes.txt");
+    const heic = join(folder, "photo.jpg");
+    await Bun.write(heic, "\0\0\0\x18ftypheic\0\0\0\0mif1heic");
     await Bun.write(damaged, DAMAGED_PNG);
     await Bun.write(text, "This is no picture.");
     for (const [file, words] of [
       [SMALL, "400 × 400 pixels; each side at least 512"],
       [damaged, "The file is damaged."],
-      [text, "Must be a photo (JPEG, PNG or WebP) or a video (MP4, MOV or WebM)."],
+      [text, "This is a text. Accepted: image (JPEG, PNG or WebP), video (MP4, MOV or WebM)."],
+      [heic, "This is a HEIC photo. Export it as JPEG."],
     ] as const) {
       await chooser(page).setInputFiles(file);
       await checks.getByText(words).waitFor();
@@ -233,16 +236,20 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("an upload, stopped: creates nothing, then or later", async () => {
+  test("an upload, refused by a proxy: says so; stopped: creates nothing, then or later", async () => {
     const creates: string[] = [];
     page.on("request", (request) => {
       if (request.method() === "POST" && request.url().endsWith("/avatars")) creates.push(request.url());
     });
     await page.route("**/api/v1/assets", () => {});
+    const refusal = { status: 413, contentType: "text/html", body: "<html>413 Request Entity Too Large</html>" };
+    await page.route("**/api/v1/assets", (route) => route.fulfill(refusal), { times: 1 });
     await page.getByRole("button", { name: "Create an avatar" }).click();
     const dialog = page.getByRole("dialog");
     await chooser(page).setInputFiles(FRONT);
     await dialog.getByText("800 × 800 pixels").waitFor();
+    await dialog.getByRole("button", { name: "Create the avatar" }).click();
+    await dialog.getByText("Too large for the proxy").waitFor();
     const ended = page.waitForEvent("requestfailed");
     await dialog.getByRole("button", { name: "Create the avatar" }).click();
     await dialog.getByRole("progressbar").waitFor();
@@ -257,7 +264,7 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
     await page.getByRole("button", { name: "Alan", exact: true }).waitFor();
     expect(await page.getByRole("list", { name: "Avatars" }).getByRole("listitem").count()).toBe(1);
     expect(creates).toEqual([]);
-    expectQuiet(owner, [/ERR_ABORTED|ERR_FAILED/]);
+    expectQuiet(owner, [/ERR_ABORTED|ERR_FAILED|413/]);
   });
 
   describe.skipIf(!FFMPEG)("videos, with ffmpeg", () => {
@@ -324,7 +331,7 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
       await details.getByRole("button", { name: "Another video" }).click();
       const another = page.getByRole("dialog", { name: "Another video for Ada" });
       await chooser(page).setInputFiles(FRONT);
-      await another.getByText("Must be a video (MP4, MOV or WebM).").waitFor();
+      await another.getByText("This is a JPEG image. Accepted: MP4, MOV or WebM.").waitFor();
       await chooser(page).setInputFiles(path("ada.mp4"));
       await another.getByText("Length: 1 s").waitFor();
       await another.getByRole("button", { name: "Use this video" }).click();

@@ -1,7 +1,9 @@
 /** Keys: the first one, its secret, its changes, its lineage and its end. */
 import { beforeAll, describe, expect, test } from "bun:test";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { BROWSER } from "@realtime-avatar/testing/browser";
+import { bun, runToEnd } from "@realtime-avatar/testing/processes";
 import type { Page } from "playwright-core";
 import { expectAccessible } from "./support/axe.ts";
 import { callerOf, seedCaller } from "./support/calls.ts";
@@ -17,6 +19,21 @@ const copySecret = async (page: Page): Promise<string> => {
   return clipboard(page);
 };
 
+/** Runs a copied program with the secret in its environment, and returns what it prints. */
+const runProgram = async (text: string, extension: "ts" | "py", secret: string): Promise<string> => {
+  // In this package, which finds the client.
+  const file = join(import.meta.dir, `copied-${process.pid}.${extension}`);
+  // Without Python its program is not run.
+  const python = process.env["PYTHON"] ?? Bun.which("python3");
+  if (extension === "py" && !python) return "My app (there is no python3)";
+  await Bun.write(file, text);
+  const { code, stdout } = await runToEnd(extension === "ts" ? bun(file) : [python as string, file], {
+    API_KEY: secret,
+  });
+  await rm(file);
+  return code === 0 ? stdout : `exit ${code}`;
+};
+
 const { service, owner, page } = await fileWorld();
 
 describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
@@ -30,9 +47,22 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
     await page.getByRole("link", { name: "Keys" }).click();
     await page.getByRole("button", { name: "Create a live key" }).click();
     const dialog = page.getByRole("dialog");
+    // The cap and the expiry are in view: the first preset expires.
+    const cap = dialog.getByLabel("Spend cap in credits");
+    const expires = dialog.getByLabel("Expires");
+    for (const field of [cap, expires]) {
+      const { y = 0, height = 0 } = (await field.boundingBox()) ?? {};
+      expect(y + height).toBeLessThan((await dialog.getByRole("button", { name: "Cancel" }).boundingBox())?.y ?? 0);
+    }
+    expect(await expires.inputValue()).toBe("365");
+    await dialog.getByRole("radio", { name: "Browser client" }).check();
+    expect([await cap.inputValue(), await expires.inputValue()]).toEqual(["600", "7"]);
+    await dialog.getByRole("radio", { name: "Engine" }).check();
+    await dialog.getByText(/keys create --tenant ten_.* --scopes .*usage:write/).waitFor();
+    await dialog.getByRole("radio", { name: "Server" }).check();
     await dialog.getByLabel("Name").fill("My app");
-    await dialog.getByLabel("Spend cap in credits").fill("12.5");
-    await dialog.getByLabel("Expires").selectOption({ label: "In 30 days" });
+    await cap.fill("12.5");
+    await expires.selectOption({ label: "In 30 days" });
     await dialog.getByRole("checkbox", { name: "api_keys:write" }).check();
     expect(await dialog.getByRole("checkbox", { name: "usage:write", exact: true }).count()).toBe(0);
     await dialog.getByText("Only the operator gives a key usage:write").waitFor();
@@ -54,7 +84,16 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
     const curl = Bun.spawn(["sh", "-c", await clipboard(page)], { stdout: "pipe" });
     const answer = JSON.parse(await new Response(curl.stdout).text());
     expect([answer.name, answer.spendLimitCreditMicros, answer.environment]).toEqual(["My app", 12_500_000, "live"]);
-    expect(answer.scopes.sort()).toEqual(["api_keys:write", "avatars:read", "credits:read", "realtime:write"]);
+    const filled = ["avatars:read", "avatars:write", "credits:read", "realtime:write", "usage:read"];
+    expect(answer.scopes.sort()).toEqual(["api_keys:write", ...filled]);
+    for (const [language, extension] of [
+      ["TypeScript", "ts"],
+      ["Python", "py"],
+    ] as const) {
+      await page.getByRole("radio", { name: language }).check();
+      await page.getByRole("button", { name: "Copy: Try it" }).click();
+      expect(await runProgram(await clipboard(page), extension, secret)).toStartWith("My app ");
+    }
     await page.getByRole("button", { name: "I have stored it" }).click();
     await card("My app").getByText("0 of 12.5").waitFor();
     // The secret is nowhere on the page, nor in what the browser keeps.
@@ -280,6 +319,10 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
       await add("zzzz", level, `Level ${level + 1} of a line`, line.slice(0, level));
     await add("zzzz", 10, "Child of an old key", [id("aaaa", 0)]);
     await add("zzzz", 11, "Child in test", [id("aaaa", 0)], "test");
+    await db.client`
+      insert into audit_events (tenant_id, id, environment, actor_id, actor_key_id, action, target_id, request_id, created_at)
+      select ${service.tenantId}, 'aud_' || right(id, 26), environment, ${id("aaaa", 0)}, 'aaaa', 'api_key.created', id, 'r', now()
+      from api_keys where name in ('Child of an old key', 'Child in test')`;
     const requests: string[] = [];
     page.on("request", (request) => request.url().includes("/api-keys?") && requests.push(request.url()));
     await owner.open("/keys");
@@ -295,7 +338,7 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
     const limits = requests.flatMap((url) => new URL(url).searchParams.get("limit") ?? []);
     expect(limits).toEqual(["20", "30"]);
     // Its parent is not among the loaded keys.
-    await card("Child of an old key").getByText("Created by the live key Old key 0").waitFor();
+    await card("Child of an old key").getByText("Created by Old key 0").waitFor();
     const older = page.getByRole("button", { name: "Load older ones" });
     // A click while older ones are loaded has no effect.
     while (requests.filter((url) => url.includes("limit=100&")).length < 9) await older.click();
@@ -334,7 +377,7 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
     await owner.open("/keys?environment=test");
     await card("Child in test").getByText("Created by a live key").waitFor();
     await page.getByRole("button", { name: "Child in test", exact: true }).click();
-    await page.getByRole("dialog").getByText("a live key", { exact: true }).waitFor();
+    await page.getByRole("dialog").getByText("A live key", { exact: true }).waitFor();
     expectQuiet(owner);
   });
 });

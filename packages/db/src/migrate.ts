@@ -29,6 +29,7 @@ import columnNames from "../migrations/0021_column_names.sql" with { type: "text
 import calls from "../migrations/0022_calls.sql" with { type: "text" };
 import webhooks from "../migrations/0023_webhooks.sql" with { type: "text" };
 import nameIndexes from "../migrations/0024_name_indexes.sql" with { type: "text" };
+import auditActorIndex from "../migrations/0025_audit_actor_index.sql" with { type: "text" };
 import journal from "../migrations/meta/_journal.json";
 import { applyMigrations, type Migration } from "./apply-migrations.ts";
 import type { Db } from "./connection/pool.ts";
@@ -64,6 +65,7 @@ const TEXTS = [
   calls,
   webhooks,
   nameIndexes,
+  auditActorIndex,
 ];
 
 /** The key of the advisory lock: any number, the same in every replica. */

@@ -2,6 +2,7 @@
 
 import { findApiKey, insertRootApiKey, revokeApiKey, rotateApiKey } from "@realtime-avatar/db/api-keys/api-keys";
 import { findCredential } from "@realtime-avatar/db/api-keys/callers";
+import { findCreator } from "@realtime-avatar/db/api-keys/creator";
 import { listApiKeys } from "@realtime-avatar/db/api-keys/list";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { retryWhileStale } from "@realtime-avatar/db/query/retry-while-stale";
@@ -122,7 +123,8 @@ const list = async (options: SearchOptions & { status?: string; environment?: st
 
 const show = (id: string, options: TenantOptions): Promise<void> =>
   withDatabase(async ({ db }) => {
-    const key = presentApiKey(await findKey(db, options.tenant, id));
+    const found = await findKey(db, options.tenant, id);
+    const key = { ...presentApiKey(found), ...(await findCreator(db, found, "live")) };
     print(options, key, fields(key));
   });
 

@@ -6,6 +6,7 @@ import { foundText, More, SearchBar } from "../components/search-bar.tsx";
 import { Empty, Loaded } from "../components/state.tsx";
 import { Badge, PageHead } from "../components/text.tsx";
 import { Windowed } from "../components/windowed.tsx";
+import { CreateButton } from "../keyboard/create-button.tsx";
 import { useAccount, useHasRole } from "../layout/context.tsx";
 import { useNavigation, useParameters } from "../layout/navigation.tsx";
 import { useFileDrop } from "../layout/use-file-drop.ts";
@@ -126,16 +127,7 @@ export const AvatarsPage = () => {
   const more = { run: () => void query.fetchNextPage(), isBusy: query.isFetchingNextPage };
   return (
     <div className={isOver ? "rounded-2xl outline-2 outline-offset-8 outline-accent outline-dashed" : ""}>
-      <PageHead
-        title="Avatars"
-        actions={
-          canWrite && (
-            <Button kind="primary" onClick={create}>
-              Create an avatar
-            </Button>
-          )
-        }
-      >
+      <PageHead title="Avatars" actions={canWrite && <CreateButton onClick={create}>Create an avatar</CreateButton>}>
         Your application names an avatar by its id when it opens a call.
       </PageHead>
       <SearchBar

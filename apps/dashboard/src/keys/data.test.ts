@@ -1,9 +1,10 @@
 /** The tree of keys. */
 import { expect, test } from "bun:test";
-import type { ApiKey } from "@realtime-avatar/client";
-import { creatorText, treeOf } from "./data.ts";
+import type { ApiKeyWithCreator } from "@realtime-avatar/client";
+import { creatorText } from "./creator.tsx";
+import { treeOf } from "./data.ts";
 
-const key = (id: string, parentId: string | null, fields: Partial<ApiKey> = {}): ApiKey =>
+const key = (id: string, parentId: string | null, fields: Partial<ApiKeyWithCreator> = {}): ApiKeyWithCreator =>
   ({
     id,
     parentId,
@@ -12,7 +13,7 @@ const key = (id: string, parentId: string | null, fields: Partial<ApiKey> = {}):
     status: "active",
     redactedKey: id,
     ...fields,
-  }) as ApiKey;
+  }) as ApiKeyWithCreator;
 
 /** Newest first, as the API lists them. */
 const ALL = [
@@ -25,20 +26,21 @@ const ALL = [
   key("b", null),
   key("a", null),
 ];
-const rows = (all: ApiKey[]) => treeOf(all).map(({ key: { id }, depth }) => `${id} ${depth}`);
+const rows = (all: ApiKeyWithCreator[]) => treeOf(all).map(({ key: { id }, depth }) => `${id} ${depth}`);
 
 test("the tree, of keys: children behind parents", () => {
   expect(rows(ALL)).toEqual(["b 0", "b1 1", "a 0", "t1 1", "t2 2", "a2 1", "a21 2", "a1 1"]);
 });
 
-test("a key, its parent not listed: a root with its creator in words", () => {
+test("a key, its parent not listed: a root", () => {
   expect(rows(ALL.slice(3, 6))).toEqual(["a2 0", "b1 0", "a1 0"]);
-  const find = (id: string) => ALL.find((each) => each.id === id) as ApiKey;
-  expect(creatorText(find("a"), null)).toBeNull();
-  expect(creatorText(find("t1"), find("a"))).toBe("Created by the live key name of a");
-  expect(creatorText(find("a1"), null)).toBe("Created by another key");
-  // What a test session sees: the keys of live are not there.
-  expect(creatorText(find("t1"), null)).toBe("Created by a live key");
+});
+
+test("the creator of a key, in words: by name; of a live key in test, without; none for a root key", () => {
+  expect(creatorText(key("a", null, { createdBy: "usr_1", createdByName: "Ada" }))).toBeNull();
+  expect(creatorText(key("a1", "a", { createdBy: "a", createdByName: "Website" }))).toBe("Created by Website");
+  const inTest = { environment: "test", createdBy: "a", createdByName: null } as const;
+  expect(creatorText(key("t1", "a", inTest))).toBe("Created by a live key");
 });
 
 test("the tree, of 5,000 keys in nine levels: complete and in order", () => {

@@ -1,5 +1,5 @@
 /** The keys of the tenant, and which key created which. */
-import type { ApiKey } from "@realtime-avatar/client";
+import type { ApiKeyWithCreator } from "@realtime-avatar/client";
 import { MAX_NAME_LENGTH } from "@realtime-avatar/domain/text";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
@@ -9,19 +9,19 @@ import { useSearchedPages } from "../layout/use-list-search.ts";
 
 const REFRESH_MS = 15_000;
 
-export type KeyStatus = ApiKey["status"];
+export type KeyStatus = ApiKeyWithCreator["status"];
 /** What the list is filtered by. `status`: null for all. */
 export type KeySearch = SearchFilters & { status: KeyStatus | null };
 
 export type Keys = {
   /** The loaded keys, newest first. */
-  all: ApiKey[];
-  byId: ReadonlyMap<string, ApiKey>;
+  all: ApiKeyWithCreator[];
+  byId: ReadonlyMap<string, ApiKeyWithCreator>;
   /** Whether there are older keys, which are not loaded. */
   hasMore: boolean;
 };
 
-export const keysOf = (all: ApiKey[], hasMore: boolean): Keys => ({
+export const keysOf = (all: ApiKeyWithCreator[], hasMore: boolean): Keys => ({
   all,
   byId: new Map(all.map((key) => [key.id, key])),
   hasMore,
@@ -35,7 +35,7 @@ export const useKeys = (search: KeySearch) => {
     ...(search.status !== null && { status: search.status }),
     ...searchQuery(search, MAX_NAME_LENGTH),
   };
-  const read = async (page: { limit: number; cursor?: string }): Promise<PageOf<ApiKey>> =>
+  const read = async (page: { limit: number; cursor?: string }): Promise<PageOf<ApiKeyWithCreator>> =>
     (await client.GET("/api/v1/api-keys", { params: { query: { ...filters, ...page } } })).data;
   const { data, hasMore, ...query } = useSearchedPages(["keys", filters], read, () => REFRESH_MS);
   return { ...query, data: useMemo(() => data && keysOf(data, hasMore), [data, hasMore]) };
@@ -52,7 +52,7 @@ export const useKey = (id: string, isEnabled: boolean) => {
 };
 
 /** The key that created another one; null for none, and for one that cannot be seen, as one of live from test. */
-export const useParent = (parentId: string | null, keys: Keys): ApiKey | null => {
+export const useParent = (parentId: string | null, keys: Keys): ApiKeyWithCreator | null => {
   const { client, environment } = useAccount();
   const listed = keys.byId.get(parentId ?? "");
   const query = useQuery({
@@ -67,18 +67,11 @@ export const useParent = (parentId: string | null, keys: Keys): ApiKey | null =>
   return listed ?? query.data ?? null;
 };
 
-/** Which key has created a key, in words; null for a root key. `parent`: where it can be seen. */
-export const creatorText = ({ parentId, environment }: ApiKey, parent: ApiKey | null): string | null => {
-  if (parentId === null) return null;
-  if (parent) return `Created by the ${parent.environment} key ${parent.name}`;
-  return environment === "test" ? "Created by a live key" : "Created by another key";
-};
-
 /** How many descendants of a key are named at most. */
 const MAX_DESCENDANTS = 100;
 
 export type Descendants = {
-  keys: ApiKey[];
+  keys: ApiKeyWithCreator[];
   /** Whether there are more of them. */
   hasMore: boolean;
 };
@@ -89,12 +82,12 @@ export const useDescendants = (id: string) => {
   return useQuery({
     queryKey: ["keys", environment, "descendants", id],
     queryFn: async ({ signal }): Promise<Descendants> => {
-      const read = async (cursor: string | undefined): Promise<PageOf<ApiKey>> => {
+      const read = async (cursor: string | undefined): Promise<PageOf<ApiKeyWithCreator>> => {
         const query = { ancestorId: id, status: "active" as const, limit: MAX_DESCENDANTS };
         const params = { query: { ...query, ...(cursor !== undefined && { cursor }) } };
         return (await client.GET("/api/v1/api-keys", { params })).data;
       };
-      const keys: ApiKey[] = [];
+      const keys: ApiKeyWithCreator[] = [];
       for (let next: string | undefined; ; ) {
         const { data, nextCursor } = await readUntilFound(read, next, signal);
         keys.push(...data);
@@ -129,13 +122,13 @@ export const useKeyVersion = (id: string) => {
 };
 
 /** A key in the tree of its lineage. `depth`: how many of its ancestors are listed above it. */
-export type Row = { key: ApiKey; depth: number };
+export type Row = { key: ApiKeyWithCreator; depth: number };
 
 /**
  * The keys as a tree: each key behind its parent. A key whose parent is not listed is a root. A key is newer than its parent, and the
  * newest keys are loaded first: so below each key that is listed, none of those that match is missing.
  */
-export const treeOf = (listed: readonly ApiKey[]): Row[] => {
+export const treeOf = (listed: readonly ApiKeyWithCreator[]): Row[] => {
   const ids = new Set(listed.map(({ id }) => id));
   const children = Map.groupBy(listed, ({ parentId }) => (parentId !== null && ids.has(parentId) ? parentId : ""));
   const rows: Row[] = [];

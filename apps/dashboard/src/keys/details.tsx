@@ -1,4 +1,4 @@
-import type { ApiKey } from "@realtime-avatar/client";
+import type { ApiKeyWithCreator } from "@realtime-avatar/client";
 import { Button } from "../components/button.tsx";
 import { Id } from "../components/copy.tsx";
 import { Dialog } from "../components/dialog.tsx";
@@ -7,22 +7,10 @@ import { Item, Time } from "../components/text.tsx";
 import { useHasRole } from "../layout/context.tsx";
 import { LINK, PageLink, useNavigation } from "../layout/navigation.tsx";
 import { effectText } from "./changes.ts";
-import { type Keys, useDescendants, useKey, useParent } from "./data.ts";
+import { Creator } from "./creator.tsx";
+import { type Keys, useDescendants, useKey } from "./data.ts";
 import type { Open } from "./list.tsx";
 import { Expiry, KeyStatus, Scopes, Spent } from "./row.tsx";
-
-const Creator = ({ apiKey, keys }: { apiKey: ApiKey; keys: Keys }) => {
-  const { parentId } = apiKey;
-  const parent = useParent(parentId, keys);
-  if (parentId === null) return <>a person or the operator</>;
-  // In test, the keys of live cannot be read.
-  if (!parent) return <>{apiKey.environment === "test" ? "a live key" : "another key"}</>;
-  return (
-    <PageLink to="/keys" search={{ key: parentId, all: true }} className={LINK}>
-      {parent.name}
-    </PageLink>
-  );
-};
 
 /** The active keys below a key: the way down in the tree, wherever they are in the list. */
 const Below = ({ id }: { id: string }) => {
@@ -47,7 +35,7 @@ const Below = ({ id }: { id: string }) => {
   );
 };
 
-const Facts = ({ apiKey, keys }: { apiKey: ApiKey; keys: Keys }) => {
+const Facts = ({ apiKey }: { apiKey: ApiKeyWithCreator }) => {
   const { calls, expiry } = effectText(apiKey, {
     spendLimitCreditMicros: null,
     maxConcurrentSessions: apiKey.effectiveMaxConcurrentSessions,
@@ -85,7 +73,7 @@ const Facts = ({ apiKey, keys }: { apiKey: ApiKey; keys: Keys }) => {
         <Time at={apiKey.createdAt} />
       </Item>
       <Item name="Created by">
-        <Creator apiKey={apiKey} keys={keys} />
+        <Creator apiKey={apiKey} />
       </Item>
       <Item name="Active keys below it">
         <Below id={apiKey.id} />
@@ -110,6 +98,7 @@ export const KeyDetails = ({ id, keys, onOpen, onClose }: Props) => {
       actions={
         <>
           <Button onClick={() => go("/audit", { target: id })}>Its audit trail</Button>
+          <Button onClick={() => go("/audit", { actor: id })}>What it did</Button>
           {canWrite && key?.status === "active" && (
             <Button onClick={() => onOpen({ kind: "change", key })}>Change</Button>
           )}
@@ -117,10 +106,10 @@ export const KeyDetails = ({ id, keys, onOpen, onClose }: Props) => {
       }
     >
       {listed ? (
-        <Facts apiKey={listed} keys={keys} />
+        <Facts apiKey={listed} />
       ) : (
         <Loaded query={query} skeleton={<Skeleton label="the key" />}>
-          {(apiKey) => <Facts apiKey={apiKey} keys={keys} />}
+          {(apiKey) => <Facts apiKey={apiKey} />}
         </Loaded>
       )}
     </Dialog>

@@ -7,7 +7,8 @@ import { Time } from "../components/text.tsx";
 import { Windowed } from "../components/windowed.tsx";
 import { useAccount, useHasRole } from "../layout/context.tsx";
 import { LINK, useNavigation } from "../layout/navigation.tsx";
-import { creatorText, type Keys, type Row, treeOf, useParent } from "./data.ts";
+import { creatorText } from "./creator.tsx";
+import { type Keys, type Row, treeOf } from "./data.ts";
 import { Expiry, KeyStatus, Scopes, Spent } from "./row.tsx";
 
 /** The dialog that is open. */
@@ -27,11 +28,7 @@ const Guides = ({ depth }: { depth: number }) => (
   </span>
 );
 
-const Creator = ({ apiKey, keys }: { apiKey: ApiKey; keys: Keys }) => (
-  <p className="truncate text-sm text-muted">{creatorText(apiKey, useParent(apiKey.parentId, keys))}</p>
-);
-
-const Name = ({ row: { key, depth }, keys, onShow }: { row: Row; keys: Keys; onShow: () => void }) => (
+const Name = ({ row: { key, depth }, onShow }: { row: Row; onShow: () => void }) => (
   <div className="min-w-0">
     <p className="flex items-center gap-2">
       {depth > 0 && (
@@ -45,7 +42,7 @@ const Name = ({ row: { key, depth }, keys, onShow }: { row: Row; keys: Keys; onS
       </button>
       <KeyStatus apiKey={key} />
     </p>
-    {depth === 0 && key.parentId !== null && <Creator apiKey={key} keys={keys} />}
+    {depth === 0 && key.parentId !== null && <p className="truncate text-sm text-muted">{creatorText(key)}</p>}
     <p className="mt-0.5 mb-1">
       <code className="text-xs break-all text-muted">{key.redactedKey}</code>
     </p>
@@ -55,13 +52,12 @@ const Name = ({ row: { key, depth }, keys, onShow }: { row: Row; keys: Keys; onS
 
 type RowProps = {
   row: Row;
-  keys: Keys;
   canWrite: boolean;
   onOpen: (open: Open) => void;
   onShow: (id: string) => void;
 };
 
-const KeyRow = ({ row, keys, canWrite, onOpen, onShow }: RowProps) => {
+const KeyRow = ({ row, canWrite, onOpen, onShow }: RowProps) => {
   const { key, depth } = row;
   return (
     <li className="flex border-b border-line px-3 sm:px-4">
@@ -69,7 +65,7 @@ const KeyRow = ({ row, keys, canWrite, onOpen, onShow }: RowProps) => {
       <div
         className={`grid min-w-0 flex-1 gap-x-4 gap-y-2 py-3 lg:grid-cols-[minmax(0,1fr)_13rem_9rem_17rem] lg:items-center ${depth > 0 ? "pl-1.5 sm:pl-3" : ""}`}
       >
-        <Name row={row} keys={keys} onShow={() => onShow(key.id)} />
+        <Name row={row} onShow={() => onShow(key.id)} />
         <div className="min-w-0">
           <Spent apiKey={key} />
         </div>
@@ -147,7 +143,6 @@ export const KeyList = ({ keys, isFiltered, onOpen, more }: ListProps) => {
               <KeyRow
                 key={row.key.id}
                 row={row}
-                keys={keys}
                 canWrite={canWrite}
                 onOpen={onOpen}
                 onShow={(id) => change({ key: id })}

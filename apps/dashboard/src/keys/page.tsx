@@ -1,9 +1,9 @@
 import type { ApiKeyWithSecret } from "@realtime-avatar/client";
 import { useState } from "react";
-import { Button } from "../components/button.tsx";
 import { foundText } from "../components/search-bar.tsx";
 import { Loaded, Skeleton } from "../components/state.tsx";
 import { PageHead } from "../components/text.tsx";
+import { CreateButton } from "../keyboard/create-button.tsx";
 import { useAccount, useHasRole } from "../layout/context.tsx";
 import { useNavigation, useParameters } from "../layout/navigation.tsx";
 import { useListSearch } from "../layout/use-list-search.ts";
@@ -52,9 +52,7 @@ export const KeysPage = () => {
         title="API keys"
         actions={
           canWrite && (
-            <Button kind="primary" onClick={() => setOpen({ kind: "create" })}>
-              Create a {environment} key
-            </Button>
+            <CreateButton onClick={() => setOpen({ kind: "create" })}>Create a {environment} key</CreateButton>
           )
         }
       >

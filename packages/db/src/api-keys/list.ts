@@ -1,5 +1,5 @@
 /** Lists of API keys. */
-import type { API_KEY_LIST, ApiKey } from "@realtime-avatar/domain/api-keys/schemas";
+import type { API_KEY_LIST, ApiKeyWithCreator } from "@realtime-avatar/domain/api-keys/schemas";
 import type { ApiKeyStatus } from "@realtime-avatar/domain/api-keys/status";
 import { ENVIRONMENTS, type Environment } from "@realtime-avatar/domain/environment";
 import type { TenantId } from "@realtime-avatar/domain/id";
@@ -9,6 +9,7 @@ import type { BatchKind } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import { listJson, nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
 import { LIMIT, MAX_READ, pageOf, pageReader } from "../query/list.ts";
+import { objectName } from "../query/names.ts";
 import {
   isSearch,
   nameMatches,
@@ -19,11 +20,14 @@ import {
   searchTables,
 } from "../query/search.ts";
 import { inputColumn, newestOf } from "../query/statement.ts";
+import { creatorOf } from "./creator.ts";
 import { LINEAGE, METER, STATUS } from "./record.ts";
 import { apiKeys, apiKeyUsage } from "./tables.ts";
 
-/** A key as the API shows it, to be selected from `api_keys`, `LINEAGE` and `METER`. */
-const ITEM = objectJson<ApiKey>({
+const CREATOR = creatorOf(apiKeys.tenantId, apiKeys.id);
+
+/** A key as the API shows it, to be selected from `api_keys`, `LINEAGE`, `METER` and `CREATOR`. */
+const ITEM = objectJson<ApiKeyWithCreator>({
   id: plainJson(apiKeys.id),
   keyId: plainJson(apiKeys.keyId),
   tenantId: plainJson(apiKeys.tenantId),
@@ -54,6 +58,8 @@ const ITEM = objectJson<ApiKey>({
     )`),
   ),
   createdAt: timeJson(apiKeys.createdAt),
+  createdBy: nullable(plainJson(sql`creator.id`)),
+  createdByName: nullable(textJson(objectName(apiKeys.tenantId, sql`creator.id`, inputColumn("reader")))),
 });
 
 /** How many keys a page with a status reads at most. Each costs some 6 us, as its whole lineage is read. */
@@ -74,6 +80,8 @@ type PageQuery = {
   tenantId: TenantId;
   /** Null for all. */
   environment: Environment | null;
+  /** The environment of the caller. */
+  reader: Environment;
   status: ApiKeyStatus | null;
   before: string | null;
   limit: number;
@@ -94,7 +102,7 @@ const selectPage = ({ environment, status }: PageQuery): SQL => {
   );
   if (status === null) {
     const found = sql`(select * from ${apiKeys} where ${where} order by ${orderBy} limit ${LIMIT} + 1) api_keys`;
-    return pageOf(sql`${found} ${LINEAGE} ${METER}`, apiKeys.id, ITEM, orderBy);
+    return pageOf(sql`${found} ${LINEAGE} ${METER} ${CREATOR}`, apiKeys.id, ITEM, orderBy);
   }
   const inOrder = sql`from ${apiKeys} where ${where} and ${MAY_HAVE[status]} order by ${orderBy}`;
   return pageOf(
@@ -102,7 +110,7 @@ const selectPage = ({ environment, status }: PageQuery): SQL => {
       select api_keys.* from (select * ${inOrder} limit ${MAX_READ}) api_keys ${LINEAGE}
       where ${STATUS} = ${inputColumn("status")}
       order by ${orderBy} limit ${LIMIT} + 1
-    ) api_keys ${LINEAGE} ${METER}`,
+    ) api_keys ${LINEAGE} ${METER} ${CREATOR}`,
     apiKeys.id,
     ITEM,
     orderBy,
@@ -110,7 +118,7 @@ const selectPage = ({ environment, status }: PageQuery): SQL => {
   );
 };
 
-/** Of a search with a status: how many keys are judged at most. Each costs some 6 us, as its whole lineage is read. */
+/** Of a search with a status: of how many keys the status is looked at. Each costs some 6 us, as its whole lineage is read. */
 const MAX_CANDIDATES = sql.raw(String(MAX_ROWS_READ));
 
 /** As `selectPage`, for a part of a name, a range of ids, or the descendants of a key. */
@@ -138,11 +146,11 @@ const searchPage = ({ environment, status }: PageQuery): SQL => {
       select * from ${apiKeys} where ${apiKeys.tenantId} = ${inputColumn("tenantId")} and ${apiKeys.id} = found.id
     ) api_keys ${status === null ? sql`` : sql`${LINEAGE} where ${STATUS} = ${inputColumn("status")}`}
     order by ${newest} limit ${LIMIT} + 1
-  ) api_keys ${LINEAGE} ${METER}`;
+  ) api_keys ${LINEAGE} ${METER} ${CREATOR}`;
   return sql`with ${tables} ${pageOf(found, apiKeys.id, ITEM, newest, restOfSearch(wanted))}`;
 };
 
-const QUERY_FIELDS = ["tenantId", "environment", "status", "before", "limit", "maxRead"] as const;
+const QUERY_FIELDS = ["tenantId", "environment", "reader", "status", "before", "limit", "maxRead"] as const;
 /** A statement for each status, in one environment and in all. */
 const pages = new Map<string, BatchKind<PageQuery, WrittenPage>>();
 
@@ -164,6 +172,7 @@ export const listApiKeys = async (
   const query: PageQuery = {
     tenantId,
     environment: isAll ? null : environment,
+    reader: environments.includes("live") ? "live" : "test",
     status,
     before,
     limit,

@@ -3,9 +3,10 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { SessionLimit } from "../credits/session-limit.ts";
 import { ENVIRONMENTS } from "../environment.ts";
+import { searchFilters } from "../lists/search.ts";
+import { ShownName } from "../names.ts";
 import { listOf, Page } from "../page.ts";
 import { ClosedObject, Count, DateTime, Nullable, OneOf, Text } from "../schema.ts";
-import { searchFilters } from "../search.ts";
 import { MAX_NAME_LENGTH } from "../text.ts";
 import { SCOPES } from "./scope.ts";
 import { KEY_ID_LENGTH } from "./secret.ts";
@@ -129,6 +130,16 @@ export const ApiKeyWithSecret = ClosedObject({
 });
 export type ApiKeyWithSecret = Static<typeof ApiKeyWithSecret>;
 
+/** A key in lists and reads. */
+export const ApiKeyWithCreator = ClosedObject({
+  ...ApiKey.properties,
+  createdBy: Nullable(Text({ minLength: 1, maxLength: 64 }), {
+    description: "Id of the key or the user that created the key; null: the operator of the service.",
+  }),
+  createdByName: ShownName("the key or the user of `createdBy`"),
+});
+export type ApiKeyWithCreator = Static<typeof ApiKeyWithCreator>;
+
 /** `GET /api/v1/api-keys` */
 export const API_KEY_LIST = listOf("key", {
   status: Type.Optional(OneOf(API_KEY_STATUSES)),
@@ -138,4 +149,4 @@ export const API_KEY_LIST = listOf("key", {
     Text({ minLength: 1, maxLength: 64, description: "Include only the descendants of the key with this id." }),
   ),
 });
-export const ApiKeyPage = Page(ApiKey);
+export const ApiKeyPage = Page(ApiKeyWithCreator);

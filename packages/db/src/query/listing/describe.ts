@@ -9,6 +9,7 @@ import "../../open.ts";
 import { FUNCTIONS_SCHEMA } from "../../functions/schema.ts";
 import "../../api-keys/usage.ts";
 import "../../api-keys/api-keys.ts";
+import "../../api-keys/creator.ts";
 import "../../assets/assets.ts";
 import "../../assets/list.ts";
 import { listAuditEvents } from "../../audit/audit-events.ts";
@@ -102,7 +103,7 @@ const makeLists = async (): Promise<void> => {
   for (const environment of ["live", "test"] as const) {
     for (const action of choices) {
       for (const target of [{}, { targetId: "key_" }]) {
-        for (const actor of [{}, { actorKeyId: "k" }]) {
+        for (const actor of [{}, { actorKeyId: "k" }, { actorId: "key_" }]) {
           await listAuditEvents(
             db,
             { tenantId, environment },

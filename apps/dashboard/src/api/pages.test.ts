@@ -14,8 +14,8 @@ test("a search, with empty pages: read until items are found, it ends, or many w
   expect(await readUntilFound(pages([], [], [1], [2]), undefined, signal)).toEqual({ data: [1], nextCursor: "3" });
   expect(await readUntilFound(pages([1], [2]), "1", signal)).toEqual({ data: [2], nextCursor: null });
   expect(await readUntilFound(pages([], []), undefined, signal)).toEqual({ data: [], nextCursor: null });
-  const many = Array.from({ length: 50 }, () => []);
-  expect(await readUntilFound(pages(...many), undefined, signal)).toEqual({ data: [], nextCursor: "20" });
+  const many = Array.from({ length: 100 }, () => []);
+  expect(await readUntilFound(pages(...many), undefined, signal)).toEqual({ data: [], nextCursor: "80" });
   expect(readUntilFound(pages(...many), undefined, AbortSignal.abort())).rejects.toThrow();
 });
 

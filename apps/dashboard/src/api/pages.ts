@@ -10,7 +10,7 @@ const LATER_SIZE = 100;
 export const pageSize = (page: number): number => PAGE_SIZES[page] ?? LATER_SIZE;
 
 /** How many pages of a search are read before the person is asked whether to search on. */
-const MAX_PAGES = 20;
+const MAX_PAGES = 80;
 
 /**
  * Reads the page at `cursor`; while it is empty and the search is not at its end, the next ones: a page of the API ends after a number

@@ -115,7 +115,7 @@ describe.skipIf(!BROWSER)("forged requests in Chromium", () => {
     const name = `realtime-avatar-session-${new URL(service.url).port}`;
     await context.addCookies([{ name, value: "planted", url: service.url, httpOnly: true, sameSite: "Strict" }]);
     await page.getByRole("button", { name: "Sign in with a passkey" }).click();
-    await page.getByRole("heading", { name: "API keys" }).waitFor();
+    await page.getByRole("heading", { name: "Home" }).waitFor();
     const cookies = await context.cookies();
     expect(cookies).toHaveLength(1);
     expect(cookies[0]?.value).not.toBe("planted");

@@ -19,9 +19,11 @@ const picture = async (page: Page, name: string, fullPage = false): Promise<void
 const WIDTHS = { desktop: DESKTOP, phone: PHONE };
 
 const PAGES = [
+  ["", "Home"],
   ["keys", "API keys"],
   ["avatars", "Avatars"],
   ["usage", "Usage and credits"],
+  ["usage?tab=calls", "Usage and credits"],
   ["webhooks", "Webhooks"],
   ["audit", "Audit"],
   ["people", "People"],

@@ -244,6 +244,56 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
     await page.getByLabel("Action").selectOption({ label: "Member removed" });
     await page.getByText("Member removed").nth(1).waitFor();
     expect(await rows(owner, "Events").count()).toBe(1);
+    await rows(owner, "Events").getByText("A former member").waitFor();
+    expectQuiet(owner);
+  });
+
+  test("the audit page, filtered by actor, days and object: in the address, its rows of one line", async () => {
+    const events = rows(owner, "Events");
+    await owner.open("/audit");
+    await events.getByText("the service or its operator").first().waitFor();
+    await page.getByLabel("Actor").selectOption({ label: "Ada Lovelace" });
+    await events.getByText("the service or its operator").first().waitFor({ state: "detached" });
+    expect(page.url()).toMatch(/actor=usr_/);
+    for (const text of await events.allTextContents()) expect(text).toContain("Ada Lovelace");
+    const heights = `[...document.querySelectorAll("ul[aria-label=Events] > li")].map((row) => row.offsetHeight)`;
+    for (const width of [1280, 360]) {
+      await page.setViewportSize({ width, height: 800 });
+      expect(Math.max(...((await page.evaluate(heights)) as number[]))).toBeLessThanOrEqual(44);
+      expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
+    }
+    await page.getByRole("button", { name: "Details: Key created" }).first().click();
+    await page.getByText("Credential of the key").waitFor({ state: "detached" });
+    await expectAccessible(page, "audit details");
+    await page.setViewportSize({ width: 1280, height: 800 });
+    const created = events.filter({ hasText: "Key created" }).first();
+    await created
+      .getByRole("button", { name: /^Copy the id key_/ })
+      .first()
+      .click();
+    const keyId = await clipboard(page);
+    await page.getByRole("button", { name: "Only this object" }).click();
+    await page.getByRole("button", { name: /^Only .* Show all objects$/ }).waitFor();
+    expect(page.url()).toContain(`target=${keyId}`);
+    for (const [from, words] of [
+      ["2090-01-01", "No event matches these filters."],
+      ["2020-01-01", "Key created"],
+    ] as const) {
+      await page.getByLabel("From").fill(from);
+      await page.getByRole("main").getByText(words).last().waitFor();
+    }
+    expect(page.url()).toContain("since=2020-01-01");
+    // The key says who created it, and leads to what it did.
+    await created.getByRole("link").first().click();
+    const dialog = page.getByRole("dialog");
+    await dialog
+      .locator("dt", { hasText: "Created by" })
+      .locator("..")
+      .getByRole("link", { name: "Ada Lovelace" })
+      .waitFor();
+    await dialog.getByRole("button", { name: "What it did" }).click();
+    await page.getByText("No event matches these filters.").waitFor();
+    expect(page.url()).toContain(`actor=${keyId}`);
     expectQuiet(owner);
   });
 });

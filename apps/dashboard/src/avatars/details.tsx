@@ -11,6 +11,7 @@ import { Failure, Loaded, Skeleton } from "../components/state.tsx";
 import { Badge, Item, Time } from "../components/text.tsx";
 import { useAccount, useHasRole } from "../layout/context.tsx";
 import { useAction } from "../layout/use-action.ts";
+import { callLine } from "./call-line.ts";
 import { Checks } from "./checks.tsx";
 import { isPreparing, STATUS_TONES, statusName, useAvatar } from "./data.ts";
 import { Portrait } from "./portrait.tsx";
@@ -115,11 +116,6 @@ const DeleteDialog = ({ avatar, onClose, onDeleted }: AboveProps & { onDeleted: 
   );
 };
 
-/** An application opens a call with its own key: see the page of keys. */
-const callLine = ({ id }: Avatar): string =>
-  `curl -sS ${location.origin}/api/v1/usage/sessions -H "Authorization: Bearer $API_KEY" ` +
-  `-H "Content-Type: application/json" -d '{"avatarId": "${id}", "maxSessionSeconds": 60}'`;
-
 const Facts = ({ avatar }: { avatar: Avatar }) => {
   const { error, checks, status } = avatar;
   const kind = KIND_NAMES[avatar.sourceKind];
@@ -163,7 +159,7 @@ const Facts = ({ avatar }: { avatar: Avatar }) => {
         <div className="mt-5">
           <CopyText
             label={`Open a call of up to a minute with it. API_KEY is a ${avatar.environment} key with realtime:write.`}
-            text={callLine(avatar)}
+            text={callLine(avatar.id)}
           />
         </div>
       )}

@@ -72,7 +72,7 @@ export const newPerson = async (
 export const registerHere = async ({ page }: Person, name: string): Promise<void> => {
   await page.getByLabel(/Your name|Name of the passkey/).fill(name);
   await page.getByRole("button", { name: "Register a passkey" }).click();
-  await page.getByRole("heading", { name: "API keys", level: 1 }).waitFor();
+  await page.getByRole("heading", { name: "Home", level: 1 }).waitFor();
 };
 
 /** Registers the person with a link, and waits for the first page. */

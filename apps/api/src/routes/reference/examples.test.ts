@@ -32,6 +32,7 @@ const server = Bun.serve({
     const key = request.headers.get("authorization");
     sent.push({ line: `${request.method} ${pathname}${search}`, key, body: await readBody(request) });
     if (pathname.endsWith("/callback")) return new Response(null, { status: 303, headers: { location: "/" } });
+    if (pathname.endsWith(".csv")) return new Response("id\r\n", { headers: { "content-type": "text/csv" } });
     return Response.json({ data: [], nextCursor: null });
   },
 });

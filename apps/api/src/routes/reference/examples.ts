@@ -81,8 +81,9 @@ type Sent = {
   body: unknown;
   isForm: boolean;
   caller: ReturnType<typeof callerOf>;
-  /** Whether the response is a list, and whether it is a redirect. */
+  /** Whether the response is a list, a file in CSV, or a redirect. */
   isList: boolean;
+  isCsv: boolean;
   isRedirect: boolean;
 };
 
@@ -107,6 +108,7 @@ const sentOf = (operation: Operation): Sent => {
     isForm: body?.isForm === true,
     caller: callerOf(operation),
     isList: /Page"}$/.test(success),
+    isCsv: responses["200"]?.content?.["text/csv"] !== undefined,
     isRedirect: "303" in responses,
   };
 };
@@ -140,9 +142,10 @@ const curlOf = (sent: Sent, site: Site): string => {
   ].join(" \\\n  ");
 };
 
-const typescriptCall = ({ method, path, values, query, body, isForm, isList }: Sent): string => {
+const typescriptCall = ({ method, path, values, query, body, isForm, isList, isCsv }: Sent): string => {
   if (isForm) return 'const { data } = await client.uploadAsset(await openAsBlob("ada.jpg"), { filename: "ada.jpg" });';
   const own = Object.keys(query).length > 0 ? `, ${literal(query, TYPESCRIPT_NOTATION, "")}` : "";
+  if (isCsv) return `const { data } = await client.csv("${path}"${own});`;
   if (isList) return `for await (const item of client.list("${path}"${own})) console.log(item);`;
   const init = [
     ...(Object.keys(values).length > 0 ? [`params: { path: ${literal(values, TYPESCRIPT_NOTATION, "  ")} }`] : []),
@@ -164,7 +167,7 @@ console.log(response.status, response.headers.get("location"));`;
   return `${sent.isForm ? 'import { openAsBlob } from "node:fs";\n' : ""}import { createClient } from "@realtime-avatar/client";
 
 const client = createClient(${options});
-${typescriptCall(sent)}${sent.isList ? "" : "\nconsole.log(data);"}`;
+${typescriptCall(sent)}${sent.isList ? "" : `\nconsole.log(${sent.isCsv ? "await data.text()" : "data"});`}`;
 };
 
 const pythonHeaders = ({ caller }: Sent, site: Site): string | null => {
@@ -186,7 +189,8 @@ const pythonOf = (sent: Sent, site: Site): string => {
     ...(sent.isRedirect ? ["allow_redirects=False"] : []),
     "timeout=30",
   ];
-  const shown = sent.isRedirect ? 'response.headers["Location"]' : "response.json()";
+  const body = sent.isCsv ? "response.text" : "response.json()";
+  const shown = sent.isRedirect ? 'response.headers["Location"]' : body;
   return `${headers === null ? "" : "import os\n\n"}import requests
 
 response = requests.${sent.method.toLowerCase()}(

@@ -1,8 +1,8 @@
 /** Pages of a list: their request, the merge of both environments, and their output. */
 import type { IdPrefix } from "@realtime-avatar/domain/id";
+import { readSearch } from "@realtime-avatar/domain/lists/search";
 import { itemsOf, type List, pageText, type WrittenPage } from "@realtime-avatar/domain/page";
 import { validate } from "@realtime-avatar/domain/schema";
-import { readSearch } from "@realtime-avatar/domain/search";
 import type { TProperties } from "@sinclair/typebox";
 import { type Columns, print, table, usageError } from "./terminal.ts";
 

@@ -30,8 +30,8 @@ import {
 } from "@realtime-avatar/domain/api-keys/schemas";
 import { updatedApiKey } from "@realtime-avatar/domain/api-keys/update";
 import { managedEnvironments } from "@realtime-avatar/domain/environment";
+import { readSearch } from "@realtime-avatar/domain/lists/search";
 import { Problem } from "@realtime-avatar/domain/problem";
-import { readSearch } from "@realtime-avatar/domain/search";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../dependencies.ts";
 import { authentication } from "../http/authenticate.ts";

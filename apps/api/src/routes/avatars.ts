@@ -25,8 +25,8 @@ import { type AvatarStatus, DELETABLE_STATUSES } from "@realtime-avatar/domain/a
 import { isUnknownTestAsset } from "@realtime-avatar/domain/avatars/test-assets";
 import { isId, newId } from "@realtime-avatar/domain/id";
 import type { JobRecord } from "@realtime-avatar/domain/job";
+import { readSearch } from "@realtime-avatar/domain/lists/search";
 import { notFound, type Problem, validationFailed } from "@realtime-avatar/domain/problem";
-import { readSearch } from "@realtime-avatar/domain/search";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../dependencies.ts";
 import { authentication } from "../http/authenticate.ts";

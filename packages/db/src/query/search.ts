@@ -13,7 +13,7 @@
  * of the list (`nameMatches`) is then applied to each row.
  */
 import type { IdPrefix } from "@realtime-avatar/domain/id";
-import { idRange, nameSearch } from "@realtime-avatar/domain/search";
+import { idRange, nameSearch } from "@realtime-avatar/domain/lists/search";
 import { getTableName, type SQL, sql } from "drizzle-orm";
 import type { AnyPgColumn, PgTable } from "drizzle-orm/pg-core";
 import { foldedName, inNameSample, nameOwner } from "./columns.ts";

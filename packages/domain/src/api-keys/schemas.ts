@@ -3,10 +3,10 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { SessionLimit } from "../credits/session-limit.ts";
 import { ENVIRONMENTS } from "../environment.ts";
+import { searchFilters } from "../lists/search.ts";
 import { ShownName } from "../names.ts";
 import { listOf, Page } from "../page.ts";
 import { ClosedObject, Count, DateTime, Nullable, OneOf, Text } from "../schema.ts";
-import { searchFilters } from "../search.ts";
 import { MAX_NAME_LENGTH } from "../text.ts";
 import { SCOPES } from "./scope.ts";
 import { KEY_ID_LENGTH } from "./secret.ts";

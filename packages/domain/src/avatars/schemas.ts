@@ -1,9 +1,9 @@
 /** The request and response schemas of avatars. */
 import { type Static, Type } from "@sinclair/typebox";
 import { ENVIRONMENTS } from "../environment.ts";
+import { searchFilters } from "../lists/search.ts";
 import { listOf, Page } from "../page.ts";
 import { ClosedObject, Count, DateTime, JsonObject, Nullable, OneOf, Text } from "../schema.ts";
-import { searchFilters } from "../search.ts";
 import { MAX_DISPLAY_NAME_LENGTH } from "../text.ts";
 import { Check, MAX_CHECKS } from "./checks.ts";
 import { SOURCE_KINDS } from "./source-kind.ts";

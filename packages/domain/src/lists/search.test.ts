@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { AVATAR_LIST } from "./avatars/schemas.ts";
-import { firstIdAt, newId } from "./id.ts";
-import { pageText } from "./page.ts";
+import { AVATAR_LIST } from "../avatars/schemas.ts";
+import { firstIdAt, newId } from "../id.ts";
+import { pageText } from "../page.ts";
 import { idRange, type NameSearch, nameSearch, readSearch } from "./search.ts";
 
 describe("a text to look for in names", () => {

@@ -1,9 +1,9 @@
 /** What lists of keys and avatars are searched for: an id, a part of a name, and when they were created. */
 import { type Static, type TObject, type TProperties, Type } from "@sinclair/typebox";
-import { normalizeWindow, refuseEmptyWindow } from "./credits/window.ts";
-import { firstIdAt, type Id, type IdPrefix } from "./id.ts";
-import { type List, readPage } from "./page.ts";
-import { DateTime, Text } from "./schema.ts";
+import { normalizeWindow, refuseEmptyWindow } from "../credits/window.ts";
+import { firstIdAt, type Id, type IdPrefix } from "../id.ts";
+import { type List, readPage } from "../page.ts";
+import { DateTime, Text } from "../schema.ts";
 
 /** The filters of a list with names of at most `maxLength` characters. */
 export const searchFilters = (maxLength: number) => ({

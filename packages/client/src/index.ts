@@ -4,6 +4,7 @@
  * timeouts, and throws everything that is not a success. It uses only web APIs.
  */
 import type { components, paths } from "./api.ts";
+import { nextCursorOf } from "./csv.ts";
 import { sleep, untilSettled } from "./wait.ts";
 
 export type { components, operations, paths, webhooks } from "./api.ts";
@@ -322,9 +323,8 @@ export type UploadOptions = {
 
 const FILE_LIMITS = { timeoutMs: 600_000, attemptTimeoutMs: 600_000 };
 
-/** `nextCursor`: the `cursor` of the next file, which the last row names when more rows follow; null when the file is whole. */
+/** `nextCursor`: the `cursor` of the next file; null when the file is whole. */
 export type CsvFile = ApiResponse<Blob> & { nextCursor: string | null };
-const NOT_COMPLETE = /\r\n# NOT COMPLETE: [^,]*cursor=([\w-]+),*\r\n$/;
 
 /** The untyped options of any call. */
 type AnyInit = {
@@ -399,7 +399,7 @@ export const createClient = (options: ClientOptions): RealtimeAvatarClient => {
   const csv = async (path: string, query: object = {}, init: Pick<AnyInit, "signal"> = {}): Promise<CsvFile> => {
     const { data, response } = await GET(path, { ...init, params: { query } }, FILE_LIMITS);
     if (!(data instanceof Blob)) throw new UnexpectedResponse(response, { requestId: "", idempotencyKey: null });
-    return { data, response, nextCursor: NOT_COMPLETE.exec(await data.slice(-8000).text())?.[1] ?? null };
+    return { data, response, nextCursor: await nextCursorOf(data) };
   };
   const POST = call("POST");
   const uploadAsset = (file: Blob, { kind, filename = "upload", ...init }: UploadOptions = {}) => {

@@ -62,7 +62,7 @@ try {
   // @ts-expect-error: no list
   client.list("/api/v1/api-keys/self");
   // @ts-expect-error: no such filter
-  client.list("/api/v1/avatars", { name: "x" });
+  client.list("/api/v1/avatars", { title: "x" });
 } catch (error) {
   if (error instanceof ApiProblem) {
     const code: ProblemCode = error.code;
@@ -95,8 +95,8 @@ test("the package, its files: README, licence, types and code", async () => {
   const installed = join(folder, "node_modules/@realtime-avatar/client");
   expect((await readdir(installed)).sort()).toEqual(["LICENSE", "README.md", "dist", "package.json", "src"]);
   expect((await readdir(join(installed, "dist"))).sort()).toEqual([
-    ...["api.d.ts", "api.js", "index.d.ts", "index.js", "listen.d.ts", "listen.js", "wait.d.ts", "wait.js"],
-    ...["webhooks.d.ts", "webhooks.js"],
+    ...["api.d.ts", "api.js", "csv.d.ts", "csv.js", "index.d.ts", "index.js", "listen.d.ts", "listen.js"],
+    ...["wait.d.ts", "wait.js", "webhooks.d.ts", "webhooks.js"],
   ]);
   const { dependencies } = JSON.parse(await readFile(join(installed, "package.json"), "utf8"));
   expect(dependencies).toBeUndefined();

@@ -269,7 +269,7 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
     );
     await owner.open("/keys");
     for (const [path, link, words] of [
-      ["keys", "Keys", "Create your first key"],
+      ["keys", "Keys", "No active live keys"],
       ["avatars", "Avatars", "Create your first avatar"],
       ["webhooks", "Webhooks", "Add your first endpoint"],
       ["audit", "Audit", "Create a key or an avatar"],

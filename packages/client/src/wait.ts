@@ -35,7 +35,8 @@ export const retryAfterMs = ({ headers }: Response): number => {
 };
 
 /** Exponential backoff with jitter, so that clients that failed together do not retry together. */
-export const backoffMs = (attempt: number): number => Math.random() * Math.min(MAX_BACKOFF_MS, BACKOFF_MS * 2 ** attempt);
+export const backoffMs = (attempt: number): number =>
+  Math.random() * Math.min(MAX_BACKOFF_MS, BACKOFF_MS * 2 ** attempt);
 
 /** The first interval between two reads; each is half as long again as the one before, up to the maximum. */
 const INTERVAL_MS = 250;

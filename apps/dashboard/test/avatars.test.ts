@@ -122,6 +122,8 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
     await dialog.getByRole("button", { name: "Create the avatar" }).click();
     await details.getByText("It usually takes a few seconds.").waitFor();
     const before = await places();
+    // The seconds count, so that it does not look stuck.
+    await details.getByText(/^[1-9]\d* s$/).waitFor();
     await page.unrouteAll();
     await client`update job_slots set leased_until = null`;
     await details.getByText("ready", { exact: true }).waitFor({ timeout: READY_MS });
@@ -200,6 +202,7 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
     // The same photo would fail again. It is shown, so that the words can be understood.
     expect(await details.getByRole("button", { name: "Try again" }).count()).toBe(0);
     await details.getByRole("img", { name: "The one that was refused" }).waitFor();
+    expect(await page.locator("[aria-label=Avatars] img[alt='The one that was refused']").count()).toBe(1);
     await details.getByRole("button", { name: "Another photo" }).click();
     const another = page.getByRole("dialog", { name: "Another photo for Alan" });
     await chooser(page).setInputFiles(OTHER_FRONT);

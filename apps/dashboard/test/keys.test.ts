@@ -7,7 +7,7 @@ import { bun, runToEnd } from "@realtime-avatar/testing/processes";
 import type { Page } from "playwright-core";
 import { expectAccessible } from "./support/axe.ts";
 import { callerOf, seedCaller } from "./support/calls.ts";
-import { clipboard, DESKTOP, expectQuiet, PHONE } from "./support/person.ts";
+import { choose, clipboard, DESKTOP, expectQuiet, PHONE } from "./support/person.ts";
 import { fileWorld } from "./support/world.ts";
 
 /** A folder for pictures of the page with many keys, to look at them. */
@@ -124,7 +124,7 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
   test("a key, rotated with an overlap: a new secret, and the old one works until its end", async () => {
     await page.getByRole("link", { name: "Audit" }).click();
     await page.getByRole("link", { name: "Keys", exact: true }).click();
-    await card("My app").getByRole("button", { name: "Rotate My app" }).click();
+    await choose(page, "My app", "Rotate My app");
     await page.getByRole("button", { name: "Rotate", exact: true }).click();
     await page.getByText("This is the only time").waitFor();
     const rotated = await copySecret(page);
@@ -169,7 +169,7 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
     expect(page.url()).toContain("key=key_");
     await page.keyboard.press("Escape");
 
-    await page.getByRole("button", { name: "Revoke My app" }).click();
+    await choose(page, "My app", "Revoke My app");
     const dialog = page.getByRole("dialog");
     await dialog.getByText("2 keys that it created").waitFor();
     expect(await dialog.getByRole("listitem").allTextContents()).toEqual(["Grandchildtest", "Childlive"]);
@@ -209,7 +209,7 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
     test("a change, wider and narrower: described, and widening asks for the passkey", async () => {
       const { page } = owner;
       await service.age();
-      await page.getByRole("button", { name: "Change Shop" }).click();
+      await choose(page, "Shop", "Change Shop");
       await changes().getByText("Nothing has been changed yet.").waitFor();
       await dialog().getByLabel("Name").fill("Store");
       await dialog().getByRole("checkbox", { name: "usage:read" }).check();
@@ -245,7 +245,7 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
       const { page } = owner;
       await service.age();
       const before = await stored("Store");
-      await page.getByRole("button", { name: "Change Store" }).click();
+      await choose(page, "Store", "Change Store");
       await dialog().getByLabel("Spend cap in credits").fill("2.5");
       const sent = page.waitForRequest((request) => request.method() === "PATCH");
       await save();
@@ -258,7 +258,7 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
 
     test("a change, another person's change in between: shown, not overwritten", async () => {
       const { page } = owner;
-      await page.getByRole("button", { name: "Change Store" }).click();
+      await choose(page, "Store", "Change Store");
       await dialog().getByLabel("Spend cap in credits").fill("2");
       await service.database.db.client`
         update api_keys set name = 'Market', scopes = '{avatars:read}', version = version + 1 where name = 'Store'`;
@@ -285,7 +285,7 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
         if (route.request().method() === "PATCH") await held;
         await route.continue();
       });
-      await page.getByRole("button", { name: "Change Market" }).click();
+      await choose(page, "Market", "Change Market");
       await dialog().getByLabel("Name").fill("Bazaar");
       await save();
       await dialog().locator("[aria-busy]").waitFor();

@@ -1,6 +1,7 @@
 /** The keys as a tree: each behind the key that created it. */
 import type { ApiKey, ApiKeyWithSecret } from "@realtime-avatar/client";
 import { Button } from "../components/button.tsx";
+import { Menu } from "../components/menu.tsx";
 import { type BarProps, More, SearchBar } from "../components/search-bar.tsx";
 import { Empty } from "../components/state.tsx";
 import { Time } from "../components/text.tsx";
@@ -9,7 +10,7 @@ import { useAccount, useHasRole } from "../layout/context.tsx";
 import { LINK, useNavigation } from "../layout/navigation.tsx";
 import { creatorText } from "./creator.tsx";
 import { type Keys, type Row, treeOf } from "./data.ts";
-import { Expiry, KeyStatus, Scopes, Spent } from "./row.tsx";
+import { Expiry, KeyStatus, Spent } from "./row.tsx";
 
 /** The dialog that is open. */
 export type Open =
@@ -41,14 +42,21 @@ const Name = ({ row: { key, depth }, onShow }: { row: Row; onShow: () => void })
         {key.name}
       </button>
       <KeyStatus apiKey={key} />
+      {depth === 0 && key.parentId !== null && (
+        <span className="hidden min-w-0 truncate text-sm text-muted sm:inline">{creatorText(key)}</span>
+      )}
     </p>
-    {depth === 0 && key.parentId !== null && <p className="truncate text-sm text-muted">{creatorText(key)}</p>}
-    <p className="mt-0.5 mb-1">
-      <code className="text-xs break-all text-muted">{key.redactedKey}</code>
+    <p className="truncate text-xs text-muted" title={key.scopes.join(", ")}>
+      <code>{key.redactedKey}</code> · {key.scopes.join(", ")}
     </p>
-    <Scopes scopes={key.scopes} />
   </div>
 );
+
+const ACTIONS = [
+  { kind: "change", name: "Change", isDestructive: false },
+  { kind: "rotate", name: "Rotate", isDestructive: false },
+  { kind: "revoke", name: "Revoke", isDestructive: true },
+] as const;
 
 type RowProps = {
   row: Row;
@@ -63,7 +71,7 @@ const KeyRow = ({ row, canWrite, onOpen, onShow }: RowProps) => {
     <li className="flex border-b border-line px-3 sm:px-4">
       <Guides depth={depth} />
       <div
-        className={`grid min-w-0 flex-1 gap-x-4 gap-y-2 py-3 lg:grid-cols-[minmax(0,1fr)_13rem_9rem_17rem] lg:items-center ${depth > 0 ? "pl-1.5 sm:pl-3" : ""}`}
+        className={`grid min-w-0 flex-1 gap-x-4 gap-y-1 py-2 lg:grid-cols-[minmax(0,1fr)_13rem_10rem] lg:items-center ${depth > 0 ? "pl-1.5 sm:pl-3" : ""}`}
       >
         <Name row={row} onShow={() => onShow(key.id)} />
         <div className="min-w-0">
@@ -79,19 +87,20 @@ const KeyRow = ({ row, canWrite, onOpen, onShow }: RowProps) => {
             {key.effectiveExpiresAt !== null && <Expiry at={key.effectiveExpiresAt} />}
           </p>
         </div>
-        {canWrite && key.status === "active" && (
-          <div className="flex flex-wrap gap-2 lg:justify-end">
-            {(["change", "rotate", "revoke"] as const).map((kind) => {
-              const name = kind.charAt(0).toUpperCase() + kind.slice(1);
-              return (
-                <Button key={kind} onClick={() => onOpen({ kind, key })} aria-label={`${name} ${key.name}`}>
-                  {name}
-                </Button>
-              );
-            })}
-          </div>
-        )}
       </div>
+      {canWrite && key.status === "active" && (
+        <div className="flex shrink-0 items-center">
+          <Menu
+            label={`Actions for ${key.name}`}
+            items={ACTIONS.map(({ kind, name, isDestructive }) => ({
+              name,
+              label: `${name} ${key.name}`,
+              run: () => onOpen({ kind, key }),
+              isDestructive,
+            }))}
+          />
+        </div>
+      )}
     </li>
   );
 };

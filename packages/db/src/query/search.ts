@@ -9,6 +9,9 @@
  * rare word, and 300 ms for a text of three frequent ones, or when a third of a million names contain it. So the index is used
  * only if one part is rare: in a sample of one row of 1,024, which an index of its own holds, at most `MAX_IN_SAMPLE` names have it.
  *
+ * The index costs a create some 10 us of the server, because it is written in bulk (`fastupdate`): a search reads what waits for
+ * that, 5 ms at most. Without it, a create would cost 100 us more.
+ *
  * The index folds the letters of ASCII alone, so that it depends on no locale, and is asked only for those and digits. The condition
  * of the list (`nameMatches`) is then applied to each row.
  */

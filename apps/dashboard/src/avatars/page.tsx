@@ -119,8 +119,8 @@ export const AvatarsPage = () => {
   const query = useAvatars({ ...list.search, status });
   const { change } = useNavigation();
   const [creating, setCreating] = useState<Creating | null>(null);
-  // Read before they are needed, so that the dialog opens whole.
-  useRequirements();
+  // Read before they are needed, so that the dialog opens whole, and after the list, which is waited for.
+  useRequirements(undefined, query.data !== undefined);
   const isFree = canWrite && creating === null && shownId === undefined;
   const isOver = useFileDrop(isFree ? (first) => setCreating({ first }) : null);
   const create = () => setCreating({ first: null });

@@ -17,12 +17,13 @@ import {
 type Model = components["schemas"]["Model"];
 
 /** What the model requires of sources; a model that is not listed has the requirements of the default. */
-export const useRequirements = (modelId?: string): Requirements | undefined => {
+export const useRequirements = (modelId?: string, isEnabled = true): Requirements | undefined => {
   const { client } = useAccount();
   const { data } = useQuery({
     queryKey: ["models"],
     queryFn: async (): Promise<Model[]> => (await client.GET("/api/v1/models")).data.data,
     staleTime: 600_000,
+    enabled: isEnabled,
   });
   return (data?.find(({ id }) => id === modelId) ?? data?.find(({ isDefault }) => isDefault))?.requirements;
 };

@@ -147,7 +147,7 @@ describe("the image", () => {
       ["/readyz", '{"status":"ok"}'],
       ["/openapi.json", '"openapi":"3.1'],
       ["/docs", 'id="createAvatar"'],
-      ["/docs/try-it.js", "openapi.json"],
+      ["/docs/main.js", "import"],
     ] as const) {
       const response = await fetch(url + path);
       expect([path, response.status, (await response.text()).includes(words)]).toEqual([path, 200, true]);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { sweepCredentials } from "@realtime-avatar/db/api-keys/callers";
 import { sweepPendingChanges } from "@realtime-avatar/db/api-keys/pending-changes";
 import { recordUses } from "@realtime-avatar/db/api-keys/usage";
+import { requireEmbedded } from "@realtime-avatar/db/connection/embedded";
 import { describeError } from "@realtime-avatar/db/connection/errors";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { startSweeper } from "@realtime-avatar/db/credits/sweeper";
@@ -199,6 +200,7 @@ const start = async (atExit: AtExit, isStopping: () => boolean): Promise<void> =
   // Before anything else: its environment contains secrets, and the children of a worker can have the same user.
   protectMemory();
   const config = readConfig(process.env);
+  if (config.database.databaseUrl === null) requireEmbedded();
   await checkDataDirectory(config);
   const livekitProgram = readLivekitProgram(process.env);
   const logOutput = inTurns(process.stdout);

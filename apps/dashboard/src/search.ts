@@ -12,12 +12,19 @@ export type Search = {
   session?: string;
   endpoint?: string;
   delivery?: string;
-  /** The days of the charts. */
+  /** The part of the page of usage that is open; without it, the overview. */
+  tab?: "calls" | "ledger";
+  /** The days of the charts and of the calls. */
   days?: 7 | 90;
   /** Whether revoked and expired keys are shown. */
   all?: true;
   /** A part of the name or the id of what a list shows. */
   filter?: string;
+  /** Whether the page opens the dialog in which its objects are created. */
+  create?: true;
+  /** The first and the last day on which it was created. */
+  since?: string;
+  until?: string;
   /** On the sign-in page: whether a session has ended by itself or by another person. */
   ended?: true;
   /** On the sign-in page: where it leads. */
@@ -26,10 +33,7 @@ export type Search = {
   action?: string;
   target?: string;
   actor?: string;
-  /** Days such as `2026-11-20`, in the time of the browser; both are included. */
-  since?: string;
-  until?: string;
-  /** The filters of deliveries, with `target`. */
+  /** The filters of keys and avatars, and with `target` and `event` those of deliveries. Calls have a status as well. */
   status?: string;
   event?: string;
   /** On the sign-in page: the tenant, and why a sign-in at the provider has failed. */
@@ -51,7 +55,7 @@ const day = (value: unknown): string | undefined =>
     : undefined;
 
 export const validateSearch = (search: Record<string, unknown>): Search => {
-  const { environment, days, all, filter, ended, to } = search;
+  const { environment, days, all, filter, ended, to, tab } = search;
   const valid = {
     environment: environment === "test" ? ("test" as const) : undefined,
     key: id(search["key"]),
@@ -59,8 +63,10 @@ export const validateSearch = (search: Record<string, unknown>): Search => {
     session: id(search["session"]),
     endpoint: id(search["endpoint"]),
     delivery: id(search["delivery"]),
+    tab: tab === "calls" || tab === "ledger" ? (tab as "calls" | "ledger") : undefined,
     days: days === 7 || days === 90 ? days : undefined,
     all: all === true ? (true as const) : undefined,
+    create: search["create"] === true ? (true as const) : undefined,
     to: RETURN_PATHS.find((path) => path === to),
     ended: ended === true ? (true as const) : undefined,
     // The router reads a number that is in the address as one.

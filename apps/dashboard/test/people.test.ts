@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { BROWSER } from "@realtime-avatar/testing/browser";
 import { expectAccessible } from "./support/axe.ts";
-import { clipboard, expectQuiet, type Person, register, registerHere } from "./support/person.ts";
+import { choose, clipboard, expectQuiet, type Person, register, registerHere } from "./support/person.ts";
 import { fileWorld } from "./support/world.ts";
 
 const { service, owner, page, openPerson } = await fileWorld();
@@ -21,6 +21,7 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("E-mail address").fill("Grace@Example.com");
     await dialog.getByLabel("Role").selectOption("viewer");
+    await dialog.getByLabel("The link is valid for").selectOption("7 days");
     await dialog.getByRole("button", { name: "Create the link" }).click();
     await page.getByText("Send this link to").waitFor();
     await page.getByText("It is not shown again").waitFor();
@@ -32,6 +33,9 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
     expect(link).toStartWith(`${service.url}/dashboard/register#`);
     await page.getByRole("button", { name: "Done" }).click();
     await rows(owner, "Open invitations").getByText("grace@example.com").waitFor();
+    const [stored] = await service.database.db.client`
+      select extract(epoch from expires_at - created_at)::int as seconds from invitations where email = 'grace@example.com'`;
+    expect(stored).toEqual({ seconds: 604_800 });
     await register(viewer, link, "Grace Hopper");
     // Without a reload.
     await rows(owner, "Members").getByText("Grace Hopper").waitFor();
@@ -40,14 +44,20 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
     expectQuiet(viewer);
   });
 
-  test("an invitation, withdrawn: its link is not valid", async () => {
+  test("an invitation, with a new link and then withdrawn: neither link is valid", async () => {
     const link = await service.invite("eve@example.com", "owner");
     await page.reload();
-    await page.getByRole("button", { name: "Withdraw the invitation of eve@example.com" }).click();
-    await page.getByText("The invitation of eve@example.com is withdrawn: its link no longer works.").waitFor();
-    await page.getByText("None. An invitation is a link").waitFor();
+    await choose(page, "eve@example.com", "New link for eve@example.com");
+    await page.getByRole("button", { name: /^Copy: Link/ }).click();
+    const renewed = await clipboard(page);
+    await page.getByRole("button", { name: "Done" }).click();
     const person = await openPerson();
     await person.page.goto(link);
+    await person.page.getByText("This link is not valid").waitFor();
+    await choose(page, "eve@example.com", "Withdraw the invitation of eve@example.com");
+    await page.getByText("The invitation of eve@example.com is withdrawn: its link no longer works.").waitFor();
+    await page.getByText("None. An invitation is a link").waitFor();
+    await person.page.goto(renewed);
     await person.page.getByText("This link is not valid: it was used, withdrawn or has expired").waitFor();
     await person.context.close();
     expectQuiet(owner);
@@ -56,12 +66,12 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
   test("an invitation, withdrawn when already gone: no longer shown", async () => {
     await service.invite("eve@example.com", "viewer");
     await page.reload();
-    const withdraw = page.getByRole("button", { name: "Withdraw the invitation of eve@example.com" });
-    await withdraw.waitFor();
+    const menu = page.getByRole("button", { name: "Actions for eve@example.com" });
+    await menu.waitFor();
     await service.database.db.client`delete from invitations where email = 'eve@example.com'`;
-    await withdraw.click();
+    await choose(page, "eve@example.com", "Withdraw the invitation of eve@example.com");
     await page.getByText("The invitation of eve@example.com is not open any more").waitFor();
-    await withdraw.waitFor({ state: "detached" });
+    await menu.waitFor({ state: "detached" });
     expect(await page.getByRole("alert").count()).toBe(0);
     expect(await page.evaluate("document.activeElement?.id")).toBe("page");
     expectQuiet(owner, [/status of 404/]);
@@ -110,6 +120,7 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
   test("passkeys, renamed, deleted and added by a link: done, but the last one stays", async () => {
     await owner.open("/people");
     const passkeys = rows(owner, "Your passkeys");
+    await passkeys.getByRole("button", { name: /^Actions for/ }).click();
     await passkeys.getByRole("button", { name: /^Delete/ }).click();
     const deletion = page.getByRole("dialog", { name: /^Delete the passkey/ });
     await deletion.getByRole("button", { name: "Delete it for good" }).click();
@@ -144,12 +155,13 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
 
     await passkeys
       .first()
-      .getByRole("button", { name: /^Rename/ })
+      .getByRole("button", { name: /^Actions for/ })
       .click();
+    await page.getByRole("button", { name: /^Rename/ }).click();
     await page.getByRole("dialog").getByLabel("Name").fill("The phone");
     await page.getByRole("dialog").getByRole("button", { name: "Rename" }).click();
     await passkeys.getByText("The phone").waitFor();
-    await page.getByRole("button", { name: "Delete The phone" }).click();
+    await choose(page, "The phone", "Delete The phone");
     await page.getByRole("button", { name: "Delete it for good" }).click();
     await passkeys.getByText("The phone").waitFor({ state: "detached" });
     await device.context.close();

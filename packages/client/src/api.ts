@@ -388,6 +388,28 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  "/api/v1/credits/entries.csv": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Export credit entries
+     * @description The entries of the list, as a file. CSV (RFC 4180) in UTF-8, newest first: a row for each item, and a column for each of its fields. Numbers are numbers, null is empty, lists and objects are JSON. A text that a spreadsheet would take for a formula begins with an apostrophe. A file ends after `limit` rows, 64 MiB or five minutes. If more rows follow, its last row says so: its first cell begins with `# NOT COMPLETE` and ends with the `cursor` of the next file. A connection that ends early is reset.
+     *
+     *     Requires the scope `credits:read`, or the session of a person with the role `viewer` or a greater one.
+     */
+    get: operations["exportCreditEntries"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   "/api/v1/usage/sessions": {
     parameters: {
       query?: never;
@@ -410,6 +432,28 @@ export interface paths {
      *     Requires the scope `realtime:write`.
      */
     post: operations["openUsageSession"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/usage/sessions.csv": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Export usage sessions
+     * @description The sessions of the list, as a file. CSV (RFC 4180) in UTF-8, newest first: a row for each item, and a column for each of its fields. Numbers are numbers, null is empty, lists and objects are JSON. A text that a spreadsheet would take for a formula begins with an apostrophe. A file ends after `limit` rows, 64 MiB or five minutes. If more rows follow, its last row says so: its first cell begins with `# NOT COMPLETE` and ends with the `cursor` of the next file. A connection that ends early is reset.
+     *
+     *     Requires the scope `usage:read`, or the session of a person with the role `viewer` or a greater one.
+     */
+    get: operations["exportUsageSessions"];
+    put?: never;
+    post?: never;
     delete?: never;
     options?: never;
     head?: never;
@@ -764,6 +808,28 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  "/api/v1/audit-events.csv": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Export the audit trail
+     * @description The events of the list, as a file. CSV (RFC 4180) in UTF-8, newest first: a row for each item, and a column for each of its fields. Numbers are numbers, null is empty, lists and objects are JSON. A text that a spreadsheet would take for a formula begins with an apostrophe. A file ends after `limit` rows, 64 MiB or five minutes. If more rows follow, its last row says so: its first cell begins with `# NOT COMPLETE` and ends with the `cursor` of the next file. A connection that ends early is reset.
+     *
+     *     Requires the scope `api_keys:write`, or the session of a person with the role `viewer` or a greater one.
+     */
+    get: operations["exportAuditEvents"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   "/api/v1/leaked-keys": {
     parameters: {
       query?: never;
@@ -841,7 +907,7 @@ export interface paths {
     put?: never;
     /**
      * Invite a person
-     * @description Creates a link with which a person joins the tenant with this role. Only this response contains it. It is valid for 30 minutes and can be used once. The service sends no mail. Another invitation for the same address replaces it.
+     * @description Creates a link with which a person joins the tenant with this role. Only this response contains it. It can be used once, and is valid for 30 minutes unless `lifetimeSeconds` says otherwise. The service sends no mail. Another invitation for the same address replaces it.
      *
      *     Requires the session of a person with the role `owner` or a greater one.
      */
@@ -2380,7 +2446,7 @@ export interface components {
        * @description The page of the dashboard to which the browser returns.
        * @enum {string}
        */
-      returnTo: "/keys" | "/avatars" | "/usage" | "/webhooks" | "/audit" | "/people";
+      returnTo: "/" | "/keys" | "/avatars" | "/usage" | "/webhooks" | "/audit" | "/people";
     };
     CallGrant: {
       /** @enum {string} */
@@ -2499,6 +2565,8 @@ export interface components {
        * @enum {string}
        */
       role: "viewer" | "developer" | "owner";
+      /** @description How many seconds the link is valid. Without it: 1800. */
+      lifetimeSeconds?: number;
     };
     CreatePasskey: {
       /** @description The response of the authenticator, as WebAuthn writes it (`RegistrationResponseJSON` or `AuthenticationResponseJSON`). */
@@ -2983,6 +3051,25 @@ export interface components {
       reportedBy: string | null;
       /** @description The key that ended the session, or `sweep`: the service, at the end of its lease or of a call; null while it is open. */
       closedBy: string | null;
+      /** @description Why the session ended. `released`: by the key in `closedBy`. `not_started`: nobody joined, or no usage was reported, in time. `lease_expired`: no usage was reported any more. `key_ended`: its key or an ancestor was revoked, has expired or is over its cap. `operator_ended`: by the operator. `failed`: the room of the call or its avatar failed. The others are those of the message `ended` of a call. Null while the session is open. */
+      endReason:
+        | (
+            | "user_ended"
+            | "session_cap"
+            | "idle"
+            | "disconnected"
+            | "out_of_credits"
+            | "agent_ended"
+            | "failed"
+            | "released"
+            | "not_started"
+            | "lease_expired"
+            | "key_ended"
+            | "operator_ended"
+          )
+        | null;
+      /** @description The `reason` that the key gave which released the session. */
+      releaseReason: string | null;
     };
     ReportLeakedKey: {
       /** @description The full secret that was found. */
@@ -3263,6 +3350,25 @@ export interface components {
       reportedBy: string | null;
       /** @description The key that ended the session, or `sweep`: the service, at the end of its lease or of a call; null while it is open. */
       closedBy: string | null;
+      /** @description Why the session ended. `released`: by the key in `closedBy`. `not_started`: nobody joined, or no usage was reported, in time. `lease_expired`: no usage was reported any more. `key_ended`: its key or an ancestor was revoked, has expired or is over its cap. `operator_ended`: by the operator. `failed`: the room of the call or its avatar failed. The others are those of the message `ended` of a call. Null while the session is open. */
+      endReason:
+        | (
+            | "user_ended"
+            | "session_cap"
+            | "idle"
+            | "disconnected"
+            | "out_of_credits"
+            | "agent_ended"
+            | "failed"
+            | "released"
+            | "not_started"
+            | "lease_expired"
+            | "key_ended"
+            | "operator_ended"
+          )
+        | null;
+      /** @description The `reason` that the key gave which released the session. */
+      releaseReason: string | null;
     };
     UsageSessionEvent: {
       /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
@@ -3338,6 +3444,25 @@ export interface components {
       reportedBy: string | null;
       /** @description The key that ended the session, or `sweep`: the service, at the end of its lease or of a call; null while it is open. */
       closedBy: string | null;
+      /** @description Why the session ended. `released`: by the key in `closedBy`. `not_started`: nobody joined, or no usage was reported, in time. `lease_expired`: no usage was reported any more. `key_ended`: its key or an ancestor was revoked, has expired or is over its cap. `operator_ended`: by the operator. `failed`: the room of the call or its avatar failed. The others are those of the message `ended` of a call. Null while the session is open. */
+      endReason:
+        | (
+            | "user_ended"
+            | "session_cap"
+            | "idle"
+            | "disconnected"
+            | "out_of_credits"
+            | "agent_ended"
+            | "failed"
+            | "released"
+            | "not_started"
+            | "lease_expired"
+            | "key_ended"
+            | "operator_ended"
+          )
+        | null;
+      /** @description The `reason` that the key gave which released the session. */
+      releaseReason: string | null;
       /** @description The name that the key has now; null without one, or when the name cannot be shown. */
       apiKeyName: string | null;
       /** @description The name that the key of `reportedBy` has now; null without one, or when the name cannot be shown. */
@@ -5647,6 +5772,11 @@ export interface components {
      */
     "Idempotent-Replayed": "true";
     /**
+     * @description The name of the file.
+     * @example attachment; filename="calls-live-2026-11-20.csv"
+     */
+    "Content-Disposition": string;
+    /**
      * @description The cookie of the session, or its deletion.
      * @example __Host-realtime-avatar-session=…
      */
@@ -5693,6 +5823,16 @@ export interface operations {
         status?: "active" | "revoked" | "expired";
         /** @description Live and test resources are separate: a test key cannot see live resources. */
         environment?: "live" | "test";
+        /** @description Include only the resource with this id. */
+        id?: string;
+        /** @description Include only resources whose name contains this text, in upper or lower case. A page can have fewer items than `limit`, or none, and still have a `nextCursor`. */
+        name?: string;
+        /** @description Include only resources that were created at this time or later. */
+        from?: string;
+        /** @description Include only resources that were created before this time. */
+        to?: string;
+        /** @description Include only the descendants of the key with this id. */
+        ancestorId?: string;
         /** @description Maximum number of items in the page; default 50. */
         limit?: number;
         /** @description The `nextCursor` of the previous page. */
@@ -6778,6 +6918,14 @@ export interface operations {
         status?: "draft" | "preprocessing" | "ready" | "failed" | "disabled" | "deleted";
         /** @description Kind of the source from which the avatar is built. */
         sourceKind?: "image" | "video";
+        /** @description Include only the resource with this id. */
+        id?: string;
+        /** @description Include only resources whose name contains this text, in upper or lower case. A page can have fewer items than `limit`, or none, and still have a `nextCursor`. */
+        name?: string;
+        /** @description Include only resources that were created at this time or later. */
+        from?: string;
+        /** @description Include only resources that were created before this time. */
+        to?: string;
         /** @description Maximum number of items in the page; default 50. */
         limit?: number;
         /** @description The `nextCursor` of the previous page. */
@@ -7880,6 +8028,58 @@ export interface operations {
       503: components["responses"]["Unavailable"];
     };
   };
+  exportCreditEntries: {
+    parameters: {
+      query?: {
+        /** @description Include only items with this kind. */
+        kind?: "grant" | "hold" | "settle" | "release" | "expire" | "void" | "adjust";
+        /** @description Include only items with this apiKeyId. */
+        apiKeyId?: string;
+        /** @description Include only items with this sessionId. */
+        sessionId?: string;
+        /** @description Maximum number of rows in the file; default 100000. */
+        limit?: number;
+        /** @description The `nextCursor` of the previous page. */
+        cursor?: string;
+      };
+      header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The entries. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          "Content-Disposition": components["headers"]["Content-Disposition"];
+          [name: string]: unknown;
+        };
+        content: {
+          "text/csv": string;
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
+    };
+  };
   listUsageSessions: {
     parameters: {
       query?: {
@@ -7952,6 +8152,8 @@ export interface operations {
            *           "mustEnd": false,
            *           "reportedBy": null,
            *           "closedBy": null,
+           *           "endReason": null,
+           *           "releaseReason": null,
            *           "apiKeyName": "Website",
            *           "reportedByName": null,
            *           "closedByName": null
@@ -8038,7 +8240,9 @@ export interface operations {
            *       "expiresAt": "2026-11-20T12:01:00.000Z",
            *       "mustEnd": false,
            *       "reportedBy": null,
-           *       "closedBy": null
+           *       "closedBy": null,
+           *       "endReason": null,
+           *       "releaseReason": null
            *     }
            */
           "application/json": components["schemas"]["UsageSession"];
@@ -8056,6 +8260,64 @@ export interface operations {
       429: components["responses"]["RateLimitedOrConcurrencyLimitReached"];
       500: components["responses"]["InternalError"];
       503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  exportUsageSessions: {
+    parameters: {
+      query?: {
+        /** @description Start of the time window, inclusive; at most 90 days before `to`. Default: 30 days before `to`. */
+        from?: string;
+        /** @description End of the time window, exclusive. Default: the end of the present second. */
+        to?: string;
+        /** @description Include only sessions whose `metadata` has this `user_id`. */
+        endUserId?: string;
+        /** @description Include only items with this status. */
+        status?: "reserved" | "started" | "released" | "failed";
+        /** @description Include only sessions that this key opened. */
+        apiKeyId?: string;
+        /** @description Include only sessions with this avatar. */
+        avatarId?: string;
+        /** @description Maximum number of rows in the file; default 100000. */
+        limit?: number;
+        /** @description The `nextCursor` of the previous page. */
+        cursor?: string;
+      };
+      header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The sessions. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          "Content-Disposition": components["headers"]["Content-Disposition"];
+          [name: string]: unknown;
+        };
+        content: {
+          "text/csv": string;
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
     };
   };
   getUsageSession: {
@@ -8113,6 +8375,8 @@ export interface operations {
            *       "mustEnd": false,
            *       "reportedBy": null,
            *       "closedBy": null,
+           *       "endReason": null,
+           *       "releaseReason": null,
            *       "apiKeyName": "Website",
            *       "reportedByName": null,
            *       "closedByName": null
@@ -8195,7 +8459,9 @@ export interface operations {
            *       "expiresAt": "2026-11-20T12:01:00.000Z",
            *       "mustEnd": false,
            *       "reportedBy": null,
-           *       "closedBy": null
+           *       "closedBy": null,
+           *       "endReason": null,
+           *       "releaseReason": null
            *     }
            */
           "application/json": components["schemas"]["ReportedSession"];
@@ -8278,7 +8544,9 @@ export interface operations {
            *       "expiresAt": "2026-11-20T12:01:00.000Z",
            *       "mustEnd": false,
            *       "reportedBy": null,
-           *       "closedBy": null
+           *       "closedBy": null,
+           *       "endReason": null,
+           *       "releaseReason": null
            *     }
            */
           "application/json": components["schemas"]["UsageSession"];
@@ -9462,6 +9730,102 @@ export interface operations {
            *     }
            */
           "application/json": components["schemas"]["AuditEventPage"];
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
+    };
+  };
+  exportAuditEvents: {
+    parameters: {
+      query?: {
+        /** @description Include only items with this action. */
+        action?:
+          | "api_key.created"
+          | "api_key.updated"
+          | "api_key.rotated"
+          | "api_key.revoked"
+          | "api_key.reported_leaked"
+          | "avatar.created"
+          | "avatar.updated"
+          | "avatar.deleted"
+          | "avatar.prepared"
+          | "avatar.preparation_failed"
+          | "asset.created"
+          | "asset.uploaded"
+          | "asset.ready"
+          | "asset.failed"
+          | "asset.deleted"
+          | "user.created"
+          | "user.updated"
+          | "user.deleted"
+          | "user_session.created"
+          | "user_session.verified"
+          | "user_session.ended"
+          | "invitation.created"
+          | "invitation.deleted"
+          | "passkey.created"
+          | "passkey.updated"
+          | "passkey.deleted"
+          | "identity.created"
+          | "identity.deleted"
+          | "credits.granted"
+          | "credits.voided"
+          | "credits.adjusted"
+          | "credits.limit_changed"
+          | "webhook_endpoint.created"
+          | "webhook_endpoint.updated"
+          | "webhook_endpoint.deleted"
+          | "webhook_endpoint.secret_rotated"
+          | "webhook_endpoint.disabled"
+          | "usage_session.ended";
+        /** @description Include only items with this targetId. */
+        targetId?: string;
+        /** @description Include only events of this key or person. */
+        actorId?: string;
+        /** @description Include only items with this actorKeyId. */
+        actorKeyId?: string;
+        /** @description Include only events from this time on. */
+        from?: string;
+        /** @description Include only events before this time. */
+        to?: string;
+        /** @description Maximum number of rows in the file; default 100000. */
+        limit?: number;
+        /** @description The `nextCursor` of the previous page. */
+        cursor?: string;
+      };
+      header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The events. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          "Content-Disposition": components["headers"]["Content-Disposition"];
+          [name: string]: unknown;
+        };
+        content: {
+          "text/csv": string;
         };
       };
       400: components["responses"]["MalformedRequest"];
@@ -13145,7 +13509,9 @@ export interface operations {
          *           "expiresAt": "2026-11-20T12:01:00.000Z",
          *           "mustEnd": false,
          *           "reportedBy": null,
-         *           "closedBy": null
+         *           "closedBy": null,
+         *           "endReason": null,
+         *           "releaseReason": null
          *         }
          *       }
          *     }
@@ -13215,7 +13581,9 @@ export interface operations {
          *           "expiresAt": "2026-11-20T12:01:00.000Z",
          *           "mustEnd": false,
          *           "reportedBy": null,
-         *           "closedBy": null
+         *           "closedBy": null,
+         *           "endReason": null,
+         *           "releaseReason": null
          *         }
          *       }
          *     }
@@ -13285,7 +13653,9 @@ export interface operations {
          *           "expiresAt": "2026-11-20T12:01:00.000Z",
          *           "mustEnd": false,
          *           "reportedBy": null,
-         *           "closedBy": null
+         *           "closedBy": null,
+         *           "endReason": null,
+         *           "releaseReason": null
          *         }
          *       }
          *     }

@@ -4,7 +4,8 @@
  * timeouts, and throws everything that is not a success. It uses only web APIs.
  */
 import type { components, paths } from "./api.ts";
-import { sleep, untilSettled } from "./wait.ts";
+import { nextCursorOf } from "./csv.ts";
+import { backoffMs, retryAfterMs, sleep, untilSettled } from "./wait.ts";
 
 export type { components, operations, paths, webhooks } from "./api.ts";
 export { StillPreparing } from "./wait.ts";
@@ -71,7 +72,9 @@ export class UnexpectedResponse extends SentError {
     readonly response: Response,
     sent: Sent,
   ) {
-    super(`The response to request ${sent.requestId} is not one of the service (status ${response.status}).`, sent);
+    const status =
+      response.status === 413 ? "413: the proxy in front of it allows only smaller bodies" : response.status;
+    super(`The response to request ${sent.requestId} is not one of the service (status ${status}).`, sent);
   }
 }
 
@@ -111,10 +114,6 @@ type ConnectionOptions = {
   fetch?: (request: Request) => Promise<Response>;
 };
 
-/** The base of the exponential backoff, which doubles with each attempt, and its maximum. */
-const BACKOFF_MS = 200;
-const MAX_BACKOFF_MS = 5_000;
-
 const API_KEY = /^rta_(live|test)_[0-9A-Za-z]{16}_[0-9A-Za-z]{49}$/;
 
 /** Web workers have no `document`, but the user agent of a browser. */
@@ -122,16 +121,6 @@ const isBrowser = (): boolean => {
   const { document, navigator } = globalThis as { document?: object; navigator?: { userAgent?: string } };
   return document !== undefined || /^Mozilla\//.test(navigator?.userAgent ?? "");
 };
-
-/** `Retry-After` (seconds or a date, RFC 9110 §10.2.3) in milliseconds; 0 without one. */
-const retryAfterMs = ({ headers }: Response): number => {
-  const text = headers.get("retry-after") ?? "";
-  const milliseconds = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now();
-  return Math.max(0, milliseconds || 0);
-};
-
-/** Exponential backoff with jitter, so that clients that failed together do not retry together. */
-const backoffMs = (attempt: number): number => Math.random() * Math.min(MAX_BACKOFF_MS, BACKOFF_MS * 2 ** attempt);
 
 /** Whether a body is a problem of the service, not an error of a proxy. */
 const isProblem = (body: unknown, response: Response): body is Problem => {
@@ -225,7 +214,8 @@ const createSender = (options: ConnectionOptions) => {
         // For a redirect, a browser shows the status 0.
         const { headers, status } = response;
         const completeResponse = new Response(body.byteLength === 0 ? null : body, { headers, status: status || 302 });
-        const data = readJson("application/json", response, body);
+        const isCsv = headers.get("content-type")?.startsWith("text/csv") ?? false;
+        const data = isCsv ? new Blob([body], { type: "text/csv" }) : readJson("application/json", response, body);
         if (completeResponse.ok && data !== undefined) return { data, response: completeResponse };
         const problem = readJson("application/problem+json", response, body);
         const isFromService = isProblem(problem, response);
@@ -250,6 +240,12 @@ type PathsWith<Of extends Method> = {
 }[keyof paths];
 type Operation<Path extends keyof paths, Of extends Method> = paths[Path][Of & keyof paths[Path]];
 
+type Csv = { responses: { 200: { content: { "text/csv": string } } } };
+/** The paths of lists as files. */
+type CsvPath = {
+  [Path in PathsWith<"get">]: Operation<Path, "get"> extends Csv ? Path : never;
+}[PathsWith<"get">];
+
 type Params<Of> = Of extends { parameters: infer Parameters } ? Omit<Parameters, "cookie"> : never;
 /** The options of a call. None of them can change the address or how the request is sent. */
 type Init<Of> = { headers?: Record<string, string>; signal?: AbortSignal } & (Of extends {
@@ -261,14 +257,16 @@ type Init<Of> = { headers?: Record<string, string>; signal?: AbortSignal } & (Of
     ? { body: Body }
     : Of extends { requestBody: { content: { "multipart/form-data": object } } }
       ? { body: FormData }
-      : { body?: never });
+      : { body?: OptionalBody<Of> });
+/** The body of an operation that takes one or none; never for one that takes none. */
+type OptionalBody<Of> = Of extends { requestBody?: infer Described } ? JsonOf<NonNullable<Described>> : never;
 
 type SuccessOf<Of> = Of extends { responses: infer All }
   ? { [Status in keyof All & (200 | 201 | 202)]: JsonOf<All[Status]> }[keyof All & (200 | 201 | 202)]
   : never;
 type JsonOf<Described> = Described extends { content: { "application/json": infer Body } } ? Body : never;
 
-type Call<Of extends Method> = <Path extends PathsWith<Of>>(
+type Call<Of extends Method> = <Path extends Exclude<PathsWith<Of>, CsvPath>>(
   path: Path,
   ...init: Record<string, never> extends Init<Operation<Path, Of>>
     ? [Init<Operation<Path, Of>>?]
@@ -278,10 +276,10 @@ type Call<Of extends Method> = <Path extends PathsWith<Of>>(
 type Page = { data: unknown[]; nextCursor: string | null };
 /** The paths of lists, which are read page by page. */
 type ListPath = {
-  [Path in PathsWith<"get">]: SuccessOf<Operation<Path, "get">> extends Page ? Path : never;
-}[PathsWith<"get">];
+  [Path in Exclude<PathsWith<"get">, CsvPath>]: SuccessOf<Operation<Path, "get">> extends Page ? Path : never;
+}[Exclude<PathsWith<"get">, CsvPath>];
 type Item<Path extends ListPath> = SuccessOf<Operation<Path, "get">>["data"][number];
-type Query<Path extends ListPath> = NonNullable<Params<Operation<Path, "get">>["query"]>;
+type Query<Path extends ListPath | CsvPath> = NonNullable<Params<Operation<Path, "get">>["query"]>;
 
 export type RealtimeAvatarClient = {
   GET: Call<"get">;
@@ -290,6 +288,8 @@ export type RealtimeAvatarClient = {
   DELETE: Call<"delete">;
   /** All items of a list, newest first. Pages of `limit` items are requested as needed. */
   list<Path extends ListPath>(path: Path, query?: Omit<Query<Path>, "cursor">): AsyncGenerator<Item<Path>, void>;
+  /** A list as a CSV file of at most 64 MiB, which may take 10 minutes. */
+  csv<Path extends CsvPath>(path: Path, query?: Query<Path>, options?: { signal?: AbortSignal }): Promise<CsvFile>;
   /** Uploads a file, which may take 10 minutes. */
   uploadAsset(file: Blob, options?: UploadOptions): Promise<ApiResponse<Asset>>;
   /** Waits until an avatar is neither `preprocessing` nor has a pending source. Throws a `StillPreparing` after `timeoutMs`. */
@@ -307,7 +307,10 @@ export type UploadOptions = {
   signal?: AbortSignal;
 };
 
-const UPLOAD_LIMITS = { timeoutMs: 600_000, attemptTimeoutMs: 600_000 };
+const FILE_LIMITS = { timeoutMs: 600_000, attemptTimeoutMs: 600_000 };
+
+/** `nextCursor`: the `cursor` of the next file; null when the file is whole. */
+export type CsvFile = ApiResponse<Blob> & { nextCursor: string | null };
 
 /** The untyped options of any call. */
 type AnyInit = {
@@ -379,12 +382,17 @@ export const createClient = (options: ClientOptions): RealtimeAvatarClient => {
       cursor = nextCursor;
     }
   }
+  const csv = async (path: string, query: object = {}, init: Pick<AnyInit, "signal"> = {}): Promise<CsvFile> => {
+    const { data, response } = await GET(path, { ...init, params: { query } }, FILE_LIMITS);
+    if (!(data instanceof Blob)) throw new UnexpectedResponse(response, { requestId: "", idempotencyKey: null });
+    return { data, response, nextCursor: await nextCursorOf(data) };
+  };
   const POST = call("POST");
   const uploadAsset = (file: Blob, { kind, filename = "upload", ...init }: UploadOptions = {}) => {
     const body = new FormData();
     if (kind !== undefined) body.set("kind", kind);
     body.set("file", file, filename);
-    return POST("/api/v1/assets", { ...init, body }, UPLOAD_LIMITS);
+    return POST("/api/v1/assets", { ...init, body }, FILE_LIMITS);
   };
   const waitForAvatar = (id: string, { timeoutMs, signal }: WaitOptions = {}) => {
     const read = (headers: Record<string, string>, signal: AbortSignal) =>
@@ -392,6 +400,6 @@ export const createClient = (options: ClientOptions): RealtimeAvatarClient => {
     const isUnchanged = (error: unknown) => error instanceof UnexpectedResponse && error.response.status === 304;
     return untilSettled(read, isUnchanged, timeoutMs, signal);
   };
-  const calls = { GET, POST, PATCH: call("PATCH"), DELETE: call("DELETE"), list, uploadAsset, waitForAvatar };
+  const calls = { GET, POST, PATCH: call("PATCH"), DELETE: call("DELETE"), list, csv, uploadAsset, waitForAvatar };
   return calls as unknown as RealtimeAvatarClient;
 };

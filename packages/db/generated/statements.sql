@@ -592,7 +592,16 @@ where not (idempotency_claims.created_at <= now() - interval '24 hours')
 select position::integer as position, ('{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
   select named.display_name from avatars named
   where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.avatar_id and true
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"apiKeyName":' || coalesce(to_json((
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"endReason":' || coalesce(to_json((case
+  when usage_sessions.ended_at is null or usage_sessions.closed_by is null then null
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.reason is not null and not usage_sessions.must_end then usage_sessions.reason
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.started_at is null then 'not_started'
+  when usage_sessions.closed_by = 'sweep' then 'lease_expired'
+  when (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then 'failed'
+  else 'released'
+end))::text, 'null') || ',"releaseReason":' || coalesce(to_json((case
+  when usage_sessions.must_end or not usage_sessions.closed_by = 'sweep' and not (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then usage_sessions.reason
+end))::text, 'null') || ',"apiKeyName":' || coalesce(to_json((
   select named.name from api_keys named
   where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.api_key_id and true
 ))::text, 'null') || ',"reportedByName":' || coalesce(to_json((
@@ -1452,6 +1461,1234 @@ end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_mic
     ) as id
     offset 0
   ) creator order by api_keys.tenant_id desc, api_keys.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
+
+-- list_api_keys. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
+    hits as materialized (
+      select '' as range, hit.id from  lateral (
+        select api_keys.id as id from (select * from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", inputs.before) and (api_keys.environment, api_keys.tenant_id, api_keys.id) >= (inputs.environment, inputs."tenantId", inputs.first) and exists (
+    select from api_keys expired where expired.tenant_id = inputs."tenantId" and expired.expires_at <= now()
+  ) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit inputs."maxRead"::bigint) api_keys
+        where (
+  inputs.text is null or strpos(
+    case when inputs.upper is null then lower(api_keys.name collate "C")
+      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
+    inputs.text
+  ) > 0
+)
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage)) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit 1000
+      ) hit
+    ),
+    unread as materialized (
+      select max(last_read.id) as id from  lateral (
+        select api_keys.id as id from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", inputs.before) and (api_keys.environment, api_keys.tenant_id, api_keys.id) >= (inputs.environment, inputs."tenantId", inputs.first) and exists (
+    select from api_keys expired where expired.tenant_id = inputs."tenantId" and expired.expires_at <= now()
+  ) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit 1 offset inputs."maxRead"::bigint - 1
+      ) last_read
+      where (select count(*) from hits where hits.range = '') < 1000
+    ),
+    sample as materialized (
+      select lower(api_keys.name collate "C") as name from api_keys
+      where api_keys.tenant_id = inputs."tenantId" and (hashtext(api_keys.id) & 1023) = 0
+      order by api_keys.tenant_id desc, api_keys.id desc limit 2048
+    ),
+    by_index as materialized (
+      select from unread
+      where unread.id is not null and (select count(*) from hits where hits.id >= unread.id) < 1000
+        and exists (
+          select from unnest(inputs.parts::text[]) part
+          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
+        )
+    ),
+    older as materialized (
+      select api_keys.id as id from (
+        select * from api_keys
+        where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
+          and exists (select from by_index)
+        offset 0
+      ) api_keys
+      where api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first and api_keys.environment = inputs.environment and (
+  inputs.text is null or strpos(
+    case when inputs.upper is null then lower(api_keys.name collate "C")
+      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
+    inputs.text
+  ) > 0
+)
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage))
+      order by api_keys.id desc limit 1000
+    ),
+    edge as materialized (select unread.id from unread where not exists (select from by_index)),
+    found as materialized (
+      select both_parts.id from (
+        select hits.id from hits where hits.id >= coalesce((select edge.id from edge), '')
+        union select older.id from older
+      ) both_parts
+      order by both_parts.id desc limit 1000
+    ) 
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (
+  select case when count(*) >= 1000 then min(found.id) else (select edge.id from edge) end from found
+) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select api_keys.id as id, '{id:"' || api_keys.id || '","keyId":"' || api_keys.key_id || '","tenantId":"' || api_keys.tenant_id || '","parentId":' || coalesce('"' || api_keys.lineage[cardinality(api_keys.lineage)] || '"', 'null') || ',name:' || to_json(api_keys.name)::text || ',environment:"' || api_keys.environment || '","redactedKey":"' || 'rta_' || api_keys.environment || '_' || api_keys.key_id || '_****' || '",scopes:' || array_to_json(api_keys.scopes)::text || ',status:"' || case
+  when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
+  when api_keys.expires_at <= now() or ancestry.expired then 'expired'
+  else 'active'
+end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_micros::text, 'null') || ',"effectiveSpendLimitCreditMicros":' || coalesce(least(api_keys.spend_limit_credit_micros, ancestry.spend_limit_credit_micros)::text, 'null') || ',"spentCreditMicros":' || meter.settled::text || ',"reservedCreditMicros":' || meter.reserved::text || ',"maxConcurrentSessions":' || coalesce(api_keys.max_concurrent_sessions::text, 'null') || ',"effectiveMaxConcurrentSessions":' || coalesce(least(api_keys.max_concurrent_sessions, ancestry.max_concurrent_sessions)::text, 'null') || ',"expiresAt":' || coalesce('' || left(to_json(api_keys.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"effectiveExpiresAt":' || coalesce('' || left(to_json(least(api_keys.expires_at, ancestry.expires_at) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"lastUsedAt":' || coalesce('' || left(to_json((
+      select api_key_usage.last_used_at from api_key_usage
+      where api_key_usage.tenant_id = api_keys.tenant_id and api_key_usage.api_key_id = api_keys.id
+    ) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"createdAt":' || left(to_json(api_keys.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","createdBy":' || coalesce('"' || creator.id || '"', 'null') || ',"createdByName":' || coalesce(to_json(case left(creator.id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+  end)::text, 'null') || '}' as item from (
+    select api_keys.* from found cross join lateral (
+      select * from api_keys where api_keys.tenant_id = inputs."tenantId" and api_keys.id = found.id
+    ) api_keys 
+  cross join lateral (
+    select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
+      bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
+      min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
+    from unnest(api_keys.lineage) ancestor (id)
+    cross join lateral (
+      select * from api_keys ancestors
+      where ancestors.tenant_id = api_keys.tenant_id and ancestors.id = ancestor.id collate "C"
+      offset 0
+    ) ancestors
+  ) ancestry where case
+  when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
+  when api_keys.expires_at <= now() or ancestry.expired then 'expired'
+  else 'active'
+end = inputs.status
+    order by api_keys.id desc limit inputs.limit::bigint + 1
+  ) api_keys 
+  cross join lateral (
+    select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
+      bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
+      min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
+    from unnest(api_keys.lineage) ancestor (id)
+    cross join lateral (
+      select * from api_keys ancestors
+      where ancestors.tenant_id = api_keys.tenant_id and ancestors.id = ancestor.id collate "C"
+      offset 0
+    ) ancestors
+  ) ancestry 
+  cross join lateral (
+    select coalesce(max(api_key_meters.settled), 0) as settled, coalesce(max(api_key_meters.reserved), 0) as reserved
+    from api_key_meters
+    where api_key_meters.tenant_id = api_keys.tenant_id and api_key_meters.api_key_id = api_keys.id
+  ) meter cross join lateral (
+    select (
+      select actor_id from (
+        select audit_events.actor_id, audit_events.action from audit_events
+        where (audit_events.target_id, audit_events.tenant_id) >= (api_keys.id, api_keys.tenant_id) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (api_keys.id, api_keys.tenant_id, 'aud~')
+        order by audit_events.target_id, audit_events.tenant_id, audit_events.id limit 8
+      ) first_events
+      where action = 'api_key.created' limit 1
+    ) as id
+    offset 0
+  ) creator order by api_keys.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
+
+-- list_api_keys. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
+    hits as materialized (
+      select '' as range, hit.id from  lateral (
+        select api_keys.id as id from (select * from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", inputs.before) and (api_keys.environment, api_keys.tenant_id, api_keys.id) >= (inputs.environment, inputs."tenantId", inputs.first) and exists (
+    select from api_keys revoked where revoked.tenant_id = inputs."tenantId" and revoked.revoked_at is not null
+  ) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit inputs."maxRead"::bigint) api_keys
+        where (
+  inputs.text is null or strpos(
+    case when inputs.upper is null then lower(api_keys.name collate "C")
+      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
+    inputs.text
+  ) > 0
+)
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage)) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit 1000
+      ) hit
+    ),
+    unread as materialized (
+      select max(last_read.id) as id from  lateral (
+        select api_keys.id as id from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", inputs.before) and (api_keys.environment, api_keys.tenant_id, api_keys.id) >= (inputs.environment, inputs."tenantId", inputs.first) and exists (
+    select from api_keys revoked where revoked.tenant_id = inputs."tenantId" and revoked.revoked_at is not null
+  ) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit 1 offset inputs."maxRead"::bigint - 1
+      ) last_read
+      where (select count(*) from hits where hits.range = '') < 1000
+    ),
+    sample as materialized (
+      select lower(api_keys.name collate "C") as name from api_keys
+      where api_keys.tenant_id = inputs."tenantId" and (hashtext(api_keys.id) & 1023) = 0
+      order by api_keys.tenant_id desc, api_keys.id desc limit 2048
+    ),
+    by_index as materialized (
+      select from unread
+      where unread.id is not null and (select count(*) from hits where hits.id >= unread.id) < 1000
+        and exists (
+          select from unnest(inputs.parts::text[]) part
+          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
+        )
+    ),
+    older as materialized (
+      select api_keys.id as id from (
+        select * from api_keys
+        where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
+          and exists (select from by_index)
+        offset 0
+      ) api_keys
+      where api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first and api_keys.environment = inputs.environment and (
+  inputs.text is null or strpos(
+    case when inputs.upper is null then lower(api_keys.name collate "C")
+      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
+    inputs.text
+  ) > 0
+)
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage))
+      order by api_keys.id desc limit 1000
+    ),
+    edge as materialized (select unread.id from unread where not exists (select from by_index)),
+    found as materialized (
+      select both_parts.id from (
+        select hits.id from hits where hits.id >= coalesce((select edge.id from edge), '')
+        union select older.id from older
+      ) both_parts
+      order by both_parts.id desc limit 1000
+    ) 
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (
+  select case when count(*) >= 1000 then min(found.id) else (select edge.id from edge) end from found
+) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select api_keys.id as id, '{id:"' || api_keys.id || '","keyId":"' || api_keys.key_id || '","tenantId":"' || api_keys.tenant_id || '","parentId":' || coalesce('"' || api_keys.lineage[cardinality(api_keys.lineage)] || '"', 'null') || ',name:' || to_json(api_keys.name)::text || ',environment:"' || api_keys.environment || '","redactedKey":"' || 'rta_' || api_keys.environment || '_' || api_keys.key_id || '_****' || '",scopes:' || array_to_json(api_keys.scopes)::text || ',status:"' || case
+  when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
+  when api_keys.expires_at <= now() or ancestry.expired then 'expired'
+  else 'active'
+end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_micros::text, 'null') || ',"effectiveSpendLimitCreditMicros":' || coalesce(least(api_keys.spend_limit_credit_micros, ancestry.spend_limit_credit_micros)::text, 'null') || ',"spentCreditMicros":' || meter.settled::text || ',"reservedCreditMicros":' || meter.reserved::text || ',"maxConcurrentSessions":' || coalesce(api_keys.max_concurrent_sessions::text, 'null') || ',"effectiveMaxConcurrentSessions":' || coalesce(least(api_keys.max_concurrent_sessions, ancestry.max_concurrent_sessions)::text, 'null') || ',"expiresAt":' || coalesce('' || left(to_json(api_keys.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"effectiveExpiresAt":' || coalesce('' || left(to_json(least(api_keys.expires_at, ancestry.expires_at) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"lastUsedAt":' || coalesce('' || left(to_json((
+      select api_key_usage.last_used_at from api_key_usage
+      where api_key_usage.tenant_id = api_keys.tenant_id and api_key_usage.api_key_id = api_keys.id
+    ) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"createdAt":' || left(to_json(api_keys.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","createdBy":' || coalesce('"' || creator.id || '"', 'null') || ',"createdByName":' || coalesce(to_json(case left(creator.id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+  end)::text, 'null') || '}' as item from (
+    select api_keys.* from found cross join lateral (
+      select * from api_keys where api_keys.tenant_id = inputs."tenantId" and api_keys.id = found.id
+    ) api_keys 
+  cross join lateral (
+    select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
+      bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
+      min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
+    from unnest(api_keys.lineage) ancestor (id)
+    cross join lateral (
+      select * from api_keys ancestors
+      where ancestors.tenant_id = api_keys.tenant_id and ancestors.id = ancestor.id collate "C"
+      offset 0
+    ) ancestors
+  ) ancestry where case
+  when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
+  when api_keys.expires_at <= now() or ancestry.expired then 'expired'
+  else 'active'
+end = inputs.status
+    order by api_keys.id desc limit inputs.limit::bigint + 1
+  ) api_keys 
+  cross join lateral (
+    select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
+      bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
+      min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
+    from unnest(api_keys.lineage) ancestor (id)
+    cross join lateral (
+      select * from api_keys ancestors
+      where ancestors.tenant_id = api_keys.tenant_id and ancestors.id = ancestor.id collate "C"
+      offset 0
+    ) ancestors
+  ) ancestry 
+  cross join lateral (
+    select coalesce(max(api_key_meters.settled), 0) as settled, coalesce(max(api_key_meters.reserved), 0) as reserved
+    from api_key_meters
+    where api_key_meters.tenant_id = api_keys.tenant_id and api_key_meters.api_key_id = api_keys.id
+  ) meter cross join lateral (
+    select (
+      select actor_id from (
+        select audit_events.actor_id, audit_events.action from audit_events
+        where (audit_events.target_id, audit_events.tenant_id) >= (api_keys.id, api_keys.tenant_id) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (api_keys.id, api_keys.tenant_id, 'aud~')
+        order by audit_events.target_id, audit_events.tenant_id, audit_events.id limit 8
+      ) first_events
+      where action = 'api_key.created' limit 1
+    ) as id
+    offset 0
+  ) creator order by api_keys.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
+
+-- list_api_keys. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
+    hits as materialized (
+      select '' as range, hit.id from  lateral (
+        select api_keys.id as id from (select * from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", inputs.before) and (api_keys.environment, api_keys.tenant_id, api_keys.id) >= (inputs.environment, inputs."tenantId", inputs.first) and true order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit inputs."maxRead"::bigint) api_keys
+        where (
+  inputs.text is null or strpos(
+    case when inputs.upper is null then lower(api_keys.name collate "C")
+      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
+    inputs.text
+  ) > 0
+)
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage)) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit 1000
+      ) hit
+    ),
+    unread as materialized (
+      select max(last_read.id) as id from  lateral (
+        select api_keys.id as id from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", inputs.before) and (api_keys.environment, api_keys.tenant_id, api_keys.id) >= (inputs.environment, inputs."tenantId", inputs.first) and true order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit 1 offset inputs."maxRead"::bigint - 1
+      ) last_read
+      where (select count(*) from hits where hits.range = '') < 1000
+    ),
+    sample as materialized (
+      select lower(api_keys.name collate "C") as name from api_keys
+      where api_keys.tenant_id = inputs."tenantId" and (hashtext(api_keys.id) & 1023) = 0
+      order by api_keys.tenant_id desc, api_keys.id desc limit 2048
+    ),
+    by_index as materialized (
+      select from unread
+      where unread.id is not null and (select count(*) from hits where hits.id >= unread.id) < 1000
+        and exists (
+          select from unnest(inputs.parts::text[]) part
+          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
+        )
+    ),
+    older as materialized (
+      select api_keys.id as id from (
+        select * from api_keys
+        where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
+          and exists (select from by_index)
+        offset 0
+      ) api_keys
+      where api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first and api_keys.environment = inputs.environment and (
+  inputs.text is null or strpos(
+    case when inputs.upper is null then lower(api_keys.name collate "C")
+      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
+    inputs.text
+  ) > 0
+)
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage))
+      order by api_keys.id desc limit 1000
+    ),
+    edge as materialized (select unread.id from unread where not exists (select from by_index)),
+    found as materialized (
+      select both_parts.id from (
+        select hits.id from hits where hits.id >= coalesce((select edge.id from edge), '')
+        union select older.id from older
+      ) both_parts
+      order by both_parts.id desc limit 1000
+    ) 
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (
+  select case when count(*) >= 1000 then min(found.id) else (select edge.id from edge) end from found
+) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select api_keys.id as id, '{id:"' || api_keys.id || '","keyId":"' || api_keys.key_id || '","tenantId":"' || api_keys.tenant_id || '","parentId":' || coalesce('"' || api_keys.lineage[cardinality(api_keys.lineage)] || '"', 'null') || ',name:' || to_json(api_keys.name)::text || ',environment:"' || api_keys.environment || '","redactedKey":"' || 'rta_' || api_keys.environment || '_' || api_keys.key_id || '_****' || '",scopes:' || array_to_json(api_keys.scopes)::text || ',status:"' || case
+  when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
+  when api_keys.expires_at <= now() or ancestry.expired then 'expired'
+  else 'active'
+end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_micros::text, 'null') || ',"effectiveSpendLimitCreditMicros":' || coalesce(least(api_keys.spend_limit_credit_micros, ancestry.spend_limit_credit_micros)::text, 'null') || ',"spentCreditMicros":' || meter.settled::text || ',"reservedCreditMicros":' || meter.reserved::text || ',"maxConcurrentSessions":' || coalesce(api_keys.max_concurrent_sessions::text, 'null') || ',"effectiveMaxConcurrentSessions":' || coalesce(least(api_keys.max_concurrent_sessions, ancestry.max_concurrent_sessions)::text, 'null') || ',"expiresAt":' || coalesce('' || left(to_json(api_keys.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"effectiveExpiresAt":' || coalesce('' || left(to_json(least(api_keys.expires_at, ancestry.expires_at) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"lastUsedAt":' || coalesce('' || left(to_json((
+      select api_key_usage.last_used_at from api_key_usage
+      where api_key_usage.tenant_id = api_keys.tenant_id and api_key_usage.api_key_id = api_keys.id
+    ) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"createdAt":' || left(to_json(api_keys.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","createdBy":' || coalesce('"' || creator.id || '"', 'null') || ',"createdByName":' || coalesce(to_json(case left(creator.id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+  end)::text, 'null') || '}' as item from (
+    select api_keys.* from found cross join lateral (
+      select * from api_keys where api_keys.tenant_id = inputs."tenantId" and api_keys.id = found.id
+    ) api_keys 
+  cross join lateral (
+    select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
+      bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
+      min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
+    from unnest(api_keys.lineage) ancestor (id)
+    cross join lateral (
+      select * from api_keys ancestors
+      where ancestors.tenant_id = api_keys.tenant_id and ancestors.id = ancestor.id collate "C"
+      offset 0
+    ) ancestors
+  ) ancestry where case
+  when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
+  when api_keys.expires_at <= now() or ancestry.expired then 'expired'
+  else 'active'
+end = inputs.status
+    order by api_keys.id desc limit inputs.limit::bigint + 1
+  ) api_keys 
+  cross join lateral (
+    select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
+      bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
+      min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
+    from unnest(api_keys.lineage) ancestor (id)
+    cross join lateral (
+      select * from api_keys ancestors
+      where ancestors.tenant_id = api_keys.tenant_id and ancestors.id = ancestor.id collate "C"
+      offset 0
+    ) ancestors
+  ) ancestry 
+  cross join lateral (
+    select coalesce(max(api_key_meters.settled), 0) as settled, coalesce(max(api_key_meters.reserved), 0) as reserved
+    from api_key_meters
+    where api_key_meters.tenant_id = api_keys.tenant_id and api_key_meters.api_key_id = api_keys.id
+  ) meter cross join lateral (
+    select (
+      select actor_id from (
+        select audit_events.actor_id, audit_events.action from audit_events
+        where (audit_events.target_id, audit_events.tenant_id) >= (api_keys.id, api_keys.tenant_id) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (api_keys.id, api_keys.tenant_id, 'aud~')
+        order by audit_events.target_id, audit_events.tenant_id, audit_events.id limit 8
+      ) first_events
+      where action = 'api_key.created' limit 1
+    ) as id
+    offset 0
+  ) creator order by api_keys.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
+
+-- list_api_keys. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
+    hits as materialized (
+      select '' as range, hit.id from  lateral (
+        select api_keys.id as id from (select * from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", inputs.before) and (api_keys.environment, api_keys.tenant_id, api_keys.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit inputs."maxRead"::bigint) api_keys
+        where (
+  inputs.text is null or strpos(
+    case when inputs.upper is null then lower(api_keys.name collate "C")
+      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
+    inputs.text
+  ) > 0
+)
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage)) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit inputs.limit::bigint + 1
+      ) hit
+    ),
+    unread as materialized (
+      select max(last_read.id) as id from  lateral (
+        select api_keys.id as id from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", inputs.before) and (api_keys.environment, api_keys.tenant_id, api_keys.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit 1 offset inputs."maxRead"::bigint - 1
+      ) last_read
+      where (select count(*) from hits where hits.range = '') < inputs.limit::bigint + 1
+    ),
+    sample as materialized (
+      select lower(api_keys.name collate "C") as name from api_keys
+      where api_keys.tenant_id = inputs."tenantId" and (hashtext(api_keys.id) & 1023) = 0
+      order by api_keys.tenant_id desc, api_keys.id desc limit 2048
+    ),
+    by_index as materialized (
+      select from unread
+      where unread.id is not null and (select count(*) from hits where hits.id >= unread.id) < inputs.limit::bigint + 1
+        and exists (
+          select from unnest(inputs.parts::text[]) part
+          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
+        )
+    ),
+    older as materialized (
+      select api_keys.id as id from (
+        select * from api_keys
+        where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
+          and exists (select from by_index)
+        offset 0
+      ) api_keys
+      where api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first and api_keys.environment = inputs.environment and (
+  inputs.text is null or strpos(
+    case when inputs.upper is null then lower(api_keys.name collate "C")
+      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
+    inputs.text
+  ) > 0
+)
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage))
+      order by api_keys.id desc limit inputs.limit::bigint + 1
+    ),
+    edge as materialized (select unread.id from unread where not exists (select from by_index)),
+    found as materialized (
+      select both_parts.id from (
+        select hits.id from hits where hits.id >= coalesce((select edge.id from edge), '')
+        union select older.id from older
+      ) both_parts
+      order by both_parts.id desc limit inputs.limit::bigint + 1
+    ) 
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (
+  select case when count(*) >= inputs.limit::bigint + 1 then min(found.id) else (select edge.id from edge) end from found
+) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select api_keys.id as id, '{id:"' || api_keys.id || '","keyId":"' || api_keys.key_id || '","tenantId":"' || api_keys.tenant_id || '","parentId":' || coalesce('"' || api_keys.lineage[cardinality(api_keys.lineage)] || '"', 'null') || ',name:' || to_json(api_keys.name)::text || ',environment:"' || api_keys.environment || '","redactedKey":"' || 'rta_' || api_keys.environment || '_' || api_keys.key_id || '_****' || '",scopes:' || array_to_json(api_keys.scopes)::text || ',status:"' || case
+  when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
+  when api_keys.expires_at <= now() or ancestry.expired then 'expired'
+  else 'active'
+end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_micros::text, 'null') || ',"effectiveSpendLimitCreditMicros":' || coalesce(least(api_keys.spend_limit_credit_micros, ancestry.spend_limit_credit_micros)::text, 'null') || ',"spentCreditMicros":' || meter.settled::text || ',"reservedCreditMicros":' || meter.reserved::text || ',"maxConcurrentSessions":' || coalesce(api_keys.max_concurrent_sessions::text, 'null') || ',"effectiveMaxConcurrentSessions":' || coalesce(least(api_keys.max_concurrent_sessions, ancestry.max_concurrent_sessions)::text, 'null') || ',"expiresAt":' || coalesce('' || left(to_json(api_keys.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"effectiveExpiresAt":' || coalesce('' || left(to_json(least(api_keys.expires_at, ancestry.expires_at) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"lastUsedAt":' || coalesce('' || left(to_json((
+      select api_key_usage.last_used_at from api_key_usage
+      where api_key_usage.tenant_id = api_keys.tenant_id and api_key_usage.api_key_id = api_keys.id
+    ) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"createdAt":' || left(to_json(api_keys.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","createdBy":' || coalesce('"' || creator.id || '"', 'null') || ',"createdByName":' || coalesce(to_json(case left(creator.id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+  end)::text, 'null') || '}' as item from (
+    select api_keys.* from found cross join lateral (
+      select * from api_keys where api_keys.tenant_id = inputs."tenantId" and api_keys.id = found.id
+    ) api_keys 
+    order by api_keys.id desc limit inputs.limit::bigint + 1
+  ) api_keys 
+  cross join lateral (
+    select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
+      bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
+      min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
+    from unnest(api_keys.lineage) ancestor (id)
+    cross join lateral (
+      select * from api_keys ancestors
+      where ancestors.tenant_id = api_keys.tenant_id and ancestors.id = ancestor.id collate "C"
+      offset 0
+    ) ancestors
+  ) ancestry 
+  cross join lateral (
+    select coalesce(max(api_key_meters.settled), 0) as settled, coalesce(max(api_key_meters.reserved), 0) as reserved
+    from api_key_meters
+    where api_key_meters.tenant_id = api_keys.tenant_id and api_key_meters.api_key_id = api_keys.id
+  ) meter cross join lateral (
+    select (
+      select actor_id from (
+        select audit_events.actor_id, audit_events.action from audit_events
+        where (audit_events.target_id, audit_events.tenant_id) >= (api_keys.id, api_keys.tenant_id) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (api_keys.id, api_keys.tenant_id, 'aud~')
+        order by audit_events.target_id, audit_events.tenant_id, audit_events.id limit 8
+      ) first_events
+      where action = 'api_key.created' limit 1
+    ) as id
+    offset 0
+  ) creator order by api_keys.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
+
+-- list_api_keys. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
+    hits as materialized (
+      select '' as range, hit.id from  lateral (
+        select api_keys.id as id from (select * from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", inputs.before) and (api_keys.tenant_id, api_keys.id) >= (inputs."tenantId", inputs.first) and exists (
+    select from api_keys expired where expired.tenant_id = inputs."tenantId" and expired.expires_at <= now()
+  ) order by api_keys.tenant_id desc, api_keys.id desc limit inputs."maxRead"::bigint) api_keys
+        where (
+  inputs.text is null or strpos(
+    case when inputs.upper is null then lower(api_keys.name collate "C")
+      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
+    inputs.text
+  ) > 0
+)
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage)) order by api_keys.tenant_id desc, api_keys.id desc limit 1000
+      ) hit
+    ),
+    unread as materialized (
+      select max(last_read.id) as id from  lateral (
+        select api_keys.id as id from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", inputs.before) and (api_keys.tenant_id, api_keys.id) >= (inputs."tenantId", inputs.first) and exists (
+    select from api_keys expired where expired.tenant_id = inputs."tenantId" and expired.expires_at <= now()
+  ) order by api_keys.tenant_id desc, api_keys.id desc limit 1 offset inputs."maxRead"::bigint - 1
+      ) last_read
+      where (select count(*) from hits where hits.range = '') < 1000
+    ),
+    sample as materialized (
+      select lower(api_keys.name collate "C") as name from api_keys
+      where api_keys.tenant_id = inputs."tenantId" and (hashtext(api_keys.id) & 1023) = 0
+      order by api_keys.tenant_id desc, api_keys.id desc limit 2048
+    ),
+    by_index as materialized (
+      select from unread
+      where unread.id is not null and (select count(*) from hits where hits.id >= unread.id) < 1000
+        and exists (
+          select from unnest(inputs.parts::text[]) part
+          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
+        )
+    ),
+    older as materialized (
+      select api_keys.id as id from (
+        select * from api_keys
+        where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
+          and exists (select from by_index)
+        offset 0
+      ) api_keys
+      where api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first and true and (
+  inputs.text is null or strpos(
+    case when inputs.upper is null then lower(api_keys.name collate "C")
+      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
+    inputs.text
+  ) > 0
+)
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage))
+      order by api_keys.id desc limit 1000
+    ),
+    edge as materialized (select unread.id from unread where not exists (select from by_index)),
+    found as materialized (
+      select both_parts.id from (
+        select hits.id from hits where hits.id >= coalesce((select edge.id from edge), '')
+        union select older.id from older
+      ) both_parts
+      order by both_parts.id desc limit 1000
+    ) 
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (
+  select case when count(*) >= 1000 then min(found.id) else (select edge.id from edge) end from found
+) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select api_keys.id as id, '{id:"' || api_keys.id || '","keyId":"' || api_keys.key_id || '","tenantId":"' || api_keys.tenant_id || '","parentId":' || coalesce('"' || api_keys.lineage[cardinality(api_keys.lineage)] || '"', 'null') || ',name:' || to_json(api_keys.name)::text || ',environment:"' || api_keys.environment || '","redactedKey":"' || 'rta_' || api_keys.environment || '_' || api_keys.key_id || '_****' || '",scopes:' || array_to_json(api_keys.scopes)::text || ',status:"' || case
+  when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
+  when api_keys.expires_at <= now() or ancestry.expired then 'expired'
+  else 'active'
+end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_micros::text, 'null') || ',"effectiveSpendLimitCreditMicros":' || coalesce(least(api_keys.spend_limit_credit_micros, ancestry.spend_limit_credit_micros)::text, 'null') || ',"spentCreditMicros":' || meter.settled::text || ',"reservedCreditMicros":' || meter.reserved::text || ',"maxConcurrentSessions":' || coalesce(api_keys.max_concurrent_sessions::text, 'null') || ',"effectiveMaxConcurrentSessions":' || coalesce(least(api_keys.max_concurrent_sessions, ancestry.max_concurrent_sessions)::text, 'null') || ',"expiresAt":' || coalesce('' || left(to_json(api_keys.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"effectiveExpiresAt":' || coalesce('' || left(to_json(least(api_keys.expires_at, ancestry.expires_at) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"lastUsedAt":' || coalesce('' || left(to_json((
+      select api_key_usage.last_used_at from api_key_usage
+      where api_key_usage.tenant_id = api_keys.tenant_id and api_key_usage.api_key_id = api_keys.id
+    ) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"createdAt":' || left(to_json(api_keys.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","createdBy":' || coalesce('"' || creator.id || '"', 'null') || ',"createdByName":' || coalesce(to_json(case left(creator.id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+  end)::text, 'null') || '}' as item from (
+    select api_keys.* from found cross join lateral (
+      select * from api_keys where api_keys.tenant_id = inputs."tenantId" and api_keys.id = found.id
+    ) api_keys 
+  cross join lateral (
+    select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
+      bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
+      min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
+    from unnest(api_keys.lineage) ancestor (id)
+    cross join lateral (
+      select * from api_keys ancestors
+      where ancestors.tenant_id = api_keys.tenant_id and ancestors.id = ancestor.id collate "C"
+      offset 0
+    ) ancestors
+  ) ancestry where case
+  when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
+  when api_keys.expires_at <= now() or ancestry.expired then 'expired'
+  else 'active'
+end = inputs.status
+    order by api_keys.id desc limit inputs.limit::bigint + 1
+  ) api_keys 
+  cross join lateral (
+    select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
+      bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
+      min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
+    from unnest(api_keys.lineage) ancestor (id)
+    cross join lateral (
+      select * from api_keys ancestors
+      where ancestors.tenant_id = api_keys.tenant_id and ancestors.id = ancestor.id collate "C"
+      offset 0
+    ) ancestors
+  ) ancestry 
+  cross join lateral (
+    select coalesce(max(api_key_meters.settled), 0) as settled, coalesce(max(api_key_meters.reserved), 0) as reserved
+    from api_key_meters
+    where api_key_meters.tenant_id = api_keys.tenant_id and api_key_meters.api_key_id = api_keys.id
+  ) meter cross join lateral (
+    select (
+      select actor_id from (
+        select audit_events.actor_id, audit_events.action from audit_events
+        where (audit_events.target_id, audit_events.tenant_id) >= (api_keys.id, api_keys.tenant_id) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (api_keys.id, api_keys.tenant_id, 'aud~')
+        order by audit_events.target_id, audit_events.tenant_id, audit_events.id limit 8
+      ) first_events
+      where action = 'api_key.created' limit 1
+    ) as id
+    offset 0
+  ) creator order by api_keys.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
+
+-- list_api_keys. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
+    hits as materialized (
+      select '' as range, hit.id from  lateral (
+        select api_keys.id as id from (select * from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", inputs.before) and (api_keys.tenant_id, api_keys.id) >= (inputs."tenantId", inputs.first) and exists (
+    select from api_keys revoked where revoked.tenant_id = inputs."tenantId" and revoked.revoked_at is not null
+  ) order by api_keys.tenant_id desc, api_keys.id desc limit inputs."maxRead"::bigint) api_keys
+        where (
+  inputs.text is null or strpos(
+    case when inputs.upper is null then lower(api_keys.name collate "C")
+      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
+    inputs.text
+  ) > 0
+)
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage)) order by api_keys.tenant_id desc, api_keys.id desc limit 1000
+      ) hit
+    ),
+    unread as materialized (
+      select max(last_read.id) as id from  lateral (
+        select api_keys.id as id from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", inputs.before) and (api_keys.tenant_id, api_keys.id) >= (inputs."tenantId", inputs.first) and exists (
+    select from api_keys revoked where revoked.tenant_id = inputs."tenantId" and revoked.revoked_at is not null
+  ) order by api_keys.tenant_id desc, api_keys.id desc limit 1 offset inputs."maxRead"::bigint - 1
+      ) last_read
+      where (select count(*) from hits where hits.range = '') < 1000
+    ),
+    sample as materialized (
+      select lower(api_keys.name collate "C") as name from api_keys
+      where api_keys.tenant_id = inputs."tenantId" and (hashtext(api_keys.id) & 1023) = 0
+      order by api_keys.tenant_id desc, api_keys.id desc limit 2048
+    ),
+    by_index as materialized (
+      select from unread
+      where unread.id is not null and (select count(*) from hits where hits.id >= unread.id) < 1000
+        and exists (
+          select from unnest(inputs.parts::text[]) part
+          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
+        )
+    ),
+    older as materialized (
+      select api_keys.id as id from (
+        select * from api_keys
+        where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
+          and exists (select from by_index)
+        offset 0
+      ) api_keys
+      where api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first and true and (
+  inputs.text is null or strpos(
+    case when inputs.upper is null then lower(api_keys.name collate "C")
+      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
+    inputs.text
+  ) > 0
+)
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage))
+      order by api_keys.id desc limit 1000
+    ),
+    edge as materialized (select unread.id from unread where not exists (select from by_index)),
+    found as materialized (
+      select both_parts.id from (
+        select hits.id from hits where hits.id >= coalesce((select edge.id from edge), '')
+        union select older.id from older
+      ) both_parts
+      order by both_parts.id desc limit 1000
+    ) 
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (
+  select case when count(*) >= 1000 then min(found.id) else (select edge.id from edge) end from found
+) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select api_keys.id as id, '{id:"' || api_keys.id || '","keyId":"' || api_keys.key_id || '","tenantId":"' || api_keys.tenant_id || '","parentId":' || coalesce('"' || api_keys.lineage[cardinality(api_keys.lineage)] || '"', 'null') || ',name:' || to_json(api_keys.name)::text || ',environment:"' || api_keys.environment || '","redactedKey":"' || 'rta_' || api_keys.environment || '_' || api_keys.key_id || '_****' || '",scopes:' || array_to_json(api_keys.scopes)::text || ',status:"' || case
+  when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
+  when api_keys.expires_at <= now() or ancestry.expired then 'expired'
+  else 'active'
+end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_micros::text, 'null') || ',"effectiveSpendLimitCreditMicros":' || coalesce(least(api_keys.spend_limit_credit_micros, ancestry.spend_limit_credit_micros)::text, 'null') || ',"spentCreditMicros":' || meter.settled::text || ',"reservedCreditMicros":' || meter.reserved::text || ',"maxConcurrentSessions":' || coalesce(api_keys.max_concurrent_sessions::text, 'null') || ',"effectiveMaxConcurrentSessions":' || coalesce(least(api_keys.max_concurrent_sessions, ancestry.max_concurrent_sessions)::text, 'null') || ',"expiresAt":' || coalesce('' || left(to_json(api_keys.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"effectiveExpiresAt":' || coalesce('' || left(to_json(least(api_keys.expires_at, ancestry.expires_at) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"lastUsedAt":' || coalesce('' || left(to_json((
+      select api_key_usage.last_used_at from api_key_usage
+      where api_key_usage.tenant_id = api_keys.tenant_id and api_key_usage.api_key_id = api_keys.id
+    ) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"createdAt":' || left(to_json(api_keys.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","createdBy":' || coalesce('"' || creator.id || '"', 'null') || ',"createdByName":' || coalesce(to_json(case left(creator.id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+  end)::text, 'null') || '}' as item from (
+    select api_keys.* from found cross join lateral (
+      select * from api_keys where api_keys.tenant_id = inputs."tenantId" and api_keys.id = found.id
+    ) api_keys 
+  cross join lateral (
+    select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
+      bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
+      min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
+    from unnest(api_keys.lineage) ancestor (id)
+    cross join lateral (
+      select * from api_keys ancestors
+      where ancestors.tenant_id = api_keys.tenant_id and ancestors.id = ancestor.id collate "C"
+      offset 0
+    ) ancestors
+  ) ancestry where case
+  when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
+  when api_keys.expires_at <= now() or ancestry.expired then 'expired'
+  else 'active'
+end = inputs.status
+    order by api_keys.id desc limit inputs.limit::bigint + 1
+  ) api_keys 
+  cross join lateral (
+    select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
+      bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
+      min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
+    from unnest(api_keys.lineage) ancestor (id)
+    cross join lateral (
+      select * from api_keys ancestors
+      where ancestors.tenant_id = api_keys.tenant_id and ancestors.id = ancestor.id collate "C"
+      offset 0
+    ) ancestors
+  ) ancestry 
+  cross join lateral (
+    select coalesce(max(api_key_meters.settled), 0) as settled, coalesce(max(api_key_meters.reserved), 0) as reserved
+    from api_key_meters
+    where api_key_meters.tenant_id = api_keys.tenant_id and api_key_meters.api_key_id = api_keys.id
+  ) meter cross join lateral (
+    select (
+      select actor_id from (
+        select audit_events.actor_id, audit_events.action from audit_events
+        where (audit_events.target_id, audit_events.tenant_id) >= (api_keys.id, api_keys.tenant_id) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (api_keys.id, api_keys.tenant_id, 'aud~')
+        order by audit_events.target_id, audit_events.tenant_id, audit_events.id limit 8
+      ) first_events
+      where action = 'api_key.created' limit 1
+    ) as id
+    offset 0
+  ) creator order by api_keys.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
+
+-- list_api_keys. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
+    hits as materialized (
+      select '' as range, hit.id from  lateral (
+        select api_keys.id as id from (select * from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", inputs.before) and (api_keys.tenant_id, api_keys.id) >= (inputs."tenantId", inputs.first) and true order by api_keys.tenant_id desc, api_keys.id desc limit inputs."maxRead"::bigint) api_keys
+        where (
+  inputs.text is null or strpos(
+    case when inputs.upper is null then lower(api_keys.name collate "C")
+      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
+    inputs.text
+  ) > 0
+)
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage)) order by api_keys.tenant_id desc, api_keys.id desc limit 1000
+      ) hit
+    ),
+    unread as materialized (
+      select max(last_read.id) as id from  lateral (
+        select api_keys.id as id from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", inputs.before) and (api_keys.tenant_id, api_keys.id) >= (inputs."tenantId", inputs.first) and true order by api_keys.tenant_id desc, api_keys.id desc limit 1 offset inputs."maxRead"::bigint - 1
+      ) last_read
+      where (select count(*) from hits where hits.range = '') < 1000
+    ),
+    sample as materialized (
+      select lower(api_keys.name collate "C") as name from api_keys
+      where api_keys.tenant_id = inputs."tenantId" and (hashtext(api_keys.id) & 1023) = 0
+      order by api_keys.tenant_id desc, api_keys.id desc limit 2048
+    ),
+    by_index as materialized (
+      select from unread
+      where unread.id is not null and (select count(*) from hits where hits.id >= unread.id) < 1000
+        and exists (
+          select from unnest(inputs.parts::text[]) part
+          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
+        )
+    ),
+    older as materialized (
+      select api_keys.id as id from (
+        select * from api_keys
+        where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
+          and exists (select from by_index)
+        offset 0
+      ) api_keys
+      where api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first and true and (
+  inputs.text is null or strpos(
+    case when inputs.upper is null then lower(api_keys.name collate "C")
+      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
+    inputs.text
+  ) > 0
+)
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage))
+      order by api_keys.id desc limit 1000
+    ),
+    edge as materialized (select unread.id from unread where not exists (select from by_index)),
+    found as materialized (
+      select both_parts.id from (
+        select hits.id from hits where hits.id >= coalesce((select edge.id from edge), '')
+        union select older.id from older
+      ) both_parts
+      order by both_parts.id desc limit 1000
+    ) 
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (
+  select case when count(*) >= 1000 then min(found.id) else (select edge.id from edge) end from found
+) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select api_keys.id as id, '{id:"' || api_keys.id || '","keyId":"' || api_keys.key_id || '","tenantId":"' || api_keys.tenant_id || '","parentId":' || coalesce('"' || api_keys.lineage[cardinality(api_keys.lineage)] || '"', 'null') || ',name:' || to_json(api_keys.name)::text || ',environment:"' || api_keys.environment || '","redactedKey":"' || 'rta_' || api_keys.environment || '_' || api_keys.key_id || '_****' || '",scopes:' || array_to_json(api_keys.scopes)::text || ',status:"' || case
+  when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
+  when api_keys.expires_at <= now() or ancestry.expired then 'expired'
+  else 'active'
+end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_micros::text, 'null') || ',"effectiveSpendLimitCreditMicros":' || coalesce(least(api_keys.spend_limit_credit_micros, ancestry.spend_limit_credit_micros)::text, 'null') || ',"spentCreditMicros":' || meter.settled::text || ',"reservedCreditMicros":' || meter.reserved::text || ',"maxConcurrentSessions":' || coalesce(api_keys.max_concurrent_sessions::text, 'null') || ',"effectiveMaxConcurrentSessions":' || coalesce(least(api_keys.max_concurrent_sessions, ancestry.max_concurrent_sessions)::text, 'null') || ',"expiresAt":' || coalesce('' || left(to_json(api_keys.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"effectiveExpiresAt":' || coalesce('' || left(to_json(least(api_keys.expires_at, ancestry.expires_at) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"lastUsedAt":' || coalesce('' || left(to_json((
+      select api_key_usage.last_used_at from api_key_usage
+      where api_key_usage.tenant_id = api_keys.tenant_id and api_key_usage.api_key_id = api_keys.id
+    ) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"createdAt":' || left(to_json(api_keys.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","createdBy":' || coalesce('"' || creator.id || '"', 'null') || ',"createdByName":' || coalesce(to_json(case left(creator.id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+  end)::text, 'null') || '}' as item from (
+    select api_keys.* from found cross join lateral (
+      select * from api_keys where api_keys.tenant_id = inputs."tenantId" and api_keys.id = found.id
+    ) api_keys 
+  cross join lateral (
+    select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
+      bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
+      min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
+    from unnest(api_keys.lineage) ancestor (id)
+    cross join lateral (
+      select * from api_keys ancestors
+      where ancestors.tenant_id = api_keys.tenant_id and ancestors.id = ancestor.id collate "C"
+      offset 0
+    ) ancestors
+  ) ancestry where case
+  when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
+  when api_keys.expires_at <= now() or ancestry.expired then 'expired'
+  else 'active'
+end = inputs.status
+    order by api_keys.id desc limit inputs.limit::bigint + 1
+  ) api_keys 
+  cross join lateral (
+    select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
+      bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
+      min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
+    from unnest(api_keys.lineage) ancestor (id)
+    cross join lateral (
+      select * from api_keys ancestors
+      where ancestors.tenant_id = api_keys.tenant_id and ancestors.id = ancestor.id collate "C"
+      offset 0
+    ) ancestors
+  ) ancestry 
+  cross join lateral (
+    select coalesce(max(api_key_meters.settled), 0) as settled, coalesce(max(api_key_meters.reserved), 0) as reserved
+    from api_key_meters
+    where api_key_meters.tenant_id = api_keys.tenant_id and api_key_meters.api_key_id = api_keys.id
+  ) meter cross join lateral (
+    select (
+      select actor_id from (
+        select audit_events.actor_id, audit_events.action from audit_events
+        where (audit_events.target_id, audit_events.tenant_id) >= (api_keys.id, api_keys.tenant_id) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (api_keys.id, api_keys.tenant_id, 'aud~')
+        order by audit_events.target_id, audit_events.tenant_id, audit_events.id limit 8
+      ) first_events
+      where action = 'api_key.created' limit 1
+    ) as id
+    offset 0
+  ) creator order by api_keys.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
+
+-- list_api_keys. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
+    hits as materialized (
+      select '' as range, hit.id from  lateral (
+        select api_keys.id as id from (select * from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", inputs.before) and (api_keys.tenant_id, api_keys.id) >= (inputs."tenantId", inputs.first) order by api_keys.tenant_id desc, api_keys.id desc limit inputs."maxRead"::bigint) api_keys
+        where (
+  inputs.text is null or strpos(
+    case when inputs.upper is null then lower(api_keys.name collate "C")
+      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
+    inputs.text
+  ) > 0
+)
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage)) order by api_keys.tenant_id desc, api_keys.id desc limit inputs.limit::bigint + 1
+      ) hit
+    ),
+    unread as materialized (
+      select max(last_read.id) as id from  lateral (
+        select api_keys.id as id from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", inputs.before) and (api_keys.tenant_id, api_keys.id) >= (inputs."tenantId", inputs.first) order by api_keys.tenant_id desc, api_keys.id desc limit 1 offset inputs."maxRead"::bigint - 1
+      ) last_read
+      where (select count(*) from hits where hits.range = '') < inputs.limit::bigint + 1
+    ),
+    sample as materialized (
+      select lower(api_keys.name collate "C") as name from api_keys
+      where api_keys.tenant_id = inputs."tenantId" and (hashtext(api_keys.id) & 1023) = 0
+      order by api_keys.tenant_id desc, api_keys.id desc limit 2048
+    ),
+    by_index as materialized (
+      select from unread
+      where unread.id is not null and (select count(*) from hits where hits.id >= unread.id) < inputs.limit::bigint + 1
+        and exists (
+          select from unnest(inputs.parts::text[]) part
+          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
+        )
+    ),
+    older as materialized (
+      select api_keys.id as id from (
+        select * from api_keys
+        where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
+          and exists (select from by_index)
+        offset 0
+      ) api_keys
+      where api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first and true and (
+  inputs.text is null or strpos(
+    case when inputs.upper is null then lower(api_keys.name collate "C")
+      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
+    inputs.text
+  ) > 0
+)
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage))
+      order by api_keys.id desc limit inputs.limit::bigint + 1
+    ),
+    edge as materialized (select unread.id from unread where not exists (select from by_index)),
+    found as materialized (
+      select both_parts.id from (
+        select hits.id from hits where hits.id >= coalesce((select edge.id from edge), '')
+        union select older.id from older
+      ) both_parts
+      order by both_parts.id desc limit inputs.limit::bigint + 1
+    ) 
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (
+  select case when count(*) >= inputs.limit::bigint + 1 then min(found.id) else (select edge.id from edge) end from found
+) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select api_keys.id as id, '{id:"' || api_keys.id || '","keyId":"' || api_keys.key_id || '","tenantId":"' || api_keys.tenant_id || '","parentId":' || coalesce('"' || api_keys.lineage[cardinality(api_keys.lineage)] || '"', 'null') || ',name:' || to_json(api_keys.name)::text || ',environment:"' || api_keys.environment || '","redactedKey":"' || 'rta_' || api_keys.environment || '_' || api_keys.key_id || '_****' || '",scopes:' || array_to_json(api_keys.scopes)::text || ',status:"' || case
+  when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
+  when api_keys.expires_at <= now() or ancestry.expired then 'expired'
+  else 'active'
+end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_micros::text, 'null') || ',"effectiveSpendLimitCreditMicros":' || coalesce(least(api_keys.spend_limit_credit_micros, ancestry.spend_limit_credit_micros)::text, 'null') || ',"spentCreditMicros":' || meter.settled::text || ',"reservedCreditMicros":' || meter.reserved::text || ',"maxConcurrentSessions":' || coalesce(api_keys.max_concurrent_sessions::text, 'null') || ',"effectiveMaxConcurrentSessions":' || coalesce(least(api_keys.max_concurrent_sessions, ancestry.max_concurrent_sessions)::text, 'null') || ',"expiresAt":' || coalesce('' || left(to_json(api_keys.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"effectiveExpiresAt":' || coalesce('' || left(to_json(least(api_keys.expires_at, ancestry.expires_at) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"lastUsedAt":' || coalesce('' || left(to_json((
+      select api_key_usage.last_used_at from api_key_usage
+      where api_key_usage.tenant_id = api_keys.tenant_id and api_key_usage.api_key_id = api_keys.id
+    ) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"createdAt":' || left(to_json(api_keys.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","createdBy":' || coalesce('"' || creator.id || '"', 'null') || ',"createdByName":' || coalesce(to_json(case left(creator.id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+  end)::text, 'null') || '}' as item from (
+    select api_keys.* from found cross join lateral (
+      select * from api_keys where api_keys.tenant_id = inputs."tenantId" and api_keys.id = found.id
+    ) api_keys 
+    order by api_keys.id desc limit inputs.limit::bigint + 1
+  ) api_keys 
+  cross join lateral (
+    select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
+      bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
+      min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
+    from unnest(api_keys.lineage) ancestor (id)
+    cross join lateral (
+      select * from api_keys ancestors
+      where ancestors.tenant_id = api_keys.tenant_id and ancestors.id = ancestor.id collate "C"
+      offset 0
+    ) ancestors
+  ) ancestry 
+  cross join lateral (
+    select coalesce(max(api_key_meters.settled), 0) as settled, coalesce(max(api_key_meters.reserved), 0) as reserved
+    from api_key_meters
+    where api_key_meters.tenant_id = api_keys.tenant_id and api_key_meters.api_key_id = api_keys.id
+  ) meter cross join lateral (
+    select (
+      select actor_id from (
+        select audit_events.actor_id, audit_events.action from audit_events
+        where (audit_events.target_id, audit_events.tenant_id) >= (api_keys.id, api_keys.tenant_id) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (api_keys.id, api_keys.tenant_id, 'aud~')
+        order by audit_events.target_id, audit_events.tenant_id, audit_events.id limit 8
+      ) first_events
+      where action = 'api_key.created' limit 1
+    ) as id
+    offset 0
+  ) creator order by api_keys.id desc) items
     window so_far as (rows unbounded preceding)
   ) items) page
 
@@ -2585,6 +3822,157 @@ from (
   window so_far as (rows unbounded preceding)
 ) items) page
 
+-- list_avatars. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[]) with ordinality inputs ("tenantId", environment, origin, before, limit, "maxRead", first, text, upper, lower, pattern, parts, position) cross join lateral (with
+    hits as materialized (
+      select '' as range, hit.id from  lateral (
+        select avatars.id as id from (select * from avatars where (avatars.environment, avatars.tenant_id, avatars.id) < (inputs.environment, inputs."tenantId", inputs.before) and (avatars.environment, avatars.tenant_id, avatars.id) >= (inputs.environment, inputs."tenantId", inputs.first) and avatars.status <> 'deleted' order by avatars.environment desc, avatars.tenant_id desc, avatars.id desc limit inputs."maxRead"::bigint) avatars
+        where (
+  inputs.text is null or strpos(
+    case when inputs.upper is null then lower(avatars.display_name collate "C")
+      else translate(lower(normalize(avatars.display_name) collate "C"), inputs.upper, inputs.lower) end,
+    inputs.text
+  ) > 0
+) order by avatars.environment desc, avatars.tenant_id desc, avatars.id desc limit inputs.limit::bigint + 1
+      ) hit
+    ),
+    unread as materialized (
+      select max(last_read.id) as id from  lateral (
+        select avatars.id as id from avatars where (avatars.environment, avatars.tenant_id, avatars.id) < (inputs.environment, inputs."tenantId", inputs.before) and (avatars.environment, avatars.tenant_id, avatars.id) >= (inputs.environment, inputs."tenantId", inputs.first) and avatars.status <> 'deleted' order by avatars.environment desc, avatars.tenant_id desc, avatars.id desc limit 1 offset inputs."maxRead"::bigint - 1
+      ) last_read
+      where (select count(*) from hits where hits.range = '') < inputs.limit::bigint + 1
+    ),
+    sample as materialized (
+      select lower(avatars.display_name collate "C") as name from avatars
+      where avatars.tenant_id = inputs."tenantId" and (hashtext(avatars.id) & 1023) = 0
+      order by avatars.tenant_id desc, avatars.id desc limit 2048
+    ),
+    by_index as materialized (
+      select from unread
+      where unread.id is not null and (select count(*) from hits where hits.id >= unread.id) < inputs.limit::bigint + 1
+        and exists (
+          select from unnest(inputs.parts::text[]) part
+          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
+        )
+    ),
+    older as materialized (
+      select avatars.id as id from (
+        select * from avatars
+        where (avatars.tenant_id || '') = inputs."tenantId" || '' and lower(avatars.display_name collate "C") like inputs.pattern
+          and exists (select from by_index)
+        offset 0
+      ) avatars
+      where avatars.id < (select unread.id from unread) and avatars.id >= inputs.first and avatars.environment = inputs.environment and avatars.status <> 'deleted' and (
+  inputs.text is null or strpos(
+    case when inputs.upper is null then lower(avatars.display_name collate "C")
+      else translate(lower(normalize(avatars.display_name) collate "C"), inputs.upper, inputs.lower) end,
+    inputs.text
+  ) > 0
+)
+      order by avatars.id desc limit inputs.limit::bigint + 1
+    ),
+    edge as materialized (select unread.id from unread where not exists (select from by_index)),
+    found as materialized (
+      select both_parts.id from (
+        select hits.id from hits where hits.id >= coalesce((select edge.id from edge), '')
+        union select older.id from older
+      ) both_parts
+      order by both_parts.id desc limit inputs.limit::bigint + 1
+    ) 
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (
+  select case when count(*) >= inputs.limit::bigint + 1 then min(found.id) else (select edge.id from edge) end from found
+) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select avatars.id as id, '{id:"' || avatars.id || '","tenantId":"' || avatars.tenant_id || '",environment:"' || avatars.environment || '","displayName":' || to_json(avatars.display_name)::text || ',"sourceKind":"' || avatars.source_kind || '","modelId":' || to_json(avatars.model_id)::text || ',status:"' || avatars.status || '","sourceAssetId":' || coalesce(to_json(avatars.source_asset_id)::text, 'null') || ',"pendingSourceAssetId":' || coalesce(to_json(avatars.pending_source_asset_id)::text, 'null') || ',"defaultVoiceId":' || coalesce(to_json(avatars.default_voice_id)::text, 'null') || ',error:' || coalesce(to_json(avatars.error)::text, 'null') || ',checks:' || avatars.checks::text || ',"previewUrl":' || coalesce(to_json(inputs.origin || '/public/avatars/' || avatars.preview_token collate "C")::text, 'null') || ',"cacheManifestId":' || coalesce(to_json(avatars.cache_manifest_id)::text, 'null') || ',"cacheVersion":' || avatars.cache_version::text || ',settings:' || avatars.settings::text || ',metadata:' || avatars.metadata::text || ',"createdAt":' || left(to_json(avatars.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","updatedAt":' || left(to_json(avatars.updated_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    select avatars.* from found cross join lateral (
+      select * from avatars where avatars.tenant_id = inputs."tenantId" and avatars.id = found.id
+    ) avatars
+  ) avatars order by avatars.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
+
+-- list_avatars. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[]) with ordinality inputs ("tenantId", environment, origin, before, limit, statuses, kinds, "maxRead", first, text, upper, lower, pattern, parts, position) cross join lateral (with
+    hits as materialized (
+      select listed_status || listed_kind as range, hit.id from unnest(inputs.statuses::text[]) listed_status
+          cross join unnest(inputs.kinds::text[]) listed_kind cross join lateral (
+        select avatars.id as id from (select * from avatars where (avatars.environment, avatars.tenant_id, avatars.status, avatars.source_kind, avatars.id) < (inputs.environment, inputs."tenantId", listed_status, listed_kind, inputs.before) and (avatars.environment, avatars.tenant_id, avatars.status, avatars.source_kind, avatars.id) >= (inputs.environment, inputs."tenantId", listed_status, listed_kind, inputs.first) and true order by avatars.environment desc, avatars.tenant_id desc, avatars.status desc, avatars.source_kind desc, avatars.id desc limit inputs."maxRead"::bigint) avatars
+        where (
+  inputs.text is null or strpos(
+    case when inputs.upper is null then lower(avatars.display_name collate "C")
+      else translate(lower(normalize(avatars.display_name) collate "C"), inputs.upper, inputs.lower) end,
+    inputs.text
+  ) > 0
+) order by avatars.environment desc, avatars.tenant_id desc, avatars.status desc, avatars.source_kind desc, avatars.id desc limit inputs.limit::bigint + 1
+      ) hit
+    ),
+    unread as materialized (
+      select max(last_read.id) as id from unnest(inputs.statuses::text[]) listed_status
+          cross join unnest(inputs.kinds::text[]) listed_kind cross join lateral (
+        select avatars.id as id from avatars where (avatars.environment, avatars.tenant_id, avatars.status, avatars.source_kind, avatars.id) < (inputs.environment, inputs."tenantId", listed_status, listed_kind, inputs.before) and (avatars.environment, avatars.tenant_id, avatars.status, avatars.source_kind, avatars.id) >= (inputs.environment, inputs."tenantId", listed_status, listed_kind, inputs.first) and true order by avatars.environment desc, avatars.tenant_id desc, avatars.status desc, avatars.source_kind desc, avatars.id desc limit 1 offset inputs."maxRead"::bigint - 1
+      ) last_read
+      where (select count(*) from hits where hits.range = listed_status || listed_kind) < inputs.limit::bigint + 1
+    ),
+    sample as materialized (
+      select lower(avatars.display_name collate "C") as name from avatars
+      where avatars.tenant_id = inputs."tenantId" and (hashtext(avatars.id) & 1023) = 0
+      order by avatars.tenant_id desc, avatars.id desc limit 2048
+    ),
+    by_index as materialized (
+      select from unread
+      where unread.id is not null and (select count(*) from hits where hits.id >= unread.id) < inputs.limit::bigint + 1
+        and exists (
+          select from unnest(inputs.parts::text[]) part
+          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
+        )
+    ),
+    older as materialized (
+      select avatars.id as id from (
+        select * from avatars
+        where (avatars.tenant_id || '') = inputs."tenantId" || '' and lower(avatars.display_name collate "C") like inputs.pattern
+          and exists (select from by_index)
+        offset 0
+      ) avatars
+      where avatars.id < (select unread.id from unread) and avatars.id >= inputs.first and avatars.environment = inputs.environment and avatars.status = any(inputs.statuses::text[])
+        and avatars.source_kind = any(inputs.kinds::text[]) and (
+  inputs.text is null or strpos(
+    case when inputs.upper is null then lower(avatars.display_name collate "C")
+      else translate(lower(normalize(avatars.display_name) collate "C"), inputs.upper, inputs.lower) end,
+    inputs.text
+  ) > 0
+)
+      order by avatars.id desc limit inputs.limit::bigint + 1
+    ),
+    edge as materialized (select unread.id from unread where not exists (select from by_index)),
+    found as materialized (
+      select both_parts.id from (
+        select hits.id from hits where hits.id >= coalesce((select edge.id from edge), '')
+        union select older.id from older
+      ) both_parts
+      order by both_parts.id desc limit inputs.limit::bigint + 1
+    ) 
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (
+  select case when count(*) >= inputs.limit::bigint + 1 then min(found.id) else (select edge.id from edge) end from found
+) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select avatars.id as id, '{id:"' || avatars.id || '","tenantId":"' || avatars.tenant_id || '",environment:"' || avatars.environment || '","displayName":' || to_json(avatars.display_name)::text || ',"sourceKind":"' || avatars.source_kind || '","modelId":' || to_json(avatars.model_id)::text || ',status:"' || avatars.status || '","sourceAssetId":' || coalesce(to_json(avatars.source_asset_id)::text, 'null') || ',"pendingSourceAssetId":' || coalesce(to_json(avatars.pending_source_asset_id)::text, 'null') || ',"defaultVoiceId":' || coalesce(to_json(avatars.default_voice_id)::text, 'null') || ',error:' || coalesce(to_json(avatars.error)::text, 'null') || ',checks:' || avatars.checks::text || ',"previewUrl":' || coalesce(to_json(inputs.origin || '/public/avatars/' || avatars.preview_token collate "C")::text, 'null') || ',"cacheManifestId":' || coalesce(to_json(avatars.cache_manifest_id)::text, 'null') || ',"cacheVersion":' || avatars.cache_version::text || ',settings:' || avatars.settings::text || ',metadata:' || avatars.metadata::text || ',"createdAt":' || left(to_json(avatars.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","updatedAt":' || left(to_json(avatars.updated_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    select avatars.* from found cross join lateral (
+      select * from avatars where avatars.tenant_id = inputs."tenantId" and avatars.id = found.id
+    ) avatars
+  ) avatars order by avatars.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
+
 -- list_credit_entries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", position) cross join lateral (
   select
@@ -3073,7 +4461,16 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
   select named.display_name from avatars named
   where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.avatar_id and true
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"apiKeyName":' || coalesce(to_json((
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"endReason":' || coalesce(to_json((case
+  when usage_sessions.ended_at is null or usage_sessions.closed_by is null then null
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.reason is not null and not usage_sessions.must_end then usage_sessions.reason
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.started_at is null then 'not_started'
+  when usage_sessions.closed_by = 'sweep' then 'lease_expired'
+  when (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then 'failed'
+  else 'released'
+end))::text, 'null') || ',"releaseReason":' || coalesce(to_json((case
+  when usage_sessions.must_end or not usage_sessions.closed_by = 'sweep' and not (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then usage_sessions.reason
+end))::text, 'null') || ',"apiKeyName":' || coalesce(to_json((
   select named.name from api_keys named
   where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.api_key_id and true
 ))::text, 'null') || ',"reportedByName":' || coalesce(to_json((
@@ -3187,7 +4584,16 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
   select named.display_name from avatars named
   where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.avatar_id and true
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"apiKeyName":' || coalesce(to_json((
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"endReason":' || coalesce(to_json((case
+  when usage_sessions.ended_at is null or usage_sessions.closed_by is null then null
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.reason is not null and not usage_sessions.must_end then usage_sessions.reason
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.started_at is null then 'not_started'
+  when usage_sessions.closed_by = 'sweep' then 'lease_expired'
+  when (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then 'failed'
+  else 'released'
+end))::text, 'null') || ',"releaseReason":' || coalesce(to_json((case
+  when usage_sessions.must_end or not usage_sessions.closed_by = 'sweep' and not (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then usage_sessions.reason
+end))::text, 'null') || ',"apiKeyName":' || coalesce(to_json((
   select named.name from api_keys named
   where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.api_key_id and true
 ))::text, 'null') || ',"reportedByName":' || coalesce(to_json((
@@ -3216,7 +4622,16 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
   select named.display_name from avatars named
   where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.avatar_id and true
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"apiKeyName":' || coalesce(to_json((
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"endReason":' || coalesce(to_json((case
+  when usage_sessions.ended_at is null or usage_sessions.closed_by is null then null
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.reason is not null and not usage_sessions.must_end then usage_sessions.reason
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.started_at is null then 'not_started'
+  when usage_sessions.closed_by = 'sweep' then 'lease_expired'
+  when (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then 'failed'
+  else 'released'
+end))::text, 'null') || ',"releaseReason":' || coalesce(to_json((case
+  when usage_sessions.must_end or not usage_sessions.closed_by = 'sweep' and not (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then usage_sessions.reason
+end))::text, 'null') || ',"apiKeyName":' || coalesce(to_json((
   select named.name from api_keys named
   where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.api_key_id and true
 ))::text, 'null') || ',"reportedByName":' || coalesce(to_json((
@@ -3245,7 +4660,16 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
   select named.display_name from avatars named
   where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.avatar_id and true
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"apiKeyName":' || coalesce(to_json((
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"endReason":' || coalesce(to_json((case
+  when usage_sessions.ended_at is null or usage_sessions.closed_by is null then null
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.reason is not null and not usage_sessions.must_end then usage_sessions.reason
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.started_at is null then 'not_started'
+  when usage_sessions.closed_by = 'sweep' then 'lease_expired'
+  when (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then 'failed'
+  else 'released'
+end))::text, 'null') || ',"releaseReason":' || coalesce(to_json((case
+  when usage_sessions.must_end or not usage_sessions.closed_by = 'sweep' and not (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then usage_sessions.reason
+end))::text, 'null') || ',"apiKeyName":' || coalesce(to_json((
   select named.name from api_keys named
   where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.api_key_id and true
 ))::text, 'null') || ',"reportedByName":' || coalesce(to_json((
@@ -3274,7 +4698,16 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
   select named.display_name from avatars named
   where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.avatar_id and true
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"apiKeyName":' || coalesce(to_json((
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"endReason":' || coalesce(to_json((case
+  when usage_sessions.ended_at is null or usage_sessions.closed_by is null then null
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.reason is not null and not usage_sessions.must_end then usage_sessions.reason
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.started_at is null then 'not_started'
+  when usage_sessions.closed_by = 'sweep' then 'lease_expired'
+  when (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then 'failed'
+  else 'released'
+end))::text, 'null') || ',"releaseReason":' || coalesce(to_json((case
+  when usage_sessions.must_end or not usage_sessions.closed_by = 'sweep' and not (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then usage_sessions.reason
+end))::text, 'null') || ',"apiKeyName":' || coalesce(to_json((
   select named.name from api_keys named
   where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.api_key_id and true
 ))::text, 'null') || ',"reportedByName":' || coalesce(to_json((
@@ -3303,7 +4736,16 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
   select named.display_name from avatars named
   where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.avatar_id and true
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"apiKeyName":' || coalesce(to_json((
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"endReason":' || coalesce(to_json((case
+  when usage_sessions.ended_at is null or usage_sessions.closed_by is null then null
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.reason is not null and not usage_sessions.must_end then usage_sessions.reason
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.started_at is null then 'not_started'
+  when usage_sessions.closed_by = 'sweep' then 'lease_expired'
+  when (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then 'failed'
+  else 'released'
+end))::text, 'null') || ',"releaseReason":' || coalesce(to_json((case
+  when usage_sessions.must_end or not usage_sessions.closed_by = 'sweep' and not (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then usage_sessions.reason
+end))::text, 'null') || ',"apiKeyName":' || coalesce(to_json((
   select named.name from api_keys named
   where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.api_key_id and true
 ))::text, 'null') || ',"reportedByName":' || coalesce(to_json((
@@ -3332,7 +4774,16 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
   select named.display_name from avatars named
   where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.avatar_id and true
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"apiKeyName":' || coalesce(to_json((
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"endReason":' || coalesce(to_json((case
+  when usage_sessions.ended_at is null or usage_sessions.closed_by is null then null
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.reason is not null and not usage_sessions.must_end then usage_sessions.reason
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.started_at is null then 'not_started'
+  when usage_sessions.closed_by = 'sweep' then 'lease_expired'
+  when (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then 'failed'
+  else 'released'
+end))::text, 'null') || ',"releaseReason":' || coalesce(to_json((case
+  when usage_sessions.must_end or not usage_sessions.closed_by = 'sweep' and not (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then usage_sessions.reason
+end))::text, 'null') || ',"apiKeyName":' || coalesce(to_json((
   select named.name from api_keys named
   where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.api_key_id and true
 ))::text, 'null') || ',"reportedByName":' || coalesce(to_json((
@@ -3361,7 +4812,16 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
   select named.display_name from avatars named
   where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.avatar_id and true
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"apiKeyName":' || coalesce(to_json((
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"endReason":' || coalesce(to_json((case
+  when usage_sessions.ended_at is null or usage_sessions.closed_by is null then null
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.reason is not null and not usage_sessions.must_end then usage_sessions.reason
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.started_at is null then 'not_started'
+  when usage_sessions.closed_by = 'sweep' then 'lease_expired'
+  when (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then 'failed'
+  else 'released'
+end))::text, 'null') || ',"releaseReason":' || coalesce(to_json((case
+  when usage_sessions.must_end or not usage_sessions.closed_by = 'sweep' and not (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then usage_sessions.reason
+end))::text, 'null') || ',"apiKeyName":' || coalesce(to_json((
   select named.name from api_keys named
   where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.api_key_id and true
 ))::text, 'null') || ',"reportedByName":' || coalesce(to_json((
@@ -3390,7 +4850,16 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
   select named.display_name from avatars named
   where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.avatar_id and true
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"apiKeyName":' || coalesce(to_json((
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"endReason":' || coalesce(to_json((case
+  when usage_sessions.ended_at is null or usage_sessions.closed_by is null then null
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.reason is not null and not usage_sessions.must_end then usage_sessions.reason
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.started_at is null then 'not_started'
+  when usage_sessions.closed_by = 'sweep' then 'lease_expired'
+  when (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then 'failed'
+  else 'released'
+end))::text, 'null') || ',"releaseReason":' || coalesce(to_json((case
+  when usage_sessions.must_end or not usage_sessions.closed_by = 'sweep' and not (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then usage_sessions.reason
+end))::text, 'null') || ',"apiKeyName":' || coalesce(to_json((
   select named.name from api_keys named
   where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.api_key_id and true
 ))::text, 'null') || ',"reportedByName":' || coalesce(to_json((
@@ -3419,7 +4888,16 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
   select named.display_name from avatars named
   where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.avatar_id and true
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"apiKeyName":' || coalesce(to_json((
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"endReason":' || coalesce(to_json((case
+  when usage_sessions.ended_at is null or usage_sessions.closed_by is null then null
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.reason is not null and not usage_sessions.must_end then usage_sessions.reason
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.started_at is null then 'not_started'
+  when usage_sessions.closed_by = 'sweep' then 'lease_expired'
+  when (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then 'failed'
+  else 'released'
+end))::text, 'null') || ',"releaseReason":' || coalesce(to_json((case
+  when usage_sessions.must_end or not usage_sessions.closed_by = 'sweep' and not (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then usage_sessions.reason
+end))::text, 'null') || ',"apiKeyName":' || coalesce(to_json((
   select named.name from api_keys named
   where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.api_key_id and true
 ))::text, 'null') || ',"reportedByName":' || coalesce(to_json((
@@ -3448,7 +4926,16 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
   select named.display_name from avatars named
   where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.avatar_id and true
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"apiKeyName":' || coalesce(to_json((
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"endReason":' || coalesce(to_json((case
+  when usage_sessions.ended_at is null or usage_sessions.closed_by is null then null
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.reason is not null and not usage_sessions.must_end then usage_sessions.reason
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.started_at is null then 'not_started'
+  when usage_sessions.closed_by = 'sweep' then 'lease_expired'
+  when (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then 'failed'
+  else 'released'
+end))::text, 'null') || ',"releaseReason":' || coalesce(to_json((case
+  when usage_sessions.must_end or not usage_sessions.closed_by = 'sweep' and not (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then usage_sessions.reason
+end))::text, 'null') || ',"apiKeyName":' || coalesce(to_json((
   select named.name from api_keys named
   where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.api_key_id and true
 ))::text, 'null') || ',"reportedByName":' || coalesce(to_json((
@@ -3477,7 +4964,16 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
   select named.display_name from avatars named
   where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.avatar_id and true
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"apiKeyName":' || coalesce(to_json((
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"endReason":' || coalesce(to_json((case
+  when usage_sessions.ended_at is null or usage_sessions.closed_by is null then null
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.reason is not null and not usage_sessions.must_end then usage_sessions.reason
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.started_at is null then 'not_started'
+  when usage_sessions.closed_by = 'sweep' then 'lease_expired'
+  when (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then 'failed'
+  else 'released'
+end))::text, 'null') || ',"releaseReason":' || coalesce(to_json((case
+  when usage_sessions.must_end or not usage_sessions.closed_by = 'sweep' and not (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then usage_sessions.reason
+end))::text, 'null') || ',"apiKeyName":' || coalesce(to_json((
   select named.name from api_keys named
   where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.api_key_id and true
 ))::text, 'null') || ',"reportedByName":' || coalesce(to_json((
@@ -3506,7 +5002,16 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
   select named.display_name from avatars named
   where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.avatar_id and true
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"apiKeyName":' || coalesce(to_json((
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"endReason":' || coalesce(to_json((case
+  when usage_sessions.ended_at is null or usage_sessions.closed_by is null then null
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.reason is not null and not usage_sessions.must_end then usage_sessions.reason
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.started_at is null then 'not_started'
+  when usage_sessions.closed_by = 'sweep' then 'lease_expired'
+  when (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then 'failed'
+  else 'released'
+end))::text, 'null') || ',"releaseReason":' || coalesce(to_json((case
+  when usage_sessions.must_end or not usage_sessions.closed_by = 'sweep' and not (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then usage_sessions.reason
+end))::text, 'null') || ',"apiKeyName":' || coalesce(to_json((
   select named.name from api_keys named
   where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.api_key_id and true
 ))::text, 'null') || ',"reportedByName":' || coalesce(to_json((
@@ -3535,7 +5040,16 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
   select named.display_name from avatars named
   where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.avatar_id and true
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"apiKeyName":' || coalesce(to_json((
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"endReason":' || coalesce(to_json((case
+  when usage_sessions.ended_at is null or usage_sessions.closed_by is null then null
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.reason is not null and not usage_sessions.must_end then usage_sessions.reason
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.started_at is null then 'not_started'
+  when usage_sessions.closed_by = 'sweep' then 'lease_expired'
+  when (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then 'failed'
+  else 'released'
+end))::text, 'null') || ',"releaseReason":' || coalesce(to_json((case
+  when usage_sessions.must_end or not usage_sessions.closed_by = 'sweep' and not (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then usage_sessions.reason
+end))::text, 'null') || ',"apiKeyName":' || coalesce(to_json((
   select named.name from api_keys named
   where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.api_key_id and true
 ))::text, 'null') || ',"reportedByName":' || coalesce(to_json((
@@ -3564,7 +5078,16 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
   select named.display_name from avatars named
   where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.avatar_id and true
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"apiKeyName":' || coalesce(to_json((
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"endReason":' || coalesce(to_json((case
+  when usage_sessions.ended_at is null or usage_sessions.closed_by is null then null
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.reason is not null and not usage_sessions.must_end then usage_sessions.reason
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.started_at is null then 'not_started'
+  when usage_sessions.closed_by = 'sweep' then 'lease_expired'
+  when (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then 'failed'
+  else 'released'
+end))::text, 'null') || ',"releaseReason":' || coalesce(to_json((case
+  when usage_sessions.must_end or not usage_sessions.closed_by = 'sweep' and not (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then usage_sessions.reason
+end))::text, 'null') || ',"apiKeyName":' || coalesce(to_json((
   select named.name from api_keys named
   where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.api_key_id and true
 ))::text, 'null') || ',"reportedByName":' || coalesce(to_json((
@@ -3593,7 +5116,16 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
   select named.display_name from avatars named
   where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.avatar_id and true
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"apiKeyName":' || coalesce(to_json((
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"endReason":' || coalesce(to_json((case
+  when usage_sessions.ended_at is null or usage_sessions.closed_by is null then null
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.reason is not null and not usage_sessions.must_end then usage_sessions.reason
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.started_at is null then 'not_started'
+  when usage_sessions.closed_by = 'sweep' then 'lease_expired'
+  when (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then 'failed'
+  else 'released'
+end))::text, 'null') || ',"releaseReason":' || coalesce(to_json((case
+  when usage_sessions.must_end or not usage_sessions.closed_by = 'sweep' and not (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then usage_sessions.reason
+end))::text, 'null') || ',"apiKeyName":' || coalesce(to_json((
   select named.name from api_keys named
   where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.api_key_id and true
 ))::text, 'null') || ',"reportedByName":' || coalesce(to_json((
@@ -3622,7 +5154,16 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
   select named.display_name from avatars named
   where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.avatar_id and true
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"apiKeyName":' || coalesce(to_json((
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"endReason":' || coalesce(to_json((case
+  when usage_sessions.ended_at is null or usage_sessions.closed_by is null then null
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.reason is not null and not usage_sessions.must_end then usage_sessions.reason
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.started_at is null then 'not_started'
+  when usage_sessions.closed_by = 'sweep' then 'lease_expired'
+  when (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then 'failed'
+  else 'released'
+end))::text, 'null') || ',"releaseReason":' || coalesce(to_json((case
+  when usage_sessions.must_end or not usage_sessions.closed_by = 'sweep' and not (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then usage_sessions.reason
+end))::text, 'null') || ',"apiKeyName":' || coalesce(to_json((
   select named.name from api_keys named
   where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.api_key_id and true
 ))::text, 'null') || ',"reportedByName":' || coalesce(to_json((

@@ -131,6 +131,8 @@ const session: credits.UsageSession = {
   mustEnd: false,
   reportedBy: null,
   closedBy: null,
+  endReason: null,
+  releaseReason: null,
 };
 
 const sessionWithNames: credits.UsageSessionWithNames = {

@@ -30,6 +30,7 @@ import {
 } from "@realtime-avatar/domain/api-keys/schemas";
 import { updatedApiKey } from "@realtime-avatar/domain/api-keys/update";
 import { managedEnvironments } from "@realtime-avatar/domain/environment";
+import { readSearch } from "@realtime-avatar/domain/lists/search";
 import { Problem } from "@realtime-avatar/domain/problem";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../dependencies.ts";
@@ -173,8 +174,11 @@ export const apiKeyRoutes = (dependencies: Dependencies) =>
     })
     .get(
       "",
-      listHandler(dependencies, API_KEY_LIST, ({ caller, db }, page) =>
-        listApiKeys(db, caller.tenantId, managedEnvironments(caller.environment), page),
+      listHandler(
+        dependencies,
+        API_KEY_LIST,
+        ({ caller, db }, page) => listApiKeys(db, caller.tenantId, managedEnvironments(caller.environment), page),
+        readSearch,
       ),
       { scope: "api_keys:write", detail: OPERATIONS.listApiKeys },
     )

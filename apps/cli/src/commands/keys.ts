@@ -24,7 +24,13 @@ import { validate } from "@realtime-avatar/domain/schema";
 import { secureRandom as random } from "@realtime-avatar/runtime/random";
 import type { Command } from "commander";
 import { operatorOrigin, withDatabase } from "../database.ts";
-import { type PageOptions, parseInteger, type TenantOptions, withPageOptions, withTenantOptions } from "../options.ts";
+import {
+  parseInteger,
+  type SearchOptions,
+  type TenantOptions,
+  withSearchOptions,
+  withTenantOptions,
+} from "../options.ts";
 import { pageRequest, printPage } from "../pages.ts";
 import { type Columns, fields, print, printable, UsageError, usageError } from "../terminal.ts";
 
@@ -106,9 +112,9 @@ const COLUMNS: Columns<ApiKey> = {
   NAME: ({ name }) => name,
 };
 
-const list = async (options: PageOptions & { status?: string; environment?: string }): Promise<void> => {
-  const { status, environment, limit, cursor } = options;
-  const request = pageRequest(API_KEY_LIST, { status, environment, limit, cursor });
+const list = async (options: SearchOptions & { status?: string; environment?: string }): Promise<void> => {
+  const { status, environment, name, from, to, limit, cursor } = options;
+  const request = pageRequest(API_KEY_LIST, { status, environment, name, from, to, limit, cursor });
   await withDatabase(async ({ db }) => {
     const written = await listApiKeys(db, options.tenant, ENVIRONMENTS, request);
     printPage(options, { list: API_KEY_LIST, request, written }, COLUMNS, "No matching keys.");
@@ -163,7 +169,7 @@ export const addKeys = (program: Command): void => {
     .option("--expires-at <time>", "expiry as an RFC 3339 date-time (default: never)")
     .action(create);
 
-  withPageOptions(keys.command("list"))
+  withSearchOptions(keys.command("list"))
     .description("list the keys of a tenant, newest first")
     .option("--status <status>", "active, revoked or expired")
     .option("--environment <environment>", "live or test")

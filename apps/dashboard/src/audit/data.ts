@@ -84,8 +84,8 @@ const startOf = (day: string, daysLater = 0): string => {
   return start.toISOString();
 };
 
-const queryOf = ({ action, target, actor, since, until }: Filters) => ({
-  limit: 50,
+/** The query of the events, without those of a page. */
+export const auditQuery = ({ action, target, actor, since, until }: Filters) => ({
   ...(action !== undefined && { action: action as AuditEvent["action"] }),
   ...(target !== undefined && { targetId: target }),
   ...(actor !== undefined && { actorId: actor }),
@@ -95,12 +95,12 @@ const queryOf = ({ action, target, actor, since, until }: Filters) => ({
 
 export const useAuditEvents = (filters: Filters) => {
   const { client, environment } = useAccount();
-  const query = queryOf(filters);
+  const query = auditQuery(filters);
   return useInfiniteQuery({
     queryKey: ["audit", environment, query],
     initialPageParam: undefined as string | undefined,
     queryFn: async ({ pageParam }) => {
-      const page = { ...query, ...(pageParam !== undefined && { cursor: pageParam }) };
+      const page = { limit: 50, ...query, ...(pageParam !== undefined && { cursor: pageParam }) };
       return (await client.GET("/api/v1/audit-events", { params: { query: page } })).data;
     },
     refetchInterval: REFRESH_MS,

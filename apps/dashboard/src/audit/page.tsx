@@ -1,8 +1,10 @@
 import { Button } from "../components/button.tsx";
+import { ExportButton } from "../components/export-button.tsx";
 import { Empty, Loaded, Skeleton } from "../components/state.tsx";
 import { PageHead } from "../components/text.tsx";
+import { useAccount } from "../layout/context.tsx";
 import { useParameters } from "../layout/navigation.tsx";
-import { type Filters, useAuditEvents } from "./data.ts";
+import { auditQuery, type Filters, useAuditEvents } from "./data.ts";
 import { FilterBar } from "./filters.tsx";
 import { EventRow } from "./row.tsx";
 
@@ -17,6 +19,7 @@ const NoEvents = ({ isFiltered, hasMore }: { isFiltered: boolean; hasMore: boole
 );
 
 export const AuditPage = () => {
+  const { client } = useAccount();
   const { action, target, actor, since, until } = useParameters();
   const filters: Filters = {
     ...(action && { action }),
@@ -29,7 +32,19 @@ export const AuditPage = () => {
   const events = query.data?.pages.flatMap(({ data }) => data) ?? [];
   return (
     <>
-      <PageHead title="Audit">Who did what, newest first. Events are never changed.</PageHead>
+      <PageHead
+        title="Audit"
+        actions={
+          <ExportButton
+            key={JSON.stringify(filters)}
+            read={(page, options) =>
+              client.csv("/api/v1/audit-events.csv", { ...auditQuery(filters), ...page }, options)
+            }
+          />
+        }
+      >
+        Who did what, newest first. Events are never changed.
+      </PageHead>
       <FilterBar filters={filters} events={events} />
       <Loaded query={query} skeleton={<Skeleton label="events" rows={8} height="h-9" />}>
         {() =>

@@ -1,11 +1,12 @@
 /** Avatars and their preparation. */
 import type { Avatar } from "@realtime-avatar/client";
-import { type InfiniteData, useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
+import { MAX_DISPLAY_NAME_LENGTH } from "@realtime-avatar/domain/text";
+import { type InfiniteData, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type PageOf, type SearchFilters, searchQuery } from "../api/pages.ts";
 import type { Tone } from "../components/text.tsx";
 import { useAccount } from "../layout/context.tsx";
+import { useSearchedPages } from "../layout/use-list-search.ts";
 
-/** How many avatars are loaded at a time, newest first. */
-const PAGE = 100;
 const POLL_MS = 1500;
 const IDLE_POLL_MS = 20_000;
 
@@ -24,17 +25,7 @@ export const statusName = (status: Avatar["status"]): string => (status === "pre
 export const isPreparing = ({ status, pendingSourceAssetId }: Avatar): boolean =>
   status === "preprocessing" || (pendingSourceAssetId !== null && status !== "deleted");
 
-type AvatarPage = { data: Avatar[]; nextCursor: string | null };
-export type Avatars = {
-  avatars: Avatar[];
-  /** Whether there are older avatars, which are not loaded. */
-  hasMore: boolean;
-};
-
-const fromPages = ({ pages }: InfiniteData<AvatarPage>): Avatars => ({
-  avatars: pages.flatMap(({ data }) => data),
-  hasMore: pages.at(-1)?.nextCursor !== null,
-});
+type AvatarPage = PageOf<Avatar>;
 
 const withAvatar = (list: InfiniteData<AvatarPage>, avatar: Avatar): InfiniteData<AvatarPage> => ({
   ...list,
@@ -44,24 +35,19 @@ const withAvatar = (list: InfiniteData<AvatarPage>, avatar: Avatar): InfiniteDat
   })),
 });
 
-/** The avatars of the environment. While one is being prepared, the list is read again every 1.5 seconds for each page. */
-export const useAvatars = () => {
-  const { client, environment } = useAccount();
-  return useInfiniteQuery({
-    queryKey: ["avatars", environment],
-    initialPageParam: undefined as string | undefined,
-    queryFn: async ({ pageParam }) => {
-      const query = { limit: PAGE, ...(pageParam !== undefined && { cursor: pageParam }) };
-      return (await client.GET("/api/v1/avatars", { params: { query } })).data;
-    },
-    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
-    select: fromPages,
-    refetchInterval: ({ state }) => {
-      const pages = state.data?.pages ?? [];
-      const isWaiting = pages.some(({ data }) => data.some(isPreparing));
-      return (isWaiting ? POLL_MS : IDLE_POLL_MS) * Math.max(1, pages.length);
-    },
-  });
+/** What the list is filtered by. `status`: undefined for all but deleted ones. */
+export type AvatarSearch = SearchFilters & { status: Avatar["status"] | undefined };
+
+/** The avatars of the environment that match. While one is being prepared, the list is read again every 1.5 seconds for each page. */
+export const useAvatars = (search: AvatarSearch) => {
+  const { client } = useAccount();
+  const { status } = search;
+  const filters = { ...(status && { status }), ...searchQuery(search, MAX_DISPLAY_NAME_LENGTH) };
+  const read = async (page: { limit: number; cursor?: string }): Promise<AvatarPage> =>
+    (await client.GET("/api/v1/avatars", { params: { query: { ...filters, ...page } } })).data;
+  return useSearchedPages(["avatars", filters], read, (pages) =>
+    pages.some(({ data }) => data.some(isPreparing)) ? POLL_MS : IDLE_POLL_MS,
+  );
 };
 
 /** An avatar in any status, also one that is not among the loaded ones. `listed`: as the list has it. */
@@ -73,8 +59,8 @@ export const useAvatar = (id: string, listed: Avatar | undefined) => {
     queryFn: async () => {
       const avatar = (await client.GET("/api/v1/avatars/{id}", { params: { path: { id } } })).data;
       // The card behind the details shows the same.
-      queries.setQueryData<InfiniteData<AvatarPage>>(
-        ["avatars", environment],
+      queries.setQueriesData<InfiniteData<AvatarPage>>(
+        { queryKey: ["avatars", environment, "list"] },
         (list) => list && withAvatar(list, avatar),
       );
       return avatar;

@@ -5,14 +5,37 @@ import { Dialog } from "../components/dialog.tsx";
 import { Loaded, Skeleton } from "../components/state.tsx";
 import { Item, Time } from "../components/text.tsx";
 import { useHasRole } from "../layout/context.tsx";
-import { useNavigation } from "../layout/navigation.tsx";
+import { LINK, PageLink, useNavigation } from "../layout/navigation.tsx";
 import { effectText } from "./changes.ts";
 import { Creator } from "./creator.tsx";
-import { descendantsOf, type Keys, useKey } from "./data.ts";
+import { type Keys, useDescendants, useKey } from "./data.ts";
 import type { Open } from "./list.tsx";
 import { Expiry, KeyStatus, Scopes, Spent } from "./row.tsx";
 
-const Facts = ({ apiKey, keys }: { apiKey: ApiKeyWithCreator; keys: Keys }) => {
+/** The active keys below a key: the way down in the tree, wherever they are in the list. */
+const Below = ({ id }: { id: string }) => {
+  const { data } = useDescendants(id);
+  if (!data) return <>…</>;
+  const { keys, hasMore } = data;
+  if (keys.length === 0) return <>0</>;
+  return (
+    <>
+      {hasMore ? `more than ${keys.length}` : keys.length}
+      <ul className="mt-1 max-h-32 overflow-y-auto text-sm">
+        {keys.map((key) => (
+          <li key={key.id} className="truncate">
+            <PageLink to="/keys" search={{ key: key.id, all: true }} className={LINK}>
+              {key.name}
+            </PageLink>
+            {key.environment === "test" && <span className="text-muted"> (test)</span>}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+};
+
+const Facts = ({ apiKey }: { apiKey: ApiKeyWithCreator }) => {
   const { calls, expiry } = effectText(apiKey, {
     spendLimitCreditMicros: null,
     maxConcurrentSessions: apiKey.effectiveMaxConcurrentSessions,
@@ -53,7 +76,7 @@ const Facts = ({ apiKey, keys }: { apiKey: ApiKeyWithCreator; keys: Keys }) => {
         <Creator apiKey={apiKey} />
       </Item>
       <Item name="Active keys below it">
-        {keys.byId.has(apiKey.id) ? descendantsOf(keys, apiKey.id).length : "not known: older than the loaded keys"}
+        <Below id={apiKey.id} />
       </Item>
     </dl>
   );
@@ -76,17 +99,17 @@ export const KeyDetails = ({ id, keys, onOpen, onClose }: Props) => {
         <>
           <Button onClick={() => go("/audit", { target: id })}>Its audit trail</Button>
           <Button onClick={() => go("/audit", { actor: id })}>What it did</Button>
-          {canWrite && listed?.status === "active" && (
-            <Button onClick={() => onOpen({ kind: "change", key: listed })}>Change</Button>
+          {canWrite && key?.status === "active" && (
+            <Button onClick={() => onOpen({ kind: "change", key })}>Change</Button>
           )}
         </>
       }
     >
       {listed ? (
-        <Facts apiKey={listed} keys={keys} />
+        <Facts apiKey={listed} />
       ) : (
         <Loaded query={query} skeleton={<Skeleton label="the key" />}>
-          {(apiKey) => <Facts apiKey={apiKey} keys={keys} />}
+          {(apiKey) => <Facts apiKey={apiKey} />}
         </Loaded>
       )}
     </Dialog>

@@ -2,16 +2,18 @@
 import type { CreditEntry } from "@realtime-avatar/client";
 import { useState } from "react";
 import { Button } from "../components/button.tsx";
+import { ExportButton } from "../components/export-button.tsx";
 import { InlineSelect } from "../components/field.tsx";
 import { Loaded, Skeleton } from "../components/state.tsx";
 import { Card, Time } from "../components/text.tsx";
 import { credits } from "../format.ts";
+import { useAccount } from "../layout/context.tsx";
 import { LINK, PageLink } from "../layout/navigation.tsx";
 import { ObjectName } from "../layout/object-name.tsx";
 import { type EntryKind, useEntries } from "./data.ts";
 
 /** The name of each kind, and how it changes what is available. What a call is charged was held before: no sign. */
-const KINDS: Record<EntryKind, { name: string; sign: "+" | "−" | "" }> = {
+export const KINDS: Record<EntryKind, { name: string; sign: "+" | "−" | "" }> = {
   grant: { name: "Added", sign: "+" },
   hold: { name: "Held for a call", sign: "−" },
   settle: { name: "Charged for a call", sign: "" },
@@ -47,7 +49,7 @@ const EntryRow = ({ entry }: { entry: CreditEntry }) => {
       </span>
       <span className="col-span-2 flex min-w-0 items-center gap-3 text-sm sm:order-3 sm:col-span-1">
         {sessionId && (
-          <PageLink to="/usage" search={{ session: sessionId }} className={LINK}>
+          <PageLink to="/usage" search={{ tab: "ledger", session: sessionId }} className={LINK}>
             Call
           </PageLink>
         )}
@@ -59,19 +61,30 @@ const EntryRow = ({ entry }: { entry: CreditEntry }) => {
 
 export const Entries = () => {
   const [kind, setKind] = useState<EntryKind | "">("");
+  const { client } = useAccount();
   const query = useEntries(kind);
-  const select = (
-    <InlineSelect label="Kind of entry" value={kind} onChange={({ target }) => setKind(target.value as EntryKind | "")}>
-      <option value="">All kinds</option>
-      {Object.entries(KINDS).map(([value, { name }]) => (
-        <option key={value} value={value}>
-          {name}
-        </option>
-      ))}
-    </InlineSelect>
+  const actions = (
+    <div className="flex flex-wrap gap-2">
+      <InlineSelect
+        label="Kind of entry"
+        value={kind}
+        onChange={({ target }) => setKind(target.value as EntryKind | "")}
+      >
+        <option value="">All kinds</option>
+        {Object.entries(KINDS).map(([value, { name }]) => (
+          <option key={value} value={value}>
+            {name}
+          </option>
+        ))}
+      </InlineSelect>
+      <ExportButton
+        key={kind}
+        read={(page, options) => client.csv("/api/v1/credits/entries.csv", { ...(kind && { kind }), ...page }, options)}
+      />
+    </div>
   );
   return (
-    <Card title="History of the credits" actions={select}>
+    <Card title="History of the credits" actions={actions}>
       <Loaded query={query} skeleton={<Skeleton label="the history" height="h-9" rows={6} />}>
         {({ pages }) => {
           const entries = pages.flatMap(({ data }) => data);

@@ -2,15 +2,23 @@ import type { UsageSessionWithNames } from "@realtime-avatar/client";
 import { Id } from "../components/copy.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { Loaded, Skeleton } from "../components/state.tsx";
-import { Badge, Item, Time } from "../components/text.tsx";
-import { credits, duration } from "../format.ts";
+import { Badge, Item } from "../components/text.tsx";
+import { credits, duration, exactTime } from "../format.ts";
 import { ObjectName } from "../layout/object-name.tsx";
-import { useUsageSession } from "./data.ts";
+import { useEntriesOf, useUsageSession } from "./data.ts";
+import { KINDS } from "./entries.tsx";
+import { outcomeOf } from "./outcome.ts";
 
 /** The key that reported or ended a call, or the sweep. */
 const By = ({ id, name, none }: { id: string | null; name: string | null; none: string }) => {
   if (id === null) return none;
-  return id === "sweep" ? "the service, at the end of its lease" : <ObjectName id={id} name={name} />;
+  return id === "sweep" ? "the service" : <ObjectName id={id} name={name} />;
+};
+
+/** How long the call took. That of an engine which reports all at the end is not known. */
+export const lengthOf = ({ startedAt, activeSeconds, billedCreditMicros }: UsageSessionWithNames): string => {
+  if (startedAt === null) return billedCreditMicros ? "not known" : "0 s";
+  return activeSeconds === null ? "in progress" : duration(activeSeconds);
 };
 
 const Facts = ({ session }: { session: UsageSessionWithNames }) => {
@@ -20,24 +28,18 @@ const Facts = ({ session }: { session: UsageSessionWithNames }) => {
       <Item name="Id">
         <Id id={session.sessionId} />
       </Item>
-      <Item name="Status">
-        <Badge>{session.status}</Badge>
-      </Item>
       <Item name="Key">
         <ObjectName id={session.apiKeyId} name={session.apiKeyName} />
       </Item>
       <Item name="Avatar">{avatarId ? <ObjectName id={avatarId} name={session.avatarName} /> : "none"}</Item>
-      <Item name="Opened">
-        <Time at={session.createdAt} />
-      </Item>
-      <Item name="Ended">
-        <Time at={session.endedAt} none="still open" />
-      </Item>
-      <Item name="Length">{session.activeSeconds === null ? "not known" : duration(session.activeSeconds)}</Item>
+      <Item name="Opened">{exactTime(session.createdAt)}</Item>
+      <Item name="Began">{session.startedAt === null ? "never" : exactTime(session.startedAt)}</Item>
+      <Item name="Ended">{session.endedAt === null ? "still open" : exactTime(session.endedAt)}</Item>
+      <Item name="Length">{lengthOf(session)}</Item>
       <Item name="Charged">
         {session.billedCreditMicros === null
           ? `nothing yet; holds ${credits(session.reservedCreditMicros)} credits`
-          : `${credits(session.billedCreditMicros)} credits`}
+          : `${credits(session.billedCreditMicros)} of ${credits(session.reservedCreditMicros)} credits that it held`}
       </Item>
       <Item name="Usage reported by">
         <By id={session.reportedBy} name={session.reportedByName} none="no report yet" />
@@ -53,10 +55,60 @@ const Facts = ({ session }: { session: UsageSessionWithNames }) => {
   );
 };
 
+/** What the program wrote to the call, such as the id of its user. */
+const OwnData = ({ metadata }: Pick<UsageSessionWithNames, "metadata">) =>
+  Object.keys(metadata).length > 0 && (
+    <dl className="grid gap-4 sm:grid-cols-2">
+      {Object.entries(metadata).map(([name, value]) => (
+        <Item key={name} name={name}>
+          {value}
+        </Item>
+      ))}
+    </dl>
+  );
+
+const EntriesOf = ({ id }: { id: string }) => (
+  <Loaded query={useEntriesOf(id)} skeleton={<Skeleton label="the entries" rows={2} height="h-6" />}>
+    {(entries) => (
+      <ul aria-label="Entries of this call">
+        {entries.toReversed().map((entry) => (
+          <li key={entry.id} className="flex flex-wrap justify-between gap-x-4 border-t border-line py-1 text-sm">
+            <span>
+              {KINDS[entry.kind]?.name ?? entry.kind}
+              {entry.reference && <span className="text-muted"> · {entry.reference}</span>}
+              <span className="text-muted"> · {exactTime(entry.createdAt)}</span>
+            </span>
+            <span className="tabular-nums">
+              {entry.amountCreditMicros > 0 && KINDS[entry.kind]?.sign}
+              {credits(entry.amountCreditMicros)} <span className="text-muted">credits</span>
+            </span>
+          </li>
+        ))}
+      </ul>
+    )}
+  </Loaded>
+);
+
+/** How the call went, in words, in facts and in its entries. */
+export const CallDetails = ({ session }: { session: UsageSessionWithNames }) => {
+  const { text, tone, detail } = outcomeOf(session);
+  return (
+    <div className="grid gap-4">
+      <div>
+        <Badge tone={tone}>{text}</Badge>
+        <p className="mt-1 max-w-prose">{detail}</p>
+      </div>
+      <Facts session={session} />
+      <OwnData metadata={session.metadata} />
+      <EntriesOf id={session.sessionId} />
+    </div>
+  );
+};
+
 export const SessionDialog = ({ id, onClose }: { id: string; onClose: () => void }) => (
   <Dialog title="Call" onClose={onClose} isWide>
     <Loaded query={useUsageSession(id)} skeleton={<Skeleton label="the call" />}>
-      {(session) => <Facts session={session} />}
+      {(session) => <CallDetails session={session} />}
     </Loaded>
   </Dialog>
 );

@@ -14,6 +14,22 @@ export type Owner = Pick<UsageSession, "environment"> & { tenantId: TenantId };
 
 const { tenantId } = usageSessions;
 
+/** As in session_record.sql. `failed` with a key: fail_call, which ends a call whose room was not created. */
+const IS_FAILED_START = sql`(${usageSessions.status} = 'failed' and ${usageSessions.reason} = 'failed')`;
+const BY_SERVICE = sql`${usageSessions.closedBy} = 'sweep'`;
+/** A session that was released and then left to the end of its lease keeps the words of its key as its reason. */
+const END_REASON = sql`(case
+  when ${usageSessions.endedAt} is null or ${usageSessions.closedBy} is null then null
+  when ${BY_SERVICE} and ${usageSessions.reason} is not null and not ${usageSessions.mustEnd} then ${usageSessions.reason}
+  when ${BY_SERVICE} and ${usageSessions.startedAt} is null then 'not_started'
+  when ${BY_SERVICE} then 'lease_expired'
+  when ${IS_FAILED_START} then 'failed'
+  else 'released'
+end)`;
+const RELEASE_REASON = sql`(case
+  when ${usageSessions.mustEnd} or not ${BY_SERVICE} and not ${IS_FAILED_START} then ${usageSessions.reason}
+end)`;
+
 /** A session as the API shows it: what `presentSession` returns of session_record.sql, with names. A test compares them. */
 export const SESSION = objectJson<UsageSessionWithNames>({
   sessionId: plainJson(usageSessions.id),
@@ -41,6 +57,8 @@ export const SESSION = objectJson<UsageSessionWithNames>({
   ),
   reportedBy: nullable(plainJson(usageSessions.reportedBy)),
   closedBy: nullable(plainJson(usageSessions.closedBy)),
+  endReason: nullable(textJson(END_REASON)),
+  releaseReason: nullable(textJson(RELEASE_REASON)),
   apiKeyName: nullable(textJson(apiKeyName(tenantId, usageSessions.apiKeyId))),
   reportedByName: nullable(textJson(apiKeyName(tenantId, usageSessions.reportedBy))),
   closedByName: nullable(textJson(apiKeyName(tenantId, usageSessions.closedBy))),

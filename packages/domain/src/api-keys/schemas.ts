@@ -3,6 +3,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { SessionLimit } from "../credits/session-limit.ts";
 import { ENVIRONMENTS } from "../environment.ts";
+import { searchFilters } from "../lists/search.ts";
 import { ShownName } from "../names.ts";
 import { listOf, Page } from "../page.ts";
 import { ClosedObject, Count, DateTime, Nullable, OneOf, Text } from "../schema.ts";
@@ -143,5 +144,9 @@ export type ApiKeyWithCreator = Static<typeof ApiKeyWithCreator>;
 export const API_KEY_LIST = listOf("key", {
   status: Type.Optional(OneOf(API_KEY_STATUSES)),
   environment: Type.Optional(fields.environment),
+  ...searchFilters(MAX_NAME_LENGTH),
+  ancestorId: Type.Optional(
+    Text({ minLength: 1, maxLength: 64, description: "Include only the descendants of the key with this id." }),
+  ),
 });
 export const ApiKeyPage = Page(ApiKeyWithCreator);

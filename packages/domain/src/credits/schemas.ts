@@ -6,7 +6,7 @@ import { listOf, Page } from "../page.ts";
 import { ClosedObject, Count, DateTime, Metadata, Nullable, OneOf, Text } from "../schema.ts";
 import { ENTRY_KINDS } from "./entry.ts";
 import { SessionLimit } from "./session-limit.ts";
-import { SESSION_STATUSES } from "./status.ts";
+import { SESSION_END_REASONS, SESSION_STATUSES } from "./status.ts";
 import { DEFAULT_WINDOW_DAYS, MAX_WINDOW_DAYS } from "./window.ts";
 
 /** The longest session, in seconds. */
@@ -71,6 +71,13 @@ const session = {
   closedBy: Nullable(id(), {
     description:
       "The key that ended the session, or `sweep`: the service, at the end of its lease or of a call; null while it is open.",
+  }),
+  endReason: Nullable(OneOf(SESSION_END_REASONS), {
+    description:
+      "Why the session ended. `released`: by the key in `closedBy`. `not_started`: nobody joined, or no usage was reported, in time. `lease_expired`: no usage was reported any more. `key_ended`: its key or an ancestor was revoked, has expired or is over its cap. `operator_ended`: by the operator. `failed`: the room of the call or its avatar failed. The others are those of the message `ended` of a call. Null while the session is open.",
+  }),
+  releaseReason: Nullable(Text({ minLength: 1, maxLength: 160 }), {
+    description: "The `reason` that the key gave which released the session.",
   }),
 };
 

@@ -57,8 +57,10 @@ const makeLists = async (): Promise<void> => {
   const tenantId = "ten_" as never;
   for (const environment of [undefined, "test"] as const) {
     for (const status of [undefined, ...API_KEY_STATUSES]) {
-      const filters = { ...(environment && { environment }), ...(status && { status }) };
-      await listApiKeys(db, tenantId, ["live", "test"], { ...page, filters });
+      for (const search of [{}, { name: "x" }]) {
+        const filters = { ...(environment && { environment }), ...(status && { status }), ...search };
+        await listApiKeys(db, tenantId, ["live", "test"], { ...page, filters });
+      }
     }
   }
   for (const kind of [{}, { kind: "hold" }] as const) {

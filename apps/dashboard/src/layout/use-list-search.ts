@@ -1,0 +1,81 @@
+/** The filters of a list that the service searches. They are part of the address, so that a link shows the same. */
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useCallback, useEffect, useMemo, useState } from "react";
+import { type PageOf, pageSize, readUntilFound, type SearchFilters } from "../api/pages.ts";
+import { useAccount } from "./context.tsx";
+import { useNavigation, useParameters } from "./navigation.tsx";
+import { useFilter } from "./use-filter.ts";
+
+/** A pause in typing after which the list is searched. */
+const PAUSE_MS = 200;
+
+/** What is typed and selected, and `search`, for which the list is read. */
+export const useListSearch = () => {
+  const { change } = useNavigation();
+  const { since, until } = useParameters();
+  const [typed, setTyped] = useFilter();
+  const [filter, setFilter] = useState(typed);
+  useEffect(() => {
+    const timer = setTimeout(() => setFilter(typed), typed === "" ? 0 : PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  const search: SearchFilters = { filter, since, until };
+  return {
+    typed,
+    setTyped,
+    search,
+    isFiltered: filter.trim() !== "" || since !== undefined || until !== undefined,
+    setDay: (name: "since" | "until", day: string) => change({ [name]: day || undefined }, true),
+    clear: () => {
+      setTyped("");
+      change({ filter: undefined, since: undefined, until: undefined, status: undefined, all: undefined }, true);
+    },
+  };
+};
+
+export type ListSearch = ReturnType<typeof useListSearch>;
+
+type Start = { page: number; cursor?: string };
+
+/**
+ * The pages of a list that the service searches. `key`: the name of the list and its filters; `read` reads a page. The second page
+ * follows the first by itself.
+ */
+export const useSearchedPages = <Item>(
+  [name, filters]: readonly [name: string, filters: object],
+  read: (query: { limit: number; cursor?: string }) => Promise<PageOf<Item>>,
+  refreshMs: (loaded: PageOf<Item>[]) => number,
+) => {
+  const { environment } = useAccount();
+  const query = useInfiniteQuery({
+    queryKey: [name, environment, "list", filters],
+    initialPageParam: { page: 0 } as Start,
+    queryFn: ({ pageParam: { page, cursor }, signal }) =>
+      readUntilFound(
+        (next) => read({ limit: pageSize(page), ...(next !== undefined && { cursor: next }) }),
+        cursor,
+        signal,
+      ),
+    getNextPageParam: ({ nextCursor }, pages): Start | undefined =>
+      nextCursor === null ? undefined : { page: pages.length, cursor: nextCursor },
+    // While a search is read, the list stays, but not that of another environment. The same function for each environment: for another
+    // one, the list would be made anew without end.
+    placeholderData: useCallback(
+      <Data>(previous: Data, before: { queryKey: readonly unknown[] } | undefined): Data | undefined =>
+        before?.queryKey[1] === environment ? previous : undefined,
+      [environment],
+    ),
+    // Every page is read again, so that the load stays the same however many are loaded.
+    refetchInterval: ({ state }) => {
+      const pages = state.data?.pages ?? [];
+      return refreshMs(pages) * Math.max(1, pages.length);
+    },
+  });
+  const { data, hasNextPage, isFetching, isPlaceholderData, fetchNextPage } = query;
+  const isFirst = data?.pages.length === 1 && (data.pages[0]?.data.length ?? 0) > 0;
+  useEffect(() => {
+    if (isFirst && hasNextPage && !isFetching && !isPlaceholderData) void fetchNextPage();
+  }, [isFirst, hasNextPage, isFetching, isPlaceholderData, fetchNextPage]);
+  const items = useMemo(() => data?.pages.flatMap((page) => page.data), [data]);
+  return { ...query, data: items, hasMore: hasNextPage };
+};

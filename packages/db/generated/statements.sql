@@ -3499,6 +3499,76 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
   ) items) page
 
 -- list_audit_events. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", "actorId", "actorKeyId", position) cross join lateral (
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select audit_events.id from audit_events where (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) < (inputs."actorKeyId", inputs."tenantId", inputs.before) and (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) >= (inputs."actorKeyId", inputs."tenantId", inputs.first) and true order by audit_events.actor_key_id desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"targetName":' || coalesce(to_json(case left(audit_events.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+  end)::text, 'null') || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorName":' || coalesce(to_json(case left(audit_events.actor_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+  end)::text, 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from audit_events where (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) < (inputs."actorKeyId", inputs."tenantId", inputs.before) and (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) >= (inputs."actorKeyId", inputs."tenantId", inputs.first) and true order by audit_events.actor_key_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
+      where true and (
+  audit_events.environment = inputs.environment
+  or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
+) and audit_events.actor_id = inputs."actorId"
+      order by audit_events.actor_key_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs.limit::bigint + 1
+    ) audit_events order by audit_events.actor_key_id desc, audit_events.tenant_id desc, audit_events.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
+
+-- list_audit_events. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", "targetId", "actorId", position) cross join lateral (
   select
     coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
@@ -3639,6 +3709,76 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
   ) items) page
 
 -- list_audit_events. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", action, "actorId", "actorKeyId", position) cross join lateral (
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select audit_events.id from audit_events where (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) < (inputs."actorKeyId", inputs."tenantId", inputs.before) and (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) >= (inputs."actorKeyId", inputs."tenantId", inputs.first) and true order by audit_events.actor_key_id desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"targetName":' || coalesce(to_json(case left(audit_events.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+  end)::text, 'null') || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorName":' || coalesce(to_json(case left(audit_events.actor_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+  end)::text, 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from audit_events where (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) < (inputs."actorKeyId", inputs."tenantId", inputs.before) and (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) >= (inputs."actorKeyId", inputs."tenantId", inputs.first) and true order by audit_events.actor_key_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
+      where true and (
+  audit_events.environment = inputs.environment
+  or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
+) and audit_events.action = inputs.action and audit_events.actor_id = inputs."actorId"
+      order by audit_events.actor_key_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs.limit::bigint + 1
+    ) audit_events order by audit_events.actor_key_id desc, audit_events.tenant_id desc, audit_events.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
+
+-- list_audit_events. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", action, "targetId", "actorId", position) cross join lateral (
   select
     coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
@@ -3773,6 +3913,146 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
   audit_events.environment = inputs.environment
   or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
 ) and audit_events.action = inputs.action and audit_events.actor_key_id = inputs."actorKeyId"
+      order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs.limit::bigint + 1
+    ) audit_events order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
+
+-- list_audit_events. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", "targetId", "actorId", "actorKeyId", position) cross join lateral (
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select audit_events.id from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", inputs.before) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) >= (inputs."targetId", inputs."tenantId", inputs.first) and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"targetName":' || coalesce(to_json(case left(audit_events.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+  end)::text, 'null') || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorName":' || coalesce(to_json(case left(audit_events.actor_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+  end)::text, 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", inputs.before) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) >= (inputs."targetId", inputs."tenantId", inputs.first) and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
+      where true and (
+  audit_events.environment = inputs.environment
+  or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
+) and audit_events.actor_id = inputs."actorId" and audit_events.actor_key_id = inputs."actorKeyId"
+      order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs.limit::bigint + 1
+    ) audit_events order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
+
+-- list_audit_events. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", action, "targetId", "actorId", "actorKeyId", position) cross join lateral (
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select audit_events.id from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", inputs.before) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) >= (inputs."targetId", inputs."tenantId", inputs.first) and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"targetName":' || coalesce(to_json(case left(audit_events.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+  end)::text, 'null') || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorName":' || coalesce(to_json(case left(audit_events.actor_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+  end)::text, 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", inputs.before) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) >= (inputs."targetId", inputs."tenantId", inputs.first) and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
+      where true and (
+  audit_events.environment = inputs.environment
+  or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
+) and audit_events.action = inputs.action and audit_events.actor_id = inputs."actorId" and audit_events.actor_key_id = inputs."actorKeyId"
       order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs.limit::bigint + 1
     ) audit_events order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc) items
     window so_far as (rows unbounded preceding)

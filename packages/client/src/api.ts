@@ -3605,6 +3605,8 @@ export interface components {
         | "webhook_endpoint.test";
       /** @description Id of the resource that the event is about. */
       targetId: string;
+      /** @description The name that the resource has now; null without one, or when the name cannot be shown. */
+      targetName: string | null;
       /** @description Grows with each event of that resource. */
       sequence: number;
       /** @enum {string} */
@@ -9261,6 +9263,7 @@ export interface operations {
            *       "eventId": "evt_01h455vb4pex5vsknk084sn02q",
            *       "eventType": "webhook_endpoint.test",
            *       "targetId": "whe_01h455vb4pex5vsknk084sn02q",
+           *       "targetName": "Tells users that their avatar is ready.",
            *       "sequence": 1,
            *       "status": "delivered",
            *       "attempts": [
@@ -9437,6 +9440,7 @@ export interface operations {
            *           "eventId": "evt_01h455vb4pex5vsknk084sn02q",
            *           "eventType": "webhook_endpoint.test",
            *           "targetId": "whe_01h455vb4pex5vsknk084sn02q",
+           *           "targetName": "Tells users that their avatar is ready.",
            *           "sequence": 1,
            *           "status": "delivered",
            *           "attempts": [
@@ -9508,6 +9512,7 @@ export interface operations {
            *       "eventId": "evt_01h455vb4pex5vsknk084sn02q",
            *       "eventType": "webhook_endpoint.test",
            *       "targetId": "whe_01h455vb4pex5vsknk084sn02q",
+           *       "targetName": "Tells users that their avatar is ready.",
            *       "sequence": 1,
            *       "status": "delivered",
            *       "attempts": [
@@ -9585,6 +9590,7 @@ export interface operations {
            *       "eventId": "evt_01h455vb4pex5vsknk084sn02q",
            *       "eventType": "webhook_endpoint.test",
            *       "targetId": "whe_01h455vb4pex5vsknk084sn02q",
+           *       "targetName": "Tells users that their avatar is ready.",
            *       "sequence": 1,
            *       "status": "delivered",
            *       "attempts": [

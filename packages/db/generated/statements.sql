@@ -673,19 +673,44 @@ select
     ) tenants
 
 -- find_webhook_delivery. Columns: position integer, item text.
-select position::integer as position, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
-  select webhook_events.body from webhook_events
-  where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
-))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item
-from unnest($1::text[], $2::text[], $3::text[]) with ordinality inputs ("tenantId", environment, id, position)
-cross join lateral (
-  select * from webhook_deliveries
-  where webhook_deliveries.tenant_id = inputs."tenantId" collate "C"
-    and webhook_deliveries.id = inputs.id collate "C"
-    and webhook_deliveries.environment = inputs.environment
-  -- One row at a time, by the primary key: see find_credential.
-  offset 0
-) webhook_deliveries
+select position::integer as position, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',"targetName":' || coalesce(to_json(case left(webhook_deliveries.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+  end)::text, 'null') || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+      select webhook_events.body from webhook_events
+      where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+    ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item
+    from unnest($1::text[], $2::text[], $3::text[]) with ordinality inputs ("tenantId", environment, id, position)
+    cross join lateral (
+      select * from webhook_deliveries
+      where webhook_deliveries.tenant_id = inputs."tenantId" collate "C"
+        and webhook_deliveries.id = inputs.id collate "C"
+        and webhook_deliveries.environment = inputs.environment
+      -- One row at a time, by the primary key: see find_credential.
+      offset 0
+    ) webhook_deliveries
 
 -- find_webhook_endpoint. Columns: position integer, tenantId text, id text, environment text, url text, description text, events text[], ordered boolean, status text, disabledReason text, secret bytea, previousSecret bytea, previousSecretExpiresAt timestamptz, failingSince timestamptz, version integer, createdAt timestamptz, updatedAt timestamptz.
 select position::integer as position, webhook_endpoints.tenant_id as "tenantId", webhook_endpoints.id as id, webhook_endpoints.environment as environment, webhook_endpoints.url as url, webhook_endpoints.description as description, webhook_endpoints.events as events, webhook_endpoints.ordered as ordered, webhook_endpoints.status as status, webhook_endpoints.disabled_reason as "disabledReason", webhook_endpoints.secret as secret, webhook_endpoints.previous_secret as "previousSecret", webhook_endpoints.previous_secret_expires_at as "previousSecretExpiresAt", webhook_endpoints.failing_since as "failingSince", webhook_endpoints.version as version, webhook_endpoints.created_at as "createdAt", webhook_endpoints.updated_at as "updatedAt"
@@ -3474,6 +3499,76 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
   ) items) page
 
 -- list_audit_events. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", "actorId", "actorKeyId", position) cross join lateral (
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select audit_events.id from audit_events where (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) < (inputs."actorKeyId", inputs."tenantId", inputs.before) and (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) >= (inputs."actorKeyId", inputs."tenantId", inputs.first) and true order by audit_events.actor_key_id desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"targetName":' || coalesce(to_json(case left(audit_events.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+  end)::text, 'null') || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorName":' || coalesce(to_json(case left(audit_events.actor_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+  end)::text, 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from audit_events where (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) < (inputs."actorKeyId", inputs."tenantId", inputs.before) and (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) >= (inputs."actorKeyId", inputs."tenantId", inputs.first) and true order by audit_events.actor_key_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
+      where true and (
+  audit_events.environment = inputs.environment
+  or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
+) and audit_events.actor_id = inputs."actorId"
+      order by audit_events.actor_key_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs.limit::bigint + 1
+    ) audit_events order by audit_events.actor_key_id desc, audit_events.tenant_id desc, audit_events.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
+
+-- list_audit_events. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", "targetId", "actorId", position) cross join lateral (
   select
     coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
@@ -3614,6 +3709,76 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
   ) items) page
 
 -- list_audit_events. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", action, "actorId", "actorKeyId", position) cross join lateral (
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select audit_events.id from audit_events where (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) < (inputs."actorKeyId", inputs."tenantId", inputs.before) and (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) >= (inputs."actorKeyId", inputs."tenantId", inputs.first) and true order by audit_events.actor_key_id desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"targetName":' || coalesce(to_json(case left(audit_events.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+  end)::text, 'null') || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorName":' || coalesce(to_json(case left(audit_events.actor_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+  end)::text, 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from audit_events where (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) < (inputs."actorKeyId", inputs."tenantId", inputs.before) and (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) >= (inputs."actorKeyId", inputs."tenantId", inputs.first) and true order by audit_events.actor_key_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
+      where true and (
+  audit_events.environment = inputs.environment
+  or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
+) and audit_events.action = inputs.action and audit_events.actor_id = inputs."actorId"
+      order by audit_events.actor_key_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs.limit::bigint + 1
+    ) audit_events order by audit_events.actor_key_id desc, audit_events.tenant_id desc, audit_events.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
+
+-- list_audit_events. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", action, "targetId", "actorId", position) cross join lateral (
   select
     coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
@@ -3748,6 +3913,146 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
   audit_events.environment = inputs.environment
   or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
 ) and audit_events.action = inputs.action and audit_events.actor_key_id = inputs."actorKeyId"
+      order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs.limit::bigint + 1
+    ) audit_events order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
+
+-- list_audit_events. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", "targetId", "actorId", "actorKeyId", position) cross join lateral (
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select audit_events.id from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", inputs.before) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) >= (inputs."targetId", inputs."tenantId", inputs.first) and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"targetName":' || coalesce(to_json(case left(audit_events.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+  end)::text, 'null') || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorName":' || coalesce(to_json(case left(audit_events.actor_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+  end)::text, 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", inputs.before) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) >= (inputs."targetId", inputs."tenantId", inputs.first) and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
+      where true and (
+  audit_events.environment = inputs.environment
+  or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
+) and audit_events.actor_id = inputs."actorId" and audit_events.actor_key_id = inputs."actorKeyId"
+      order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs.limit::bigint + 1
+    ) audit_events order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
+
+-- list_audit_events. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", action, "targetId", "actorId", "actorKeyId", position) cross join lateral (
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select audit_events.id from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", inputs.before) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) >= (inputs."targetId", inputs."tenantId", inputs.first) and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"targetName":' || coalesce(to_json(case left(audit_events.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+  end)::text, 'null') || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorName":' || coalesce(to_json(case left(audit_events.actor_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+  end)::text, 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", inputs.before) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) >= (inputs."targetId", inputs."tenantId", inputs.first) and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
+      where true and (
+  audit_events.environment = inputs.environment
+  or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
+) and audit_events.action = inputs.action and audit_events.actor_id = inputs."actorId" and audit_events.actor_key_id = inputs."actorKeyId"
       order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs.limit::bigint + 1
     ) audit_events order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc) items
     window so_far as (rows unbounded preceding)
@@ -5217,643 +5522,1443 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
 
 -- list_webhook_deliveries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", position) cross join lateral (
-select
-  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
-from (
-  select id, item,
-    row_number() over so_far = 1
-      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
-    select webhook_events.body from webhook_events
-    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
-  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
-    where true and webhook_deliveries.environment = inputs.environment
-    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
-  ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
-  window so_far as (rows unbounded preceding)
-) items) page
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',"targetName":' || coalesce(to_json(case left(webhook_deliveries.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+  end)::text, 'null') || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+      select webhook_events.body from webhook_events
+      where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+    ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+      where true and webhook_deliveries.environment = inputs.environment
+      order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+    ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
 
 -- list_webhook_deliveries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", position) cross join lateral (
-select
-  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
-from (
-  select id, item,
-    row_number() over so_far = 1
-      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
-    select webhook_events.body from webhook_events
-    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
-  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
-    where true and webhook_deliveries.environment = inputs.environment
-    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
-  ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
-  window so_far as (rows unbounded preceding)
-) items) page
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',"targetName":' || coalesce(to_json(case left(webhook_deliveries.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+  end)::text, 'null') || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+      select webhook_events.body from webhook_events
+      where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+    ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+      where true and webhook_deliveries.environment = inputs.environment
+      order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+    ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
 
 -- list_webhook_deliveries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", position) cross join lateral (
-select
-  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
-from (
-  select id, item,
-    row_number() over so_far = 1
-      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
-    select webhook_events.body from webhook_events
-    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
-  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
-    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId"
-    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
-  ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
-  window so_far as (rows unbounded preceding)
-) items) page
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',"targetName":' || coalesce(to_json(case left(webhook_deliveries.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+  end)::text, 'null') || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+      select webhook_events.body from webhook_events
+      where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+    ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+      where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId"
+      order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+    ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
 
 -- list_webhook_deliveries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", position) cross join lateral (
-select
-  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
-from (
-  select id, item,
-    row_number() over so_far = 1
-      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
-    select webhook_events.body from webhook_events
-    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
-  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
-    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId"
-    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
-  ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
-  window so_far as (rows unbounded preceding)
-) items) page
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',"targetName":' || coalesce(to_json(case left(webhook_deliveries.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+  end)::text, 'null') || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+      select webhook_events.body from webhook_events
+      where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+    ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+      where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId"
+      order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+    ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
 
 -- list_webhook_deliveries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "eventType", position) cross join lateral (
-select
-  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
-from (
-  select id, item,
-    row_number() over so_far = 1
-      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
-    select webhook_events.body from webhook_events
-    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
-  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
-    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.event_type = inputs."eventType"
-    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
-  ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
-  window so_far as (rows unbounded preceding)
-) items) page
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',"targetName":' || coalesce(to_json(case left(webhook_deliveries.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+  end)::text, 'null') || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+      select webhook_events.body from webhook_events
+      where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+    ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+      where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.event_type = inputs."eventType"
+      order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+    ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
 
 -- list_webhook_deliveries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "eventType", position) cross join lateral (
-select
-  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
-from (
-  select id, item,
-    row_number() over so_far = 1
-      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
-    select webhook_events.body from webhook_events
-    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
-  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
-    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.event_type = inputs."eventType"
-    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
-  ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
-  window so_far as (rows unbounded preceding)
-) items) page
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',"targetName":' || coalesce(to_json(case left(webhook_deliveries.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+  end)::text, 'null') || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+      select webhook_events.body from webhook_events
+      where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+    ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+      where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.event_type = inputs."eventType"
+      order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+    ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
 
 -- list_webhook_deliveries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", status, position) cross join lateral (
-select
-  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
-from (
-  select id, item,
-    row_number() over so_far = 1
-      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
-    select webhook_events.body from webhook_events
-    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
-  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
-    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.status = inputs.status
-    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
-  ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
-  window so_far as (rows unbounded preceding)
-) items) page
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',"targetName":' || coalesce(to_json(case left(webhook_deliveries.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+  end)::text, 'null') || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+      select webhook_events.body from webhook_events
+      where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+    ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+      where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.status = inputs.status
+      order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+    ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
 
 -- list_webhook_deliveries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", status, position) cross join lateral (
-select
-  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
-from (
-  select id, item,
-    row_number() over so_far = 1
-      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
-    select webhook_events.body from webhook_events
-    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
-  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
-    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.status = inputs.status
-    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
-  ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
-  window so_far as (rows unbounded preceding)
-) items) page
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',"targetName":' || coalesce(to_json(case left(webhook_deliveries.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+  end)::text, 'null') || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+      select webhook_events.body from webhook_events
+      where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+    ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+      where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.status = inputs.status
+      order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+    ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
 
 -- list_webhook_deliveries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "targetId", position) cross join lateral (
-select
-  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
-from (
-  select id, item,
-    row_number() over so_far = 1
-      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
-    select webhook_events.body from webhook_events
-    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
-  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
-    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.target_id = inputs."targetId"
-    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
-  ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
-  window so_far as (rows unbounded preceding)
-) items) page
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',"targetName":' || coalesce(to_json(case left(webhook_deliveries.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+  end)::text, 'null') || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+      select webhook_events.body from webhook_events
+      where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+    ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+      where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.target_id = inputs."targetId"
+      order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+    ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
 
 -- list_webhook_deliveries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "targetId", position) cross join lateral (
-select
-  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
-from (
-  select id, item,
-    row_number() over so_far = 1
-      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
-    select webhook_events.body from webhook_events
-    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
-  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
-    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.target_id = inputs."targetId"
-    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
-  ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
-  window so_far as (rows unbounded preceding)
-) items) page
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',"targetName":' || coalesce(to_json(case left(webhook_deliveries.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+  end)::text, 'null') || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+      select webhook_events.body from webhook_events
+      where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+    ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+      where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.target_id = inputs."targetId"
+      order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+    ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
 
 -- list_webhook_deliveries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", "eventType", position) cross join lateral (
-select
-  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
-from (
-  select id, item,
-    row_number() over so_far = 1
-      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
-    select webhook_events.body from webhook_events
-    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
-  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
-    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.event_type = inputs."eventType"
-    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
-  ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
-  window so_far as (rows unbounded preceding)
-) items) page
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',"targetName":' || coalesce(to_json(case left(webhook_deliveries.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+  end)::text, 'null') || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+      select webhook_events.body from webhook_events
+      where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+    ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+      where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.event_type = inputs."eventType"
+      order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+    ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
 
 -- list_webhook_deliveries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", "eventType", position) cross join lateral (
-select
-  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
-from (
-  select id, item,
-    row_number() over so_far = 1
-      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
-    select webhook_events.body from webhook_events
-    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
-  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
-    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.event_type = inputs."eventType"
-    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
-  ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
-  window so_far as (rows unbounded preceding)
-) items) page
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',"targetName":' || coalesce(to_json(case left(webhook_deliveries.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+  end)::text, 'null') || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+      select webhook_events.body from webhook_events
+      where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+    ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+      where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.event_type = inputs."eventType"
+      order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+    ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
 
 -- list_webhook_deliveries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", status, position) cross join lateral (
-select
-  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
-from (
-  select id, item,
-    row_number() over so_far = 1
-      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
-    select webhook_events.body from webhook_events
-    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
-  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
-    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.status = inputs.status
-    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
-  ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
-  window so_far as (rows unbounded preceding)
-) items) page
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',"targetName":' || coalesce(to_json(case left(webhook_deliveries.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+  end)::text, 'null') || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+      select webhook_events.body from webhook_events
+      where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+    ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+      where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.status = inputs.status
+      order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+    ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
 
 -- list_webhook_deliveries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", status, position) cross join lateral (
-select
-  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
-from (
-  select id, item,
-    row_number() over so_far = 1
-      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
-    select webhook_events.body from webhook_events
-    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
-  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
-    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.status = inputs.status
-    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
-  ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
-  window so_far as (rows unbounded preceding)
-) items) page
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',"targetName":' || coalesce(to_json(case left(webhook_deliveries.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+  end)::text, 'null') || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+      select webhook_events.body from webhook_events
+      where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+    ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+      where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.status = inputs.status
+      order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+    ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
 
 -- list_webhook_deliveries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", "targetId", position) cross join lateral (
-select
-  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
-from (
-  select id, item,
-    row_number() over so_far = 1
-      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
-    select webhook_events.body from webhook_events
-    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
-  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
-    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.target_id = inputs."targetId"
-    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
-  ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
-  window so_far as (rows unbounded preceding)
-) items) page
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',"targetName":' || coalesce(to_json(case left(webhook_deliveries.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+  end)::text, 'null') || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+      select webhook_events.body from webhook_events
+      where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+    ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+      where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.target_id = inputs."targetId"
+      order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+    ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
 
 -- list_webhook_deliveries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", "targetId", position) cross join lateral (
-select
-  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
-from (
-  select id, item,
-    row_number() over so_far = 1
-      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
-    select webhook_events.body from webhook_events
-    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
-  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
-    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.target_id = inputs."targetId"
-    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
-  ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
-  window so_far as (rows unbounded preceding)
-) items) page
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',"targetName":' || coalesce(to_json(case left(webhook_deliveries.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+  end)::text, 'null') || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+      select webhook_events.body from webhook_events
+      where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+    ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+      where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.target_id = inputs."targetId"
+      order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+    ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
 
 -- list_webhook_deliveries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "eventType", "targetId", position) cross join lateral (
-select
-  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
-from (
-  select id, item,
-    row_number() over so_far = 1
-      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
-    select webhook_events.body from webhook_events
-    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
-  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
-    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.event_type = inputs."eventType" and webhook_deliveries.target_id = inputs."targetId"
-    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
-  ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
-  window so_far as (rows unbounded preceding)
-) items) page
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',"targetName":' || coalesce(to_json(case left(webhook_deliveries.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+  end)::text, 'null') || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+      select webhook_events.body from webhook_events
+      where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+    ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+      where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.event_type = inputs."eventType" and webhook_deliveries.target_id = inputs."targetId"
+      order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+    ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
 
 -- list_webhook_deliveries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "eventType", "targetId", position) cross join lateral (
-select
-  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
-from (
-  select id, item,
-    row_number() over so_far = 1
-      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
-    select webhook_events.body from webhook_events
-    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
-  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
-    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.event_type = inputs."eventType" and webhook_deliveries.target_id = inputs."targetId"
-    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
-  ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
-  window so_far as (rows unbounded preceding)
-) items) page
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',"targetName":' || coalesce(to_json(case left(webhook_deliveries.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+  end)::text, 'null') || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+      select webhook_events.body from webhook_events
+      where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+    ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+      where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.event_type = inputs."eventType" and webhook_deliveries.target_id = inputs."targetId"
+      order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+    ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
 
 -- list_webhook_deliveries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", status, "eventType", position) cross join lateral (
-select
-  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
-from (
-  select id, item,
-    row_number() over so_far = 1
-      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
-    select webhook_events.body from webhook_events
-    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
-  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
-    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.status = inputs.status and webhook_deliveries.event_type = inputs."eventType"
-    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
-  ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
-  window so_far as (rows unbounded preceding)
-) items) page
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',"targetName":' || coalesce(to_json(case left(webhook_deliveries.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+  end)::text, 'null') || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+      select webhook_events.body from webhook_events
+      where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+    ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+      where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.status = inputs.status and webhook_deliveries.event_type = inputs."eventType"
+      order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+    ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
 
 -- list_webhook_deliveries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", status, "eventType", position) cross join lateral (
-select
-  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
-from (
-  select id, item,
-    row_number() over so_far = 1
-      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
-    select webhook_events.body from webhook_events
-    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
-  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
-    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.status = inputs.status and webhook_deliveries.event_type = inputs."eventType"
-    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
-  ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
-  window so_far as (rows unbounded preceding)
-) items) page
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',"targetName":' || coalesce(to_json(case left(webhook_deliveries.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+  end)::text, 'null') || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+      select webhook_events.body from webhook_events
+      where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+    ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+      where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.status = inputs.status and webhook_deliveries.event_type = inputs."eventType"
+      order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+    ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
 
 -- list_webhook_deliveries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", status, "targetId", position) cross join lateral (
-select
-  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
-from (
-  select id, item,
-    row_number() over so_far = 1
-      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
-    select webhook_events.body from webhook_events
-    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
-  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
-    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.status = inputs.status and webhook_deliveries.target_id = inputs."targetId"
-    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
-  ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
-  window so_far as (rows unbounded preceding)
-) items) page
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',"targetName":' || coalesce(to_json(case left(webhook_deliveries.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+  end)::text, 'null') || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+      select webhook_events.body from webhook_events
+      where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+    ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+      where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.status = inputs.status and webhook_deliveries.target_id = inputs."targetId"
+      order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+    ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
 
 -- list_webhook_deliveries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", status, "targetId", position) cross join lateral (
-select
-  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
-from (
-  select id, item,
-    row_number() over so_far = 1
-      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
-    select webhook_events.body from webhook_events
-    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
-  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
-    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.status = inputs.status and webhook_deliveries.target_id = inputs."targetId"
-    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
-  ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
-  window so_far as (rows unbounded preceding)
-) items) page
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',"targetName":' || coalesce(to_json(case left(webhook_deliveries.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+  end)::text, 'null') || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+      select webhook_events.body from webhook_events
+      where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+    ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+      where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.status = inputs.status and webhook_deliveries.target_id = inputs."targetId"
+      order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+    ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
 
 -- list_webhook_deliveries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", "eventType", "targetId", position) cross join lateral (
-select
-  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
-from (
-  select id, item,
-    row_number() over so_far = 1
-      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
-    select webhook_events.body from webhook_events
-    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
-  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
-    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.event_type = inputs."eventType" and webhook_deliveries.target_id = inputs."targetId"
-    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
-  ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
-  window so_far as (rows unbounded preceding)
-) items) page
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',"targetName":' || coalesce(to_json(case left(webhook_deliveries.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+  end)::text, 'null') || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+      select webhook_events.body from webhook_events
+      where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+    ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+      where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.event_type = inputs."eventType" and webhook_deliveries.target_id = inputs."targetId"
+      order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+    ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
 
 -- list_webhook_deliveries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", "eventType", "targetId", position) cross join lateral (
-select
-  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
-from (
-  select id, item,
-    row_number() over so_far = 1
-      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
-    select webhook_events.body from webhook_events
-    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
-  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
-    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.event_type = inputs."eventType" and webhook_deliveries.target_id = inputs."targetId"
-    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
-  ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
-  window so_far as (rows unbounded preceding)
-) items) page
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',"targetName":' || coalesce(to_json(case left(webhook_deliveries.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+  end)::text, 'null') || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+      select webhook_events.body from webhook_events
+      where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+    ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+      where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.event_type = inputs."eventType" and webhook_deliveries.target_id = inputs."targetId"
+      order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+    ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
 
 -- list_webhook_deliveries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", status, "eventType", position) cross join lateral (
-select
-  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
-from (
-  select id, item,
-    row_number() over so_far = 1
-      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
-    select webhook_events.body from webhook_events
-    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
-  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
-    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.status = inputs.status and webhook_deliveries.event_type = inputs."eventType"
-    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
-  ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
-  window so_far as (rows unbounded preceding)
-) items) page
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',"targetName":' || coalesce(to_json(case left(webhook_deliveries.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+  end)::text, 'null') || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+      select webhook_events.body from webhook_events
+      where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+    ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+      where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.status = inputs.status and webhook_deliveries.event_type = inputs."eventType"
+      order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+    ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
 
 -- list_webhook_deliveries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", status, "eventType", position) cross join lateral (
-select
-  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
-from (
-  select id, item,
-    row_number() over so_far = 1
-      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
-    select webhook_events.body from webhook_events
-    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
-  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
-    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.status = inputs.status and webhook_deliveries.event_type = inputs."eventType"
-    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
-  ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
-  window so_far as (rows unbounded preceding)
-) items) page
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',"targetName":' || coalesce(to_json(case left(webhook_deliveries.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+  end)::text, 'null') || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+      select webhook_events.body from webhook_events
+      where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+    ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+      where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.status = inputs.status and webhook_deliveries.event_type = inputs."eventType"
+      order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+    ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
 
 -- list_webhook_deliveries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", status, "targetId", position) cross join lateral (
-select
-  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
-from (
-  select id, item,
-    row_number() over so_far = 1
-      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
-    select webhook_events.body from webhook_events
-    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
-  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
-    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.status = inputs.status and webhook_deliveries.target_id = inputs."targetId"
-    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
-  ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
-  window so_far as (rows unbounded preceding)
-) items) page
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',"targetName":' || coalesce(to_json(case left(webhook_deliveries.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+  end)::text, 'null') || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+      select webhook_events.body from webhook_events
+      where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+    ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+      where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.status = inputs.status and webhook_deliveries.target_id = inputs."targetId"
+      order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+    ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
 
 -- list_webhook_deliveries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", status, "targetId", position) cross join lateral (
-select
-  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
-from (
-  select id, item,
-    row_number() over so_far = 1
-      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
-    select webhook_events.body from webhook_events
-    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
-  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
-    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.status = inputs.status and webhook_deliveries.target_id = inputs."targetId"
-    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
-  ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
-  window so_far as (rows unbounded preceding)
-) items) page
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',"targetName":' || coalesce(to_json(case left(webhook_deliveries.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+  end)::text, 'null') || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+      select webhook_events.body from webhook_events
+      where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+    ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+      where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.status = inputs.status and webhook_deliveries.target_id = inputs."targetId"
+      order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+    ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
 
 -- list_webhook_deliveries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", status, "eventType", "targetId", position) cross join lateral (
-select
-  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
-from (
-  select id, item,
-    row_number() over so_far = 1
-      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
-    select webhook_events.body from webhook_events
-    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
-  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
-    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.status = inputs.status and webhook_deliveries.event_type = inputs."eventType" and webhook_deliveries.target_id = inputs."targetId"
-    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
-  ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
-  window so_far as (rows unbounded preceding)
-) items) page
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',"targetName":' || coalesce(to_json(case left(webhook_deliveries.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+  end)::text, 'null') || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+      select webhook_events.body from webhook_events
+      where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+    ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+      where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.status = inputs.status and webhook_deliveries.event_type = inputs."eventType" and webhook_deliveries.target_id = inputs."targetId"
+      order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+    ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
 
 -- list_webhook_deliveries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", status, "eventType", "targetId", position) cross join lateral (
-select
-  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
-from (
-  select id, item,
-    row_number() over so_far = 1
-      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
-    select webhook_events.body from webhook_events
-    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
-  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
-    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.status = inputs.status and webhook_deliveries.event_type = inputs."eventType" and webhook_deliveries.target_id = inputs."targetId"
-    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
-  ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
-  window so_far as (rows unbounded preceding)
-) items) page
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',"targetName":' || coalesce(to_json(case left(webhook_deliveries.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+  end)::text, 'null') || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+      select webhook_events.body from webhook_events
+      where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+    ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+      where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.status = inputs.status and webhook_deliveries.event_type = inputs."eventType" and webhook_deliveries.target_id = inputs."targetId"
+      order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+    ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
 
 -- list_webhook_deliveries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", status, "eventType", "targetId", position) cross join lateral (
-select
-  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
-from (
-  select id, item,
-    row_number() over so_far = 1
-      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
-    select webhook_events.body from webhook_events
-    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
-  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
-    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.status = inputs.status and webhook_deliveries.event_type = inputs."eventType" and webhook_deliveries.target_id = inputs."targetId"
-    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
-  ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
-  window so_far as (rows unbounded preceding)
-) items) page
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',"targetName":' || coalesce(to_json(case left(webhook_deliveries.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+  end)::text, 'null') || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+      select webhook_events.body from webhook_events
+      where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+    ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+      where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.status = inputs.status and webhook_deliveries.event_type = inputs."eventType" and webhook_deliveries.target_id = inputs."targetId"
+      order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+    ) webhook_deliveries order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
 
 -- list_webhook_deliveries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", status, "eventType", "targetId", position) cross join lateral (
-select
-  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
-from (
-  select id, item,
-    row_number() over so_far = 1
-      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
-    select webhook_events.body from webhook_events
-    where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
-  ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
-    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.status = inputs.status and webhook_deliveries.event_type = inputs."eventType" and webhook_deliveries.target_id = inputs."targetId"
-    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
-  ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
-  window so_far as (rows unbounded preceding)
-) items) page
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select webhook_deliveries.id as id, '{id:"' || webhook_deliveries.id || '","tenantId":"' || webhook_deliveries.tenant_id || '",environment:"' || webhook_deliveries.environment || '","endpointId":"' || webhook_deliveries.endpoint_id || '","eventId":"' || webhook_deliveries.event_id || '","eventType":"' || webhook_deliveries.event_type || '","targetId":' || to_json(webhook_deliveries.target_id)::text || ',"targetName":' || coalesce(to_json(case left(webhook_deliveries.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = webhook_deliveries.tenant_id and named.id = webhook_deliveries.target_id and true
+)
+  end)::text, 'null') || ',sequence:' || webhook_deliveries.sequence::text || ',status:"' || webhook_deliveries.status || '",attempts:' || webhook_deliveries.attempts::text || ',"nextAttemptAt":' || coalesce('' || left(to_json(webhook_deliveries.next_attempt_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',body:' || coalesce(to_json((
+      select webhook_events.body from webhook_events
+      where webhook_events.tenant_id = webhook_deliveries.tenant_id and webhook_events.id = webhook_deliveries.event_id
+    ))::text, 'null') || ',"createdAt":' || left(to_json(webhook_deliveries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+      where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.status = inputs.status and webhook_deliveries.event_type = inputs."eventType" and webhook_deliveries.target_id = inputs."targetId"
+      order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+    ) webhook_deliveries order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
 
 -- list_webhook_endpoints. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[]) with ordinality inputs ("tenantId", environment, before, limit, position) cross join lateral (

@@ -40,6 +40,7 @@ const delivery: WebhookDelivery = {
   eventId: `evt_${suffix}`,
   eventType: "webhook_endpoint.test",
   targetId: endpoint.id,
+  targetName: endpoint.description,
   sequence: 1,
   status: "delivered",
   attempts: [attempt],

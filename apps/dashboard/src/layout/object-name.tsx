@@ -28,6 +28,7 @@ const KINDS: Record<string, string> = {
   psk: "A passkey",
   idn: "A linked account",
   ses: "A call",
+  ent: "A credit entry",
   ten: "The team",
   whe: "A webhook endpoint",
 };

@@ -81,7 +81,7 @@ const FilterBar = ({ status, event, target }: Filters) => {
 };
 
 const DeliveryRow = ({ delivery, onShow }: { delivery: WebhookDelivery; onShow: () => void }) => {
-  const { eventType, targetId, status, attempts, createdAt, nextAttemptAt } = delivery;
+  const { eventType, targetId, targetName, status, attempts, createdAt, nextAttemptAt } = delivery;
   const last = attempts.at(-1);
   return (
     <li className="grid gap-x-4 gap-y-1 border-b border-line py-2 last:border-0 md:grid-cols-[minmax(0,1.3fr)_minmax(0,1fr)_9rem] md:items-center">
@@ -92,9 +92,10 @@ const DeliveryRow = ({ delivery, onShow }: { delivery: WebhookDelivery; onShow: 
           </button>
           <Badge tone={STATUS_TONES[status]}>{status}</Badge>
         </p>
-        <code className="block truncate text-xs text-muted" title={eventText(eventType)}>
-          {targetId}
-        </code>
+        <span className="block truncate text-xs text-muted" title={eventText(eventType)}>
+          {targetName && `${targetName} · `}
+          <code>{targetId}</code>
+        </span>
       </div>
       <p className="min-w-0 text-sm">
         {last ? attemptText(last) : status === "pending" ? "no attempt yet" : "no attempt"}

@@ -7,6 +7,7 @@ import { Failure, Loaded, Skeleton } from "../components/state.tsx";
 import { Badge, Item, Time } from "../components/text.tsx";
 import { exactTime } from "../format.ts";
 import { useAccount, useHasRole } from "../layout/context.tsx";
+import { ObjectName } from "../layout/object-name.tsx";
 import { useAction } from "../layout/use-action.ts";
 import { type Attempt, attemptText, isSuccess, REFRESHES, STATUS_TONES, useDelivery } from "./data.ts";
 import { eventText } from "./events.ts";
@@ -88,7 +89,7 @@ const Facts = ({ delivery }: { delivery: WebhookDelivery }) => (
     <Body body={delivery.body} />
     <dl className="mt-5 grid gap-4 sm:grid-cols-2">
       <Item name="Resource">
-        <Id id={delivery.targetId} />
+        <ObjectName id={delivery.targetId} name={delivery.targetName} />
       </Item>
       <Item name="Sequence of the resource">{delivery.sequence}</Item>
       <Item name="Event: the webhook-id of each attempt">

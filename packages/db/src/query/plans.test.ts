@@ -7,7 +7,13 @@ import { type AvatarId, newId } from "@realtime-avatar/domain/id";
 import type { TestDb } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { inOneBatch } from "@realtime-avatar/testing/postgres/batching";
-import { expectIndexed, explainedSession, insertEndpointRows, rowId } from "@realtime-avatar/testing/postgres/plans";
+import {
+  expectIndexed,
+  explainedSession,
+  insertEndpointRows,
+  insertNamedRows,
+  rowId,
+} from "@realtime-avatar/testing/postgres/plans";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import {
   avatarOf,
@@ -76,12 +82,7 @@ await db.client.unsafe(`
   insert into audit_events (tenant_id, id, environment, actor_id, actor_key_id, action, target_id, request_id, created_at)
     select '${tenantId}', ${rowId("aud")}, 'live', '${parent.record.id}', '${parent.record.keyId}', 'avatar.created',
     case when i % 2 = 0 then '${parent.record.id}' else '${target.id}' end, 'r', now() from generate_series(1, ${ROWS}) i;
-  insert into users select '${tenantId}', ${rowId("usr")}, i || '@example.com', 'n', 'owner', 1, now() from generate_series(1, ${ROWS}) i;
-  insert into passkeys select '${tenantId}', ${rowId("psk")}, ${rowId("usr")}, sha256(i::text::bytea), 'x', 0, '{}', true, 'n', 1, now(), null
-    from generate_series(1, ${ROWS}) i;
-  insert into assets (tenant_id, id, environment, kind, status, public_token, reserved_bytes, metadata, version, created_at, updated_at)
-    select '${tenantId}', ${rowId("ast")}, 'live', 'image', 'deleted', lpad(i::text, 43, '0'), 0, '{}', 1, now(), now()
-    from generate_series(1, ${ROWS}) i;
+  ${insertNamedRows(tenantId, ROWS)}
   ${insertEndpointRows(ROWS)}
   analyze`);
 const caller = await callerOf(db, secret.keyId);

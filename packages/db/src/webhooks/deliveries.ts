@@ -27,6 +27,7 @@ import {
 import { batchedRead } from "../query/batched-read.ts";
 import { nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
 import { beforeOf, boundedPage, pageReader } from "../query/list.ts";
+import { objectName } from "../query/names.ts";
 import { inputColumn, newestOf } from "../query/statement.ts";
 import type { WebhookOwner } from "./endpoints.ts";
 import { webhookDeliveries, webhookEvents } from "./tables.ts";
@@ -40,6 +41,9 @@ const ITEM = objectJson<WebhookDelivery>({
   eventId: plainJson(webhookDeliveries.eventId),
   eventType: plainJson(webhookDeliveries.eventType),
   targetId: textJson(webhookDeliveries.targetId),
+  targetName: nullable(
+    textJson(objectName(webhookDeliveries.tenantId, webhookDeliveries.targetId, inputColumn("environment"))),
+  ),
   sequence: rawJson(webhookDeliveries.sequence),
   status: plainJson(webhookDeliveries.status),
   attempts: rawJson(webhookDeliveries.attempts),

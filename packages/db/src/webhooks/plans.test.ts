@@ -3,7 +3,13 @@ import { expect, test } from "bun:test";
 import { newId } from "@realtime-avatar/domain/id";
 import { seedSession } from "@realtime-avatar/testing/credits";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
-import { expectIndexed, explainedSession, insertKeyRows, rowId } from "@realtime-avatar/testing/postgres/plans";
+import {
+  expectIndexed,
+  explainedSession,
+  insertKeyRows,
+  insertNamedRows,
+  rowId,
+} from "@realtime-avatar/testing/postgres/plans";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { claimOf, originOf, seedAvatar, seedCaller } from "@realtime-avatar/testing/seeds";
 import {
@@ -59,6 +65,12 @@ await owner.unsafe(`
   )
   select 'ten_01h455vb4p' || lpad((1 + i % ${DEAD})::text, 16, '0'), ${rowId("whd")}, 'live', '${endpoint.id}', ${rowId("evt")},
     'avatar.updated', ${rowId("ava")}, 1, 'pending', now() + interval '1 hour', now() from generate_series(1, ${DEAD * WAITING}) i;
+  ${insertNamedRows(tenantId, ROWS)}
+  insert into avatars (
+    tenant_id, id, environment, display_name, source_kind, model_id, status, cache_version, settings, metadata, version, created_at, updated_at
+  )
+    select '${tenantId}', ${rowId("ava")}, 'live', 'n', 'image', 'm', 'draft', 0, '{}', '{}', 1, now(), now()
+    from generate_series(1, ${ROWS}) i;
   insert into api_key_meters select '${tenantId}', ${rowId("key")}, 0, 0 from generate_series(1, ${ROWS}) i;
   insert into credit_accounts (tenant_id, environment, granted, updated_at) select ${rowId("ten")}, 'live', 0, now()
     from generate_series(1, ${ROWS}) i;

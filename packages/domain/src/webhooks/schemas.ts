@@ -5,6 +5,7 @@ import { Asset, REMOTE_URL_PATTERN } from "../assets/schemas.ts";
 import { Avatar } from "../avatars/schemas.ts";
 import { CreditBalance, UsageSession } from "../credits/schemas.ts";
 import { ENVIRONMENTS } from "../environment.ts";
+import { ShownName } from "../names.ts";
 import { listOf, Page } from "../page.ts";
 import { ClosedObject, Count, DateTime, Nullable, OneOf, Text } from "../schema.ts";
 import { typesOf, WEBHOOK_EVENT_GROUPS, WEBHOOK_EVENT_TYPES, type WebhookObject } from "./events.ts";
@@ -155,6 +156,7 @@ export const WebhookDelivery = ClosedObject({
   eventId: id,
   eventType: OneOf(WEBHOOK_EVENT_TYPES),
   targetId: { ...id, description: "Id of the resource that the event is about." } as typeof id,
+  targetName: ShownName("the resource"),
   sequence: Count({ minimum: 1, description: "Grows with each event of that resource." }),
   status: OneOf(DELIVERY_STATUSES),
   attempts: Type.Array(DeliveryAttempt, {

@@ -33,6 +33,15 @@ export const insertKeyRows = (tenantId: string, rows: number): string => `
   insert into api_key_credentials (key_id, tenant_id, api_key_id, digest, is_unused, created_at)
     select lpad(i::text, 16, '0'), '${tenantId}', ${rowId("key")}, sha256('x'), false, now() from generate_series(1, ${rows}) i;`;
 
+/** Inserts `rows` users, passkeys and assets of the tenant: lists look names up in them. */
+export const insertNamedRows = (tenantId: string, rows: number): string => `
+  insert into users select '${tenantId}', ${rowId("usr")}, i || '@example.com', 'n', 'owner', 1, now() from generate_series(1, ${rows}) i;
+  insert into passkeys select '${tenantId}', ${rowId("psk")}, ${rowId("usr")}, sha256(i::text::bytea), 'x', 0, '{}', true, 'n', 1, now(), null
+    from generate_series(1, ${rows}) i;
+  insert into assets (tenant_id, id, environment, kind, status, public_token, reserved_bytes, metadata, version, created_at, updated_at)
+    select '${tenantId}', ${rowId("ast")}, 'live', 'image', 'deleted', lpad(i::text, 43, '0'), 0, '{}', 1, now(), now()
+    from generate_series(1, ${rows}) i;`;
+
 /** Inserts an endpoint of each of `rows` other tenants, an event of each, and its delivery. */
 export const insertEndpointRows = (rows: number): string => `
   insert into webhook_endpoints (tenant_id, id, environment, status, secret, version, created_at, updated_at)

@@ -103,7 +103,7 @@ const makeLists = async (): Promise<void> => {
   for (const environment of ["live", "test"] as const) {
     for (const action of choices) {
       for (const target of [{}, { targetId: "key_" }]) {
-        for (const actor of [{}, { actorKeyId: "k" }, { actorId: "key_" }]) {
+        for (const actor of [{}, { actorKeyId: "k" }, { actorId: "key_" }, { actorId: "key_", actorKeyId: "k" }]) {
           await listAuditEvents(
             db,
             { tenantId, environment },

@@ -11,7 +11,7 @@ const { service, owner, page } = await fileWorld();
 describe.skipIf(!BROWSER)("the home page in Chromium", () => {
   const heading = (name: string) => page.getByRole("heading", { name, level: 1 }).waitFor();
   const dialog = (name: string) => page.getByRole("dialog", { name });
-  const search = page?.getByRole("combobox", { name: "Page, action or id" });
+  const search = page?.getByRole("combobox", { name: "Page, action, name or id" });
   let call: Caller;
 
   test("a newcomer, on the home page: led from a key to an avatar to the first call", async () => {
@@ -124,13 +124,28 @@ describe.skipIf(!BROWSER)("the home page in Chromium", () => {
     await dialog("Kiosk").waitFor();
     await page.keyboard.press("Escape");
 
+    // By a part of a name: of both kinds, and only what matches.
     await page.keyboard.press("Control+k");
+    await search.fill(" KIO ");
+    await page.getByRole("option", { name: "Kiosk" }).waitFor();
+    await page.keyboard.press("Enter");
+    await dialog("Kiosk").waitFor();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Control+k");
+    for (const [text, found] of [
+      ["b>ada<", ["<b>Ada</b>Avatar"]],
+      ["%_%", []],
+    ] as const) {
+      await search.fill(text);
+      await page.getByText(found.length === 0 ? "Nothing has this name or id." : "1 found").waitFor();
+      expect(await dialog("Go to").getByRole("option").allTextContents()).toEqual([...found]);
+    }
     await search.fill("test env");
     await page.keyboard.press("Enter");
     await page.getByText("Test environment: separate").waitFor();
     await page.keyboard.press("Control+k");
     await search.fill("nothing of this name");
-    await page.getByText("Nothing has this name").waitFor();
+    await page.getByText("Nothing has this name or id.").waitFor();
     await page.keyboard.press("Enter");
     await page.keyboard.press("Escape");
     await search.waitFor({ state: "detached" });

@@ -58,11 +58,12 @@ const ofId = (id: string): Entry[] => {
 };
 
 const ID = /^[a-z]{3}_[0-9a-z]{26}$/;
+export const isObjectId = (text: string): boolean => ID.test(text.trim().toLowerCase());
 
 /** Pages and actions whose names have each word of the text, or what an id names. */
 export const entriesOf = (text: string, reader: Reader): Entry[] => {
   const query = text.trim().toLowerCase();
-  if (ID.test(query)) return ofId(query);
+  if (isObjectId(query)) return ofId(query);
   const pages = PAGES.map(([to, name]) => ({ name, group: "Page", target: page(to) }));
   const words = query.split(/\s+/);
   return [...pages, ...creations(reader), ...others(reader)].filter(({ name }) =>

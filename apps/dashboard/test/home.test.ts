@@ -72,13 +72,17 @@ describe.skipIf(!BROWSER)("the home page in Chromium", () => {
     expect(await concerns.allTextContents()).toEqual([
       "Endpointshop.example.comNo delivery has succeeded since 5 hours ago.",
       "KeyKioskExpires in 3 days.",
-      "Calls1 call failed todayThey did not begin, and cost nothing.",
+      "Calls1 call failed todayThey did not begin, and cost nothing. Each says why.",
       "Avatar<b>Ada</b>There is no face.",
     ]);
     await page.setViewportSize(PHONE);
     await expectAccessible(page, "home with concerns");
     await page.setViewportSize(DESKTOP);
     await page.emulateMedia({ colorScheme: "light" });
+    await page.getByRole("link", { name: "1 call failed today" }).click();
+    await heading("Usage and credits");
+    expect(await page.getByRole("combobox").filter({ hasText: "Never began" }).inputValue()).toBe("failed");
+    await page.goBack();
     await concerns.getByRole("link", { name: "shop.example.com" }).click();
     await heading("shop.example.com");
     expect(await page.getByRole("navigation", { name: "Breadcrumb" }).textContent()).toBe(

@@ -11,7 +11,7 @@ const { service, owner, page } = await fileWorld();
 describe.skipIf(!BROWSER)("the home page in Chromium", () => {
   const heading = (name: string) => page.getByRole("heading", { name, level: 1 }).waitFor();
   const dialog = (name: string) => page.getByRole("dialog", { name });
-  const search = page?.getByRole("combobox", { name: "Page, action or id" });
+  const search = page?.getByRole("combobox", { name: "Page, action, name or id" });
   let call: Caller;
 
   test("a newcomer, on the home page: led from a key to an avatar to the first call", async () => {
@@ -72,13 +72,17 @@ describe.skipIf(!BROWSER)("the home page in Chromium", () => {
     expect(await concerns.allTextContents()).toEqual([
       "Endpointshop.example.comNo delivery has succeeded since 5 hours ago.",
       "KeyKioskExpires in 3 days.",
-      "Calls1 call failed todayThey did not begin, and cost nothing.",
+      "Calls1 call failed todayThey did not begin, and cost nothing. Each says why.",
       "Avatar<b>Ada</b>There is no face.",
     ]);
     await page.setViewportSize(PHONE);
     await expectAccessible(page, "home with concerns");
     await page.setViewportSize(DESKTOP);
     await page.emulateMedia({ colorScheme: "light" });
+    await page.getByRole("link", { name: "1 call failed today" }).click();
+    await heading("Usage and credits");
+    expect(await page.getByRole("combobox").filter({ hasText: "Never began" }).inputValue()).toBe("failed");
+    await page.goBack();
     await concerns.getByRole("link", { name: "shop.example.com" }).click();
     await heading("shop.example.com");
     expect(await page.getByRole("navigation", { name: "Breadcrumb" }).textContent()).toBe(
@@ -124,13 +128,28 @@ describe.skipIf(!BROWSER)("the home page in Chromium", () => {
     await dialog("Kiosk").waitFor();
     await page.keyboard.press("Escape");
 
+    // By a part of a name: of both kinds, and only what matches.
     await page.keyboard.press("Control+k");
+    await search.fill(" KIO ");
+    await page.getByRole("option", { name: "Kiosk" }).waitFor();
+    await page.keyboard.press("Enter");
+    await dialog("Kiosk").waitFor();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Control+k");
+    for (const [text, found] of [
+      ["b>ada<", ["<b>Ada</b>Avatar"]],
+      ["%_%", []],
+    ] as const) {
+      await search.fill(text);
+      await page.getByText(found.length === 0 ? "Nothing has this name or id." : "1 found").waitFor();
+      expect(await dialog("Go to").getByRole("option").allTextContents()).toEqual([...found]);
+    }
     await search.fill("test env");
     await page.keyboard.press("Enter");
     await page.getByText("Test environment: separate").waitFor();
     await page.keyboard.press("Control+k");
     await search.fill("nothing of this name");
-    await page.getByText("Nothing has this name").waitFor();
+    await page.getByText("Nothing has this name or id.").waitFor();
     await page.keyboard.press("Enter");
     await page.keyboard.press("Escape");
     await search.waitFor({ state: "detached" });

@@ -17,6 +17,9 @@ export type Concern = {
   search?: SearchChange;
 };
 
+/** The parameters of the page that lists them. */
+export const FAILED_CALLS: SearchChange = { tab: "calls", status: "failed", days: 7 };
+
 const DAY_MS = 86_400_000;
 /** A key that expires this soon is named. */
 export const SOON_DAYS = 14;
@@ -42,9 +45,10 @@ const ofCalls = (failed: number): Concern[] => {
       kind: "Calls",
       tone: "warn",
       name,
-      text: "They did not begin, and cost nothing.",
+      text: "They did not begin, and cost nothing. Each says why.",
       at: null,
       to: "/usage",
+      search: FAILED_CALLS,
     },
   ];
 };

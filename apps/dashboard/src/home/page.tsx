@@ -5,10 +5,10 @@ import { Failure, Loaded, Skeleton } from "../components/state.tsx";
 import { Badge, Card, PageHead, Time } from "../components/text.tsx";
 import { credits, duration } from "../format.ts";
 import { useAccount } from "../layout/context.tsx";
-import { LINK, PageLink } from "../layout/navigation.tsx";
+import { LINK, PageLink, type SearchChange } from "../layout/navigation.tsx";
 import { useBalance, useUsageRefresh } from "../usage/data.ts";
 import { useEndpoints } from "../webhooks/data.ts";
-import { type Concern, concernsOf } from "./attention.ts";
+import { type Concern, concernsOf, FAILED_CALLS } from "./attention.ts";
 import {
   MAX_FAILED_CALLS,
   type Today,
@@ -22,10 +22,12 @@ import {
 import { Guide } from "./guide.tsx";
 import { stepsOf } from "./steps.ts";
 
-const Tile = ({ name, value, children }: { name: string; value: string; children: ReactNode }) => (
+type TileProps = { name: string; value: string; search: SearchChange; children: ReactNode };
+
+const Tile = ({ name, value, search, children }: TileProps) => (
   <div className="relative min-w-0 rounded-2xl border border-line bg-surface px-4 py-3 hover:border-field">
     <dt className="text-sm text-muted">
-      <PageLink to="/usage" className="after:absolute after:inset-0 after:rounded-2xl">
+      <PageLink to="/usage" search={search} className="after:absolute after:inset-0 after:rounded-2xl">
         {name}
       </PageLink>
     </dt>
@@ -53,13 +55,13 @@ const atLeast = (count: number, hasMore: boolean): string => `${count.toLocaleSt
 
 const Tiles = ({ balance, today, failed }: { balance: CreditBalance; today: Today; failed: number }) => (
   <dl className={TILES}>
-    <Tile name="Credits available" value={credits(balance.availableCreditMicros)}>
+    <Tile name="Credits available" search={{}} value={credits(balance.availableCreditMicros)}>
       {credits(balance.reservedCreditMicros)} held by open calls
     </Tile>
-    <Tile name="Calls today" value={atLeast(today.calls, today.hasMore)}>
+    <Tile name="Calls today" search={{ tab: "calls", days: 7 }} value={atLeast(today.calls, today.hasMore)}>
       {duration(today.seconds)}, {credits(today.billed)} credits
     </Tile>
-    <Tile name="Failed today" value={atLeast(failed, failed >= MAX_FAILED_CALLS)}>
+    <Tile name="Failed today" search={FAILED_CALLS} value={atLeast(failed, failed >= MAX_FAILED_CALLS)}>
       calls that did not begin
     </Tile>
   </dl>

@@ -1,6 +1,7 @@
 /** What the palette leads to, for a text that is typed into it. */
 import type { Environment } from "../api/client.ts";
 import type { Page, SearchChange } from "../layout/navigation.tsx";
+import { PLACES } from "../layout/object-name.tsx";
 import { PAGES } from "../layout/pages.ts";
 
 export type Target =
@@ -40,29 +41,26 @@ const others = ({ environment }: Reader): Entry[] => {
   ];
 };
 
-/** The page that shows an object, by the prefix of its id. */
-const OBJECTS: Record<string, [name: string, open: (id: string) => Target]> = {
-  key: ["key", (id) => page("/keys", { key: id, all: true })],
-  ava: ["avatar", (id) => page("/avatars", { avatar: id })],
-  ses: ["call", (id) => page("/usage", { session: id })],
-  whe: ["endpoint", (id) => page("/webhooks", { endpoint: id })],
-};
+/** The objects that a page shows by their ids. */
+const OBJECTS: Record<string, string> = { key: "key", ava: "avatar", ses: "call", whe: "endpoint" };
 
 /** A whole id leads to its object, also to one that no list has loaded, and to what was done with it. */
 const ofId = (id: string): Entry[] => {
-  const [name, open] = OBJECTS[id.slice(0, 3)] ?? [];
+  const name = OBJECTS[id.slice(0, 3)];
+  const place = PLACES[id.slice(0, 3)]?.(id);
   return [
-    ...(name && open ? [{ name: `Open the ${name} ${id}`, group: "Id", target: open(id) }] : []),
+    ...(name && place ? [{ name: `Open the ${name} ${id}`, group: "Id", target: page(place.to, place.search) }] : []),
     { name: `Audit trail of ${id}`, group: "Id", target: page("/audit", { target: id }) },
   ];
 };
 
 const ID = /^[a-z]{3}_[0-9a-z]{26}$/;
+export const isObjectId = (text: string): boolean => ID.test(text.trim().toLowerCase());
 
 /** Pages and actions whose names have each word of the text, or what an id names. */
 export const entriesOf = (text: string, reader: Reader): Entry[] => {
   const query = text.trim().toLowerCase();
-  if (ID.test(query)) return ofId(query);
+  if (isObjectId(query)) return ofId(query);
   const pages = PAGES.map(([to, name]) => ({ name, group: "Page", target: page(to) }));
   const words = query.split(/\s+/);
   return [...pages, ...creations(reader), ...others(reader)].filter(({ name }) =>

@@ -1,10 +1,12 @@
-/** Goes to any page and to any object of which the person knows the id, and begins what can be created. */
+/** Goes to any page, and to any object by its name or its whole id, and begins what can be created. */
 import { type KeyboardEvent, useEffect, useId, useState } from "react";
+import { errorText } from "../api/client.ts";
 import { Dialog } from "../components/dialog.tsx";
 import { useAccount, useHasRole } from "../layout/context.tsx";
 import { environmentChange } from "../layout/environment.tsx";
 import { useNavigation } from "../layout/navigation.tsx";
 import { type Entry, entriesOf, type Target } from "./entries.ts";
+import { useFound } from "./use-found.ts";
 
 /** Returns a function that goes where an entry leads. */
 const useLead = (onHelp: () => void): ((target: Target) => void) => {
@@ -84,7 +86,9 @@ export const Palette = ({ text: first, onClose, onHelp }: Props) => {
   const [text, setText] = useState(first);
   const listId = useId();
   const lead = useLead(onHelp);
-  const entries = entriesOf(text, reader);
+  const { found, isSearching, error } = useFound(text);
+  // What is found comes last: what is chosen stays where it is.
+  const entries = [...entriesOf(text, reader), ...found];
   const select = ({ target }: Entry): void => {
     onClose();
     lead(target);
@@ -95,12 +99,12 @@ export const Palette = ({ text: first, onClose, onHelp }: Props) => {
       <input
         type="text"
         role="combobox"
-        aria-label="Page, action or id"
+        aria-label="Page, action, name or id"
         aria-expanded="true"
         aria-controls={listId}
         aria-autocomplete="list"
         aria-activedescendant={entries.length > 0 ? `${listId}-${at}` : undefined}
-        placeholder="Page, action or id"
+        placeholder="Page, action, name or id"
         autoComplete="off"
         spellCheck={false}
         maxLength={160}
@@ -117,7 +121,7 @@ export const Palette = ({ text: first, onClose, onHelp }: Props) => {
       <div id={listId} role="listbox" aria-label="Where to go" className="-mx-2 mt-3 h-80 overflow-y-auto px-1 py-1">
         {entries.map((entry, index) => (
           <Option
-            key={entry.name}
+            key={JSON.stringify(entry.target)}
             id={`${listId}-${index}`}
             entry={entry}
             isChosen={index === at}
@@ -126,8 +130,14 @@ export const Palette = ({ text: first, onClose, onHelp }: Props) => {
           />
         ))}
       </div>
-      <p role="status" className={entries.length > 0 ? "sr-only" : "text-sm text-muted"}>
-        {entries.length > 0 ? `${entries.length} found` : "Nothing has this name. A whole id leads to its object."}
+      <p role="status" className="mt-2 min-h-5 text-sm text-muted">
+        {error
+          ? `Names could not be searched. ${errorText(error).detail}`
+          : isSearching
+            ? "Searching…"
+            : entries.length > 0
+              ? `${entries.length} found`
+              : "Nothing has this name or id."}
       </p>
     </Dialog>
   );

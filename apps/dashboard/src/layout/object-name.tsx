@@ -6,7 +6,7 @@ import { LINK, type Page, PageLink, type SearchChange } from "./navigation.tsx";
 type Place = { to: Page; search?: SearchChange };
 
 /** The page that shows an object, by the prefix of its id. */
-const PLACES: Record<string, (id: string) => Place> = {
+export const PLACES: Record<string, (id: string) => Place> = {
   key: (id) => ({ to: "/keys", search: { key: id, all: true } }),
   ava: (id) => ({ to: "/avatars", search: { avatar: id } }),
   ses: (id) => ({ to: "/usage", search: { session: id } }),

@@ -149,6 +149,17 @@ describe.skipIf(!BROWSER)("the API reference in Chromium", () => {
     expectQuiet(owner);
   });
 
+  test("a list as a file, tried: its rows, as text", async () => {
+    const name = "<img src=x onerror=alert(1)>";
+    await service.database.db.client`update api_keys set name = ${name} where environment = 'test'`;
+    await page.locator("#exportAuditEvents > summary").click();
+    await page.locator("[data-operation=exportAuditEvents]").click();
+    await page.locator("#exportAuditEvents form button").click();
+    await page.locator("#exportAuditEvents .output pre").getByText(name).waitFor();
+    await service.database.db.client`update api_keys set name = 'API reference' where environment = 'test'`;
+    expectQuiet(owner);
+  });
+
   test("the page with a test key, left: the key is revoked, and nothing has kept it", async () => {
     const secret = (await page.locator("#createAvatar var").first().textContent()) ?? "";
     expect(secret).toMatch(/^rta_test_/);

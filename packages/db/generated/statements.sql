@@ -1465,19 +1465,18 @@ end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_mic
   ) items) page
 
 -- list_api_keys. Columns: position integer, items text, next text.
-select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, decomposed, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
     hits as materialized (
       select '' as range, hit.id from  lateral (
         select api_keys.id as id from (select * from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", inputs.before) and (api_keys.environment, api_keys.tenant_id, api_keys.id) >= (inputs.environment, inputs."tenantId", inputs.first) and exists (
     select from api_keys expired where expired.tenant_id = inputs."tenantId" and expired.expires_at <= now()
   ) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit inputs."maxRead"::bigint) api_keys
         where (
-  inputs.text is null or strpos(
-    case when inputs.upper is null then lower(api_keys.name collate "C")
-      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
-    inputs.text
-  ) > 0
-)
+    inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
+      or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.decomposed) > 0
+  )
       and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage)) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit 1000
       ) hit
     ),
@@ -1502,24 +1501,30 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
           where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
         )
     ),
-    older as materialized (
-      select api_keys.id as id from (
+    candidates as materialized (
+      select api_keys.id, api_keys.name, api_keys.lineage from (
         select * from api_keys
         where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
           and exists (select from by_index)
         offset 0
       ) api_keys
-      where api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first and api_keys.environment = inputs.environment and (
-  inputs.text is null or strpos(
-    case when inputs.upper is null then lower(api_keys.name collate "C")
-      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
-    inputs.text
-  ) > 0
-)
+      where api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first and api_keys.environment = inputs.environment
+    ),
+    all_found as materialized (
+      select from by_index where (select count(*) from candidates) <= inputs."maxRead"::bigint
+    ),
+    older as materialized (
+      select api_keys.id as id from candidates api_keys
+      where exists (select from all_found) and (
+    inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
+      or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.decomposed) > 0
+  )
       and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage))
       order by api_keys.id desc limit 1000
     ),
-    edge as materialized (select unread.id from unread where not exists (select from by_index)),
+    edge as materialized (select unread.id from unread where not exists (select from all_found)),
     found as materialized (
       select both_parts.id from (
         select hits.id from hits where hits.id >= coalesce((select edge.id from edge), '')
@@ -1625,19 +1630,18 @@ end = inputs.status
   ) items) page
 
 -- list_api_keys. Columns: position integer, items text, next text.
-select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, decomposed, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
     hits as materialized (
       select '' as range, hit.id from  lateral (
         select api_keys.id as id from (select * from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", inputs.before) and (api_keys.environment, api_keys.tenant_id, api_keys.id) >= (inputs.environment, inputs."tenantId", inputs.first) and exists (
     select from api_keys revoked where revoked.tenant_id = inputs."tenantId" and revoked.revoked_at is not null
   ) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit inputs."maxRead"::bigint) api_keys
         where (
-  inputs.text is null or strpos(
-    case when inputs.upper is null then lower(api_keys.name collate "C")
-      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
-    inputs.text
-  ) > 0
-)
+    inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
+      or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.decomposed) > 0
+  )
       and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage)) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit 1000
       ) hit
     ),
@@ -1662,24 +1666,30 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
           where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
         )
     ),
-    older as materialized (
-      select api_keys.id as id from (
+    candidates as materialized (
+      select api_keys.id, api_keys.name, api_keys.lineage from (
         select * from api_keys
         where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
           and exists (select from by_index)
         offset 0
       ) api_keys
-      where api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first and api_keys.environment = inputs.environment and (
-  inputs.text is null or strpos(
-    case when inputs.upper is null then lower(api_keys.name collate "C")
-      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
-    inputs.text
-  ) > 0
-)
+      where api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first and api_keys.environment = inputs.environment
+    ),
+    all_found as materialized (
+      select from by_index where (select count(*) from candidates) <= inputs."maxRead"::bigint
+    ),
+    older as materialized (
+      select api_keys.id as id from candidates api_keys
+      where exists (select from all_found) and (
+    inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
+      or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.decomposed) > 0
+  )
       and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage))
       order by api_keys.id desc limit 1000
     ),
-    edge as materialized (select unread.id from unread where not exists (select from by_index)),
+    edge as materialized (select unread.id from unread where not exists (select from all_found)),
     found as materialized (
       select both_parts.id from (
         select hits.id from hits where hits.id >= coalesce((select edge.id from edge), '')
@@ -1785,17 +1795,16 @@ end = inputs.status
   ) items) page
 
 -- list_api_keys. Columns: position integer, items text, next text.
-select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, decomposed, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
     hits as materialized (
       select '' as range, hit.id from  lateral (
         select api_keys.id as id from (select * from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", inputs.before) and (api_keys.environment, api_keys.tenant_id, api_keys.id) >= (inputs.environment, inputs."tenantId", inputs.first) and true order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit inputs."maxRead"::bigint) api_keys
         where (
-  inputs.text is null or strpos(
-    case when inputs.upper is null then lower(api_keys.name collate "C")
-      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
-    inputs.text
-  ) > 0
-)
+    inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
+      or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.decomposed) > 0
+  )
       and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage)) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit 1000
       ) hit
     ),
@@ -1818,24 +1827,30 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
           where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
         )
     ),
-    older as materialized (
-      select api_keys.id as id from (
+    candidates as materialized (
+      select api_keys.id, api_keys.name, api_keys.lineage from (
         select * from api_keys
         where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
           and exists (select from by_index)
         offset 0
       ) api_keys
-      where api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first and api_keys.environment = inputs.environment and (
-  inputs.text is null or strpos(
-    case when inputs.upper is null then lower(api_keys.name collate "C")
-      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
-    inputs.text
-  ) > 0
-)
+      where api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first and api_keys.environment = inputs.environment
+    ),
+    all_found as materialized (
+      select from by_index where (select count(*) from candidates) <= inputs."maxRead"::bigint
+    ),
+    older as materialized (
+      select api_keys.id as id from candidates api_keys
+      where exists (select from all_found) and (
+    inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
+      or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.decomposed) > 0
+  )
       and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage))
       order by api_keys.id desc limit 1000
     ),
-    edge as materialized (select unread.id from unread where not exists (select from by_index)),
+    edge as materialized (select unread.id from unread where not exists (select from all_found)),
     found as materialized (
       select both_parts.id from (
         select hits.id from hits where hits.id >= coalesce((select edge.id from edge), '')
@@ -1941,17 +1956,16 @@ end = inputs.status
   ) items) page
 
 -- list_api_keys. Columns: position integer, items text, next text.
-select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, decomposed, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
     hits as materialized (
       select '' as range, hit.id from  lateral (
         select api_keys.id as id from (select * from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", inputs.before) and (api_keys.environment, api_keys.tenant_id, api_keys.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit inputs."maxRead"::bigint) api_keys
         where (
-  inputs.text is null or strpos(
-    case when inputs.upper is null then lower(api_keys.name collate "C")
-      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
-    inputs.text
-  ) > 0
-)
+    inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
+      or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.decomposed) > 0
+  )
       and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage)) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit inputs.limit::bigint + 1
       ) hit
     ),
@@ -1974,24 +1988,30 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
           where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
         )
     ),
-    older as materialized (
-      select api_keys.id as id from (
+    candidates as materialized (
+      select api_keys.id, api_keys.name, api_keys.lineage from (
         select * from api_keys
         where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
           and exists (select from by_index)
         offset 0
       ) api_keys
-      where api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first and api_keys.environment = inputs.environment and (
-  inputs.text is null or strpos(
-    case when inputs.upper is null then lower(api_keys.name collate "C")
-      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
-    inputs.text
-  ) > 0
-)
+      where api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first and api_keys.environment = inputs.environment
+    ),
+    all_found as materialized (
+      select from by_index where (select count(*) from candidates) <= inputs."maxRead"::bigint
+    ),
+    older as materialized (
+      select api_keys.id as id from candidates api_keys
+      where exists (select from all_found) and (
+    inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
+      or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.decomposed) > 0
+  )
       and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage))
       order by api_keys.id desc limit inputs.limit::bigint + 1
     ),
-    edge as materialized (select unread.id from unread where not exists (select from by_index)),
+    edge as materialized (select unread.id from unread where not exists (select from all_found)),
     found as materialized (
       select both_parts.id from (
         select hits.id from hits where hits.id >= coalesce((select edge.id from edge), '')
@@ -2079,19 +2099,18 @@ end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_mic
   ) items) page
 
 -- list_api_keys. Columns: position integer, items text, next text.
-select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, decomposed, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
     hits as materialized (
       select '' as range, hit.id from  lateral (
         select api_keys.id as id from (select * from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", inputs.before) and (api_keys.tenant_id, api_keys.id) >= (inputs."tenantId", inputs.first) and exists (
     select from api_keys expired where expired.tenant_id = inputs."tenantId" and expired.expires_at <= now()
   ) order by api_keys.tenant_id desc, api_keys.id desc limit inputs."maxRead"::bigint) api_keys
         where (
-  inputs.text is null or strpos(
-    case when inputs.upper is null then lower(api_keys.name collate "C")
-      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
-    inputs.text
-  ) > 0
-)
+    inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
+      or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.decomposed) > 0
+  )
       and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage)) order by api_keys.tenant_id desc, api_keys.id desc limit 1000
       ) hit
     ),
@@ -2116,24 +2135,30 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
           where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
         )
     ),
-    older as materialized (
-      select api_keys.id as id from (
+    candidates as materialized (
+      select api_keys.id, api_keys.name, api_keys.lineage from (
         select * from api_keys
         where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
           and exists (select from by_index)
         offset 0
       ) api_keys
-      where api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first and true and (
-  inputs.text is null or strpos(
-    case when inputs.upper is null then lower(api_keys.name collate "C")
-      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
-    inputs.text
-  ) > 0
-)
+      where api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first and true
+    ),
+    all_found as materialized (
+      select from by_index where (select count(*) from candidates) <= inputs."maxRead"::bigint
+    ),
+    older as materialized (
+      select api_keys.id as id from candidates api_keys
+      where exists (select from all_found) and (
+    inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
+      or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.decomposed) > 0
+  )
       and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage))
       order by api_keys.id desc limit 1000
     ),
-    edge as materialized (select unread.id from unread where not exists (select from by_index)),
+    edge as materialized (select unread.id from unread where not exists (select from all_found)),
     found as materialized (
       select both_parts.id from (
         select hits.id from hits where hits.id >= coalesce((select edge.id from edge), '')
@@ -2239,19 +2264,18 @@ end = inputs.status
   ) items) page
 
 -- list_api_keys. Columns: position integer, items text, next text.
-select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, decomposed, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
     hits as materialized (
       select '' as range, hit.id from  lateral (
         select api_keys.id as id from (select * from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", inputs.before) and (api_keys.tenant_id, api_keys.id) >= (inputs."tenantId", inputs.first) and exists (
     select from api_keys revoked where revoked.tenant_id = inputs."tenantId" and revoked.revoked_at is not null
   ) order by api_keys.tenant_id desc, api_keys.id desc limit inputs."maxRead"::bigint) api_keys
         where (
-  inputs.text is null or strpos(
-    case when inputs.upper is null then lower(api_keys.name collate "C")
-      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
-    inputs.text
-  ) > 0
-)
+    inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
+      or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.decomposed) > 0
+  )
       and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage)) order by api_keys.tenant_id desc, api_keys.id desc limit 1000
       ) hit
     ),
@@ -2276,24 +2300,30 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
           where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
         )
     ),
-    older as materialized (
-      select api_keys.id as id from (
+    candidates as materialized (
+      select api_keys.id, api_keys.name, api_keys.lineage from (
         select * from api_keys
         where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
           and exists (select from by_index)
         offset 0
       ) api_keys
-      where api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first and true and (
-  inputs.text is null or strpos(
-    case when inputs.upper is null then lower(api_keys.name collate "C")
-      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
-    inputs.text
-  ) > 0
-)
+      where api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first and true
+    ),
+    all_found as materialized (
+      select from by_index where (select count(*) from candidates) <= inputs."maxRead"::bigint
+    ),
+    older as materialized (
+      select api_keys.id as id from candidates api_keys
+      where exists (select from all_found) and (
+    inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
+      or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.decomposed) > 0
+  )
       and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage))
       order by api_keys.id desc limit 1000
     ),
-    edge as materialized (select unread.id from unread where not exists (select from by_index)),
+    edge as materialized (select unread.id from unread where not exists (select from all_found)),
     found as materialized (
       select both_parts.id from (
         select hits.id from hits where hits.id >= coalesce((select edge.id from edge), '')
@@ -2399,17 +2429,16 @@ end = inputs.status
   ) items) page
 
 -- list_api_keys. Columns: position integer, items text, next text.
-select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, decomposed, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
     hits as materialized (
       select '' as range, hit.id from  lateral (
         select api_keys.id as id from (select * from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", inputs.before) and (api_keys.tenant_id, api_keys.id) >= (inputs."tenantId", inputs.first) and true order by api_keys.tenant_id desc, api_keys.id desc limit inputs."maxRead"::bigint) api_keys
         where (
-  inputs.text is null or strpos(
-    case when inputs.upper is null then lower(api_keys.name collate "C")
-      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
-    inputs.text
-  ) > 0
-)
+    inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
+      or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.decomposed) > 0
+  )
       and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage)) order by api_keys.tenant_id desc, api_keys.id desc limit 1000
       ) hit
     ),
@@ -2432,24 +2461,30 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
           where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
         )
     ),
-    older as materialized (
-      select api_keys.id as id from (
+    candidates as materialized (
+      select api_keys.id, api_keys.name, api_keys.lineage from (
         select * from api_keys
         where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
           and exists (select from by_index)
         offset 0
       ) api_keys
-      where api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first and true and (
-  inputs.text is null or strpos(
-    case when inputs.upper is null then lower(api_keys.name collate "C")
-      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
-    inputs.text
-  ) > 0
-)
+      where api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first and true
+    ),
+    all_found as materialized (
+      select from by_index where (select count(*) from candidates) <= inputs."maxRead"::bigint
+    ),
+    older as materialized (
+      select api_keys.id as id from candidates api_keys
+      where exists (select from all_found) and (
+    inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
+      or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.decomposed) > 0
+  )
       and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage))
       order by api_keys.id desc limit 1000
     ),
-    edge as materialized (select unread.id from unread where not exists (select from by_index)),
+    edge as materialized (select unread.id from unread where not exists (select from all_found)),
     found as materialized (
       select both_parts.id from (
         select hits.id from hits where hits.id >= coalesce((select edge.id from edge), '')
@@ -2555,17 +2590,16 @@ end = inputs.status
   ) items) page
 
 -- list_api_keys. Columns: position integer, items text, next text.
-select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, decomposed, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
     hits as materialized (
       select '' as range, hit.id from  lateral (
         select api_keys.id as id from (select * from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", inputs.before) and (api_keys.tenant_id, api_keys.id) >= (inputs."tenantId", inputs.first) order by api_keys.tenant_id desc, api_keys.id desc limit inputs."maxRead"::bigint) api_keys
         where (
-  inputs.text is null or strpos(
-    case when inputs.upper is null then lower(api_keys.name collate "C")
-      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
-    inputs.text
-  ) > 0
-)
+    inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
+      or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.decomposed) > 0
+  )
       and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage)) order by api_keys.tenant_id desc, api_keys.id desc limit inputs.limit::bigint + 1
       ) hit
     ),
@@ -2588,24 +2622,30 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
           where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
         )
     ),
-    older as materialized (
-      select api_keys.id as id from (
+    candidates as materialized (
+      select api_keys.id, api_keys.name, api_keys.lineage from (
         select * from api_keys
         where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
           and exists (select from by_index)
         offset 0
       ) api_keys
-      where api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first and true and (
-  inputs.text is null or strpos(
-    case when inputs.upper is null then lower(api_keys.name collate "C")
-      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
-    inputs.text
-  ) > 0
-)
+      where api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first and true
+    ),
+    all_found as materialized (
+      select from by_index where (select count(*) from candidates) <= inputs."maxRead"::bigint
+    ),
+    older as materialized (
+      select api_keys.id as id from candidates api_keys
+      where exists (select from all_found) and (
+    inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
+      or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.decomposed) > 0
+  )
       and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage))
       order by api_keys.id desc limit inputs.limit::bigint + 1
     ),
-    edge as materialized (select unread.id from unread where not exists (select from by_index)),
+    edge as materialized (select unread.id from unread where not exists (select from all_found)),
     found as materialized (
       select both_parts.id from (
         select hits.id from hits where hits.id >= coalesce((select edge.id from edge), '')
@@ -4103,17 +4143,16 @@ from (
 ) items) page
 
 -- list_avatars. Columns: position integer, items text, next text.
-select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[]) with ordinality inputs ("tenantId", environment, origin, before, limit, "maxRead", first, text, upper, lower, pattern, parts, position) cross join lateral (with
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[]) with ordinality inputs ("tenantId", environment, origin, before, limit, "maxRead", first, text, decomposed, upper, lower, pattern, parts, position) cross join lateral (with
     hits as materialized (
       select '' as range, hit.id from  lateral (
         select avatars.id as id from (select * from avatars where (avatars.environment, avatars.tenant_id, avatars.id) < (inputs.environment, inputs."tenantId", inputs.before) and (avatars.environment, avatars.tenant_id, avatars.id) >= (inputs.environment, inputs."tenantId", inputs.first) and avatars.status <> 'deleted' order by avatars.environment desc, avatars.tenant_id desc, avatars.id desc limit inputs."maxRead"::bigint) avatars
         where (
-  inputs.text is null or strpos(
-    case when inputs.upper is null then lower(avatars.display_name collate "C")
-      else translate(lower(normalize(avatars.display_name) collate "C"), inputs.upper, inputs.lower) end,
-    inputs.text
-  ) > 0
-) order by avatars.environment desc, avatars.tenant_id desc, avatars.id desc limit inputs.limit::bigint + 1
+    inputs.text is null or strpos(case when inputs.upper is null then lower(avatars.display_name collate "C")
+    else translate(lower(avatars.display_name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
+      or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(avatars.display_name collate "C")
+    else translate(lower(avatars.display_name collate "C"), inputs.upper, inputs.lower) end, inputs.decomposed) > 0
+  ) order by avatars.environment desc, avatars.tenant_id desc, avatars.id desc limit inputs.limit::bigint + 1
       ) hit
     ),
     unread as materialized (
@@ -4135,23 +4174,29 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
           where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
         )
     ),
-    older as materialized (
-      select avatars.id as id from (
+    candidates as materialized (
+      select avatars.id, avatars.display_name from (
         select * from avatars
         where (avatars.tenant_id || '') = inputs."tenantId" || '' and lower(avatars.display_name collate "C") like inputs.pattern
           and exists (select from by_index)
         offset 0
       ) avatars
-      where avatars.id < (select unread.id from unread) and avatars.id >= inputs.first and avatars.environment = inputs.environment and avatars.status <> 'deleted' and (
-  inputs.text is null or strpos(
-    case when inputs.upper is null then lower(avatars.display_name collate "C")
-      else translate(lower(normalize(avatars.display_name) collate "C"), inputs.upper, inputs.lower) end,
-    inputs.text
-  ) > 0
-)
+      where avatars.id < (select unread.id from unread) and avatars.id >= inputs.first and avatars.environment = inputs.environment and avatars.status <> 'deleted'
+    ),
+    all_found as materialized (
+      select from by_index where (select count(*) from candidates) <= inputs."maxRead"::bigint
+    ),
+    older as materialized (
+      select avatars.id as id from candidates avatars
+      where exists (select from all_found) and (
+    inputs.text is null or strpos(case when inputs.upper is null then lower(avatars.display_name collate "C")
+    else translate(lower(avatars.display_name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
+      or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(avatars.display_name collate "C")
+    else translate(lower(avatars.display_name collate "C"), inputs.upper, inputs.lower) end, inputs.decomposed) > 0
+  )
       order by avatars.id desc limit inputs.limit::bigint + 1
     ),
-    edge as materialized (select unread.id from unread where not exists (select from by_index)),
+    edge as materialized (select unread.id from unread where not exists (select from all_found)),
     found as materialized (
       select both_parts.id from (
         select hits.id from hits where hits.id >= coalesce((select edge.id from edge), '')
@@ -4177,18 +4222,17 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
   ) items) page
 
 -- list_avatars. Columns: position integer, items text, next text.
-select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[]) with ordinality inputs ("tenantId", environment, origin, before, limit, statuses, kinds, "maxRead", first, text, upper, lower, pattern, parts, position) cross join lateral (with
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[]) with ordinality inputs ("tenantId", environment, origin, before, limit, statuses, kinds, "maxRead", first, text, decomposed, upper, lower, pattern, parts, position) cross join lateral (with
     hits as materialized (
       select listed_status || listed_kind as range, hit.id from unnest(inputs.statuses::text[]) listed_status
           cross join unnest(inputs.kinds::text[]) listed_kind cross join lateral (
         select avatars.id as id from (select * from avatars where (avatars.environment, avatars.tenant_id, avatars.status, avatars.source_kind, avatars.id) < (inputs.environment, inputs."tenantId", listed_status, listed_kind, inputs.before) and (avatars.environment, avatars.tenant_id, avatars.status, avatars.source_kind, avatars.id) >= (inputs.environment, inputs."tenantId", listed_status, listed_kind, inputs.first) and true order by avatars.environment desc, avatars.tenant_id desc, avatars.status desc, avatars.source_kind desc, avatars.id desc limit inputs."maxRead"::bigint) avatars
         where (
-  inputs.text is null or strpos(
-    case when inputs.upper is null then lower(avatars.display_name collate "C")
-      else translate(lower(normalize(avatars.display_name) collate "C"), inputs.upper, inputs.lower) end,
-    inputs.text
-  ) > 0
-) order by avatars.environment desc, avatars.tenant_id desc, avatars.status desc, avatars.source_kind desc, avatars.id desc limit inputs.limit::bigint + 1
+    inputs.text is null or strpos(case when inputs.upper is null then lower(avatars.display_name collate "C")
+    else translate(lower(avatars.display_name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
+      or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(avatars.display_name collate "C")
+    else translate(lower(avatars.display_name collate "C"), inputs.upper, inputs.lower) end, inputs.decomposed) > 0
+  ) order by avatars.environment desc, avatars.tenant_id desc, avatars.status desc, avatars.source_kind desc, avatars.id desc limit inputs.limit::bigint + 1
       ) hit
     ),
     unread as materialized (
@@ -4211,24 +4255,30 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
           where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
         )
     ),
-    older as materialized (
-      select avatars.id as id from (
+    candidates as materialized (
+      select avatars.id, avatars.display_name from (
         select * from avatars
         where (avatars.tenant_id || '') = inputs."tenantId" || '' and lower(avatars.display_name collate "C") like inputs.pattern
           and exists (select from by_index)
         offset 0
       ) avatars
       where avatars.id < (select unread.id from unread) and avatars.id >= inputs.first and avatars.environment = inputs.environment and avatars.status = any(inputs.statuses::text[])
-        and avatars.source_kind = any(inputs.kinds::text[]) and (
-  inputs.text is null or strpos(
-    case when inputs.upper is null then lower(avatars.display_name collate "C")
-      else translate(lower(normalize(avatars.display_name) collate "C"), inputs.upper, inputs.lower) end,
-    inputs.text
-  ) > 0
-)
+        and avatars.source_kind = any(inputs.kinds::text[])
+    ),
+    all_found as materialized (
+      select from by_index where (select count(*) from candidates) <= inputs."maxRead"::bigint
+    ),
+    older as materialized (
+      select avatars.id as id from candidates avatars
+      where exists (select from all_found) and (
+    inputs.text is null or strpos(case when inputs.upper is null then lower(avatars.display_name collate "C")
+    else translate(lower(avatars.display_name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
+      or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(avatars.display_name collate "C")
+    else translate(lower(avatars.display_name collate "C"), inputs.upper, inputs.lower) end, inputs.decomposed) > 0
+  )
       order by avatars.id desc limit inputs.limit::bigint + 1
     ),
-    edge as materialized (select unread.id from unread where not exists (select from by_index)),
+    edge as materialized (select unread.id from unread where not exists (select from all_found)),
     found as materialized (
       select both_parts.id from (
         select hits.id from hits where hits.id >= coalesce((select edge.id from edge), '')

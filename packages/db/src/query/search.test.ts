@@ -13,6 +13,7 @@ import type { Caller } from "../api-keys/callers.ts";
 import { listApiKeys } from "../api-keys/list.ts";
 import { listAvatars } from "../avatars/list.ts";
 import type { Db } from "../connection/pool.ts";
+import { searchInputs } from "./search.ts";
 
 const database = await fileDatabase();
 const { db } = database;
@@ -165,22 +166,48 @@ describe("more avatars than a page reads", () => {
     expect((await allAvatars(caller, { name, ...more })).names).toEqual(rows.map(({ name }) => name));
   });
 
-  test("the sample has a part of the text too often: the index of names is not read", async () => {
+  /** More rows than two pages read, of which the oldest `old` have another name, and so has each row of the sample or none. */
+  const seedOld = async (old: number, isSampleOld: boolean): Promise<TenantId> => {
     const tenantId = await seedTenant(db);
-    const ids = Array.from({ length: ROWS }, (_, at) => newId("ava", new Date(Date.UTC(2026, 0, 1) + at), random));
+    const ids = Array.from({ length: 2 * ROWS }, (_, at) => newId("ava", new Date(Date.UTC(2026, 0, 1) + at), random));
     await db.client`
       insert into avatars (
         tenant_id, id, environment, display_name, source_kind, model_id, status, cache_version, settings, metadata, version,
         created_at, updated_at
       )
-      select ${tenantId}, id, 'live', case when at <= 4500 then 'old' else 'new' end, 'image', 'm', 'ready', 0, '{}', '{}', 1, now(), now()
+      select ${tenantId}, id, 'live',
+        case when case when hashtext(id) & 1023 = 0 then ${isSampleOld} else at <= ${old} end then 'old' else 'new' end,
+        'image', 'm', 'ready', 0, '{}', '{}', 1, now(), now()
       from unnest(${ids}::text[]) with ordinality row (id, at)`;
-    const [sample] = await db.client<{ old: number }[]>`
-      select count(*)::integer as old from avatars
-      where tenant_id = ${tenantId} and hashtext(id) & 1023 = 0 and display_name = 'old'`;
+    return tenantId;
+  };
+
+  test.each([
+    ["the sample has a part of the text too often", 1000, true],
+    ["the sample has no part of the text, and yet the index finds more rows than a page reads", ROWS, false],
+  ])("%s: short pages, until it is found", async (_, old, isSampleOld) => {
+    const tenantId = await seedOld(old, isSampleOld);
+    const [total] = await db.client<{ count: number }[]>`
+      select count(*)::integer as count from avatars where tenant_id = ${tenantId} and display_name = 'old'`;
     const page = await avatarPage({ tenantId }, { name: "old" });
-    expect(page.items === "").toBe((sample?.old ?? 0) > 8);
-    expect((await allAvatars({ tenantId }, { name: "old" })).names).toHaveLength(4500);
+    expect([itemsOf(page).length < 100, page.next]).toEqual([true, expect.stringMatching(/^ava_/)]);
+    expect((await allAvatars({ tenantId }, { name: "old" })).names).toHaveLength(total?.count ?? 0);
+  });
+
+  test.each([
+    ["needle", 12_000, 15_000],
+    ["zoë", 7_000, 15_000],
+    ["привет, мир", 3_000, 8_000],
+    [`b${"a".repeat(80)}`, 1000, 5000],
+    ["𐀀".repeat(160), 300, 1000],
+    [
+      Array.from({ length: 160 }, (_, at) => String.fromCodePoint(0x430 + (at % 32), 0x3b1 + (at % 25))).join(""),
+      1,
+      1000,
+    ],
+  ])("the text %j: the more a row costs, the fewer a page reads", (name, least, most) => {
+    const { maxRead } = searchInputs("ava", { name }, null);
+    expect([maxRead >= least, maxRead <= most]).toEqual([true, true]);
   });
 
   // The server keeps a plan that was made while the tables were empty, until they are analyzed.
@@ -203,6 +230,8 @@ describe("more avatars than a page reads", () => {
       expect(plan).toMatch(/Index Cond: \(\(\(tenant_id \|\| ''::text\) = .*~~ inputs\.pattern\)\)/);
       expect(plan).toContain("One-Time Filter");
       expect(plan).not.toContain("Seq Scan");
+      // It takes as long as the square of the marks of a name.
+      expect(plan).not.toContain("normalize(");
     },
   );
 });

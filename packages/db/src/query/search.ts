@@ -13,10 +13,11 @@
  * that, 5 ms at most. Without it, a create would cost 100 us more.
  *
  * The index folds the letters of ASCII alone, so that it depends on no locale, and is asked only for those and digits. The condition
- * of the list (`nameMatches`) is then applied to each row.
+ * of the list (`nameMatches`) is then applied to each row. A tenant can rename the rows of the sample, so that it says nothing: when
+ * the index finds more rows than a page reads, the page is short all the same.
  */
 import type { IdPrefix } from "@realtime-avatar/domain/id";
-import { idRange, nameSearch } from "@realtime-avatar/domain/lists/search";
+import { idRange, type NameSearch, nameSearch } from "@realtime-avatar/domain/lists/search";
 import { getTableName, type SQL, sql } from "drizzle-orm";
 import type { AnyPgColumn, PgTable } from "drizzle-orm/pg-core";
 import { foldedName, inNameSample, nameOwner } from "./columns.ts";
@@ -28,8 +29,18 @@ const MAX_IN_SAMPLE = sql.raw("8");
 /** The newest names of the sample are compared, those of two million rows: each costs 0.3 us for each part. */
 const MAX_SAMPLE = sql.raw("2048");
 
-/** How many rows a page of a search reads at most, in the order of the list: each costs 1 us, or 2.5 us for a text beyond ASCII. */
-const MAX_ROWS_READ = { ascii: 15_000, other: 6_000 };
+/** How many rows a page of a search reads at most, in the order of the list: each costs 1 us, and more for a costly text. */
+const MAX_ROWS_READ = 15_000;
+
+/**
+ * How many rows a page reads, so that it costs some 50 ms at most: a row of a long name costs 0.1 us more for each byte of the text,
+ * and 1.2 us for each character that is translated.
+ */
+const rowsRead = ({ text, decomposed, upper }: NameSearch): number => {
+  const texts = decomposed === null ? 1 : 2;
+  const cost = 1 + (texts * Buffer.byteLength(text)) / 32 + (texts * (upper?.length ?? 0)) / 4;
+  return Math.ceil(MAX_ROWS_READ / cost);
+};
 
 type Filters = { id?: string; name?: string; from?: string; to?: string };
 /** Whether a list is searched. */
@@ -37,23 +48,25 @@ export const isSearch = ({ id, name, from, to }: Filters): boolean =>
   [id, name, from, to].some((filter) => filter !== undefined);
 
 /** The inputs of a search, beside those of its list. */
-export const SEARCH_INPUTS = ["first", "text", "upper", "lower", "pattern", "parts"] as const;
-const NO_TEXT = { text: null, upper: null, lower: null, pattern: "", parts: [] };
+export const SEARCH_INPUTS = ["first", "text", "decomposed", "upper", "lower", "pattern", "parts"] as const;
+const NO_TEXT = { text: null, decomposed: null, upper: null, lower: null, pattern: "", parts: [] };
 export const searchInputs = (prefix: IdPrefix, filters: Filters, before: string | null) => {
-  const search = filters.name === undefined ? NO_TEXT : nameSearch(filters.name);
-  const maxRead = search.upper === null ? MAX_ROWS_READ.ascii : MAX_ROWS_READ.other;
-  return { ...idRange(prefix, filters, before), ...search, maxRead };
+  const range = idRange(prefix, filters, before);
+  if (filters.name === undefined) return { ...range, ...NO_TEXT, maxRead: MAX_ROWS_READ };
+  const search = nameSearch(filters.name);
+  return { ...range, ...search, maxRead: rowsRead(search) };
 };
 export type SearchInputs = Omit<ReturnType<typeof searchInputs>, "before">;
 
-/** Whether `name` contains the text of the inputs. Without one, every name does. */
-export const nameMatches = (name: SQL | AnyPgColumn): SQL => sql`(
-  ${inputColumn("text")} is null or strpos(
-    case when ${inputColumn("upper")} is null then lower(${name} collate "C")
-      else translate(lower(normalize(${name}) collate "C"), ${inputColumn("upper")}, ${inputColumn("lower")}) end,
-    ${inputColumn("text")}
-  ) > 0
-)`;
+/** Whether `name` contains a text of the inputs. Without one, every name does. */
+export const nameMatches = (name: SQL | AnyPgColumn): SQL => {
+  const lowered = sql`case when ${inputColumn("upper")} is null then lower(${name} collate "C")
+    else translate(lower(${name} collate "C"), ${inputColumn("upper")}, ${inputColumn("lower")}) end`;
+  return sql`(
+    ${inputColumn("text")} is null or strpos(${lowered}, ${inputColumn("text")}) > 0
+      or ${inputColumn("decomposed")} is not null and strpos(${lowered}, ${inputColumn("decomposed")}) > 0
+  )`;
+};
 
 /** What a search reads. */
 export type Search = {
@@ -62,8 +75,9 @@ export type Search = {
   range: { where: SQL; orderBy: SQL };
   /** The ranges, as the beginning of a FROM clause, and an expression that names each; by default there is one range. */
   ranges?: { from: SQL; name: SQL };
-  /** The conditions of a row, beside its range. */
+  /** The conditions of a row, beside its range, and the columns that they read beside the name. */
   conditions: SQL;
+  conditionColumns?: readonly AnyPgColumn[];
   /** The conditions of the ranges beside those of ids, for rows that the index of names has found. */
   isListed: SQL;
   /** How many rows are looked for. */
@@ -76,7 +90,8 @@ const ONE_RANGE = { from: sql``, name: sql`''` };
  * The common table expressions of a search. `found` has the ids of the newest `wanted` rows that match. Where `edge` has an id, only
  * those from this id on: below it, rows were not read.
  */
-export const searchTables = ({ list, range, ranges = ONE_RANGE, conditions, isListed, wanted }: Search): SQL => {
+export const searchTables = (search: Search): SQL => {
+  const { list, range, ranges = ONE_RANGE, conditions, conditionColumns = [], isListed, wanted } = search;
   const { table, id, tenantId, name } = list;
   const alias = sql.raw(getTableName(table));
   const inOrder = sql`from ${table} where ${range.where} order by ${range.orderBy}`;
@@ -106,17 +121,24 @@ export const searchTables = ({ list, range, ranges = ONE_RANGE, conditions, isLi
           where (select count(*) from sample where strpos(sample.name, part) > 0) <= ${MAX_IN_SAMPLE}
         )
     ),
-    older as materialized (
-      select ${id} as id from (
+    candidates as materialized (
+      select ${sql.join([id, name, ...conditionColumns], sql`, `)} from (
         select * from ${table}
         where ${nameOwner(tenantId)} = ${inputColumn("tenantId")} || '' and ${foldedName(name)} like ${inputColumn("pattern")}
           and exists (select from by_index)
         offset 0
       ) ${alias}
-      where ${id} < (select unread.id from unread) and ${id} >= ${inputColumn("first")} and ${isListed} and ${conditions}
+      where ${id} < (select unread.id from unread) and ${id} >= ${inputColumn("first")} and ${isListed}
+    ),
+    all_found as materialized (
+      select from by_index where (select count(*) from candidates) <= ${MAX_READ}
+    ),
+    older as materialized (
+      select ${id} as id from candidates ${alias}
+      where exists (select from all_found) and ${conditions}
       order by ${id} desc limit ${wanted}
     ),
-    edge as materialized (select unread.id from unread where not exists (select from by_index)),
+    edge as materialized (select unread.id from unread where not exists (select from all_found)),
     found as materialized (
       select both_parts.id from (
         select hits.id from hits where hits.id >= coalesce((select edge.id from edge), '')

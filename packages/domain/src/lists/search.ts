@@ -56,17 +56,31 @@ const lowerCase = (character: string): string => {
   return [...lower].length === 1 && (isAscii(character) || !isAscii(lower)) ? lower : character;
 };
 
-/** At most this many parts of three characters say how frequent a text is. */
+/** At most this many parts of three characters say how frequent a text is. The index reads a list for each. */
 const MAX_PARTS = 8;
+
+/** The first parts of a text in lower case, and the words, as far as they are of these parts. */
+const partsOf = (text: string): { words: string[]; parts: string[] } => {
+  const parts = new Set<string>();
+  // A shorter word has no part.
+  const words = (text.match(/[a-z0-9]{3,}/g) ?? []).map((word) => {
+    let end = 2;
+    for (; end < word.length && parts.size < MAX_PARTS; end++) parts.add(word.slice(end - 2, end + 1));
+    return end > 2 ? word.slice(0, end) : "";
+  });
+  return { words: words.filter((word) => word !== ""), parts: [...parts] };
+};
 
 /** A text to look for in names, in the forms in which the database needs it. */
 export type NameSearch = {
   /** In lower case, composed (NFC). */
   text: string;
-  /** The characters of `text` outside of ASCII in upper case, and in lower case; null when `text` is in ASCII. */
+  /** The same decomposed (NFD); null when that is no other text. */
+  decomposed: string | null;
+  /** The characters of both texts outside of ASCII in upper case, and in lower case; null when `text` is in ASCII. */
   upper: string | null;
   lower: string | null;
-  /** A pattern for LIKE, for the index: the letters and digits of ASCII of `text`, and anything between. */
+  /** A pattern for LIKE, for the index: the words of `parts`, and anything between. */
   pattern: string;
   /** Parts of three letters and digits, without which no name contains `text`; without any, no index can be used. */
   parts: string[];
@@ -74,21 +88,23 @@ export type NameSearch = {
 
 /**
  * Characters are compared by their own upper and lower case, independent of the locale of the database: `İ` and `i` differ, and
- * so do `ß` and `ss`.
+ * so do `ß` and `ss`. Names are composed or decomposed as a whole. To compose them in the database takes it up to 0.2 ms for each,
+ * by marks that are out of order.
  */
 export const nameSearch = (name: string): NameSearch => {
-  const characters = [...name.normalize("NFC")].map(lowerCase);
-  const text = characters.join("");
-  const cased = [...new Set(characters)]
+  const lowered = (form: "NFC" | "NFD"): string => [...name.normalize(form)].map(lowerCase).join("");
+  const text = lowered("NFC");
+  const decomposed = lowered("NFD") === text ? null : lowered("NFD");
+  const cased = [...new Set(text + (decomposed ?? ""))]
     .map((lower) => [lower.toUpperCase(), lower] as const)
     .filter(([upper, lower]) => upper !== lower && !isAscii(lower) && [...upper].length === 1 && !isAscii(upper));
-  const words = text.match(/[a-z0-9]+/g) ?? [];
-  const parts = words.flatMap((word) => [...word.slice(2)].map((_, at) => word.slice(at, at + 3)));
+  const { words, parts } = partsOf(text);
   return {
     text,
+    decomposed,
     upper: isAscii(text) ? null : cased.map(([upper]) => upper).join(""),
     lower: isAscii(text) ? null : cased.map(([, lower]) => lower).join(""),
     pattern: `%${words.join("%")}%`,
-    parts: [...new Set(parts)].slice(0, MAX_PARTS),
+    parts,
   };
 };

@@ -82,11 +82,15 @@ const bodyOf = ({ requestBody }) => {
   return element("textarea", { value: text.replace(ID, (id, prefix) => ids.get(prefix) ?? id), spellcheck: false });
 };
 
+/** A file can have 64 MiB, with which a page does not respond any more. */
+const MAX_SHOWN = 200_000;
+const shortened = (text) => (text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}\n…` : text);
+
 const show = async (output, request) => {
   const start = performance.now();
   const response = await send(...request);
   const text = await response.text();
-  if (response.ok) rememberIds(text);
+  if (response.ok && /json/.test(response.headers.get("content-type") ?? "")) rememberIds(text);
   const tone = response.ok ? "good" : "bad";
   output.replaceChildren(
     element(
@@ -96,7 +100,7 @@ const show = async (output, request) => {
       ` in ${Math.round(performance.now() - start)} ms, request `,
       element("code", {}, response.headers.get("x-request-id") ?? ""),
     ),
-    element("pre", { tabIndex: 0 }, pretty(text)),
+    element("pre", { tabIndex: 0 }, shortened(pretty(text))),
   );
 };
 

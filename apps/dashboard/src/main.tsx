@@ -4,6 +4,7 @@ import { type Query, QueryCache, QueryClient, QueryClientProvider } from "@tanst
 import { RouterProvider } from "@tanstack/react-router";
 import { createRoot } from "react-dom/client";
 import { isSignedOut } from "./api/client.ts";
+import { SESSION } from "./layout/shell.tsx";
 import { loadPages, router } from "./router.tsx";
 
 const queries = new QueryClient({
@@ -38,5 +39,11 @@ createRoot(root).render(
   </QueryClientProvider>,
 );
 
-// After the first page.
-addEventListener("load", () => void loadPages());
+// At once, beside the files of the first page. Pages without a person read no session.
+if (!/\/(sign-in|register)$/.test(location.pathname)) void queries.prefetchQuery(SESSION);
+
+// After those of the first page: on a slow network they would share its bandwidth.
+const stop = router.subscribe("onResolved", () => {
+  stop();
+  void loadPages();
+});

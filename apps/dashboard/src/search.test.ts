@@ -34,6 +34,9 @@ test.each([
 
 test("the sign-in, leaving a page: leads back to it, and to no other address", () => {
   expect(keepPlace("/usage", { days: 7, ended: true }, false)).toEqual({ days: 7, to: "/usage" });
+  const filters = { actor: "usr_1", since: "2026-01-01", until: "2026-01-31" };
+  expect(keepPlace("/audit", filters, false)).toEqual({ ...filters, to: "/audit" });
+  expect(keepPlace("/usage", { tab: "calls" }, false)).toEqual({ tab: "calls", to: "/usage" });
   expect(keepPlace("/dashboard/audit", {}, false)).toEqual({ to: "/audit" });
   expect(keepPlace("/dashboard", { environment: "test" }, true)).toEqual({ environment: "test", to: "/", ended: true });
   expect(keepPlace("/keys", { key: ID }, true)).toEqual({ key: ID, to: "/keys", ended: true });

@@ -370,7 +370,7 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
     await expectAccessible(page, "a search that finds nothing");
     await page.getByRole("button", { name: "Clear" }).click();
     await page.getByLabel("From").fill("2020-01-01");
-    await page.getByLabel("to", { exact: true }).fill("2020-01-01");
+    await page.getByLabel("To", { exact: true }).fill("2020-01-01");
     await page.getByText("No key matches.").waitFor();
     await page.getByRole("button", { name: "Clear" }).click();
     await page.getByLabel("Status").selectOption("Revoked");

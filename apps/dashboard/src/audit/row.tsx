@@ -9,12 +9,12 @@ import { useNavigation } from "../layout/navigation.tsx";
 import { ObjectName } from "../layout/object-name.tsx";
 import { ACTION_TEXTS, fieldsText, serviceText } from "./data.ts";
 
-/** On a phone there is room for the names alone: the details have the ids. */
+/** On a phone there is room for the names alone: the details have the ids, and say when the service acted. */
 const NAME = "max-md:[&>button]:hidden";
 
 const Actor = ({ event: { actorId, actorName, action } }: { event: AuditEvent }) =>
   actorId === null ? (
-    <span className="block truncate text-muted">{serviceText(action)}</span>
+    <span className="block truncate text-muted max-md:hidden">{serviceText(action)}</span>
   ) : (
     <ObjectName id={actorId} name={actorName} className={NAME} />
   );
@@ -79,7 +79,7 @@ export const EventRow = ({ event }: { event: AuditEvent }) => {
         <span className="min-w-0 max-md:flex-1">
           <ObjectName id={event.targetId} name={event.targetName} className={NAME} />
         </span>
-        <span className="min-w-0">
+        <span className="min-w-0 max-md:max-w-[35%]">
           <Actor event={event} />
         </span>
         <button

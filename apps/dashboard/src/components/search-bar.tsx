@@ -45,7 +45,7 @@ export const SearchBar = ({ list, status, isFiltered, children }: BarProps) => (
       ))}
     </InlineSelect>
     <Day label="From" value={list.search.since ?? ""} onChange={(day) => list.setDay("since", day)} />
-    <Day label="to" value={list.search.until ?? ""} onChange={(day) => list.setDay("until", day)} />
+    <Day label="To" value={list.search.until ?? ""} onChange={(day) => list.setDay("until", day)} />
     {isFiltered && <Button onClick={list.clear}>Clear</Button>}
     <span role="status" className="text-sm text-muted">
       {children}

@@ -59,7 +59,8 @@ const Tiles = ({ balance, today, failed }: { balance: CreditBalance; today: Toda
       {credits(balance.reservedCreditMicros)} held by open calls
     </Tile>
     <Tile name="Calls today" search={{ tab: "calls", days: 7 }} value={atLeast(today.calls, today.hasMore)}>
-      {duration(today.seconds)}, {credits(today.billed)} credits
+      {today.seconds > 0 && `${duration(today.seconds)}, `}
+      {credits(today.billed)} credits
     </Tile>
     <Tile name="Failed today" search={FAILED_CALLS} value={atLeast(failed, failed >= MAX_FAILED_CALLS)}>
       calls that did not begin

@@ -189,16 +189,14 @@ const Frame = () => {
 /** How often the session is read: it can have ended meanwhile, or the role can have changed. */
 const SESSION_MS = 30_000;
 
+/** The session of the person. */
+export const SESSION = { queryKey: ["session"], queryFn: readSession, staleTime: SESSION_MS };
+
 export const Shell = () => {
   const parameters = useParameters();
   const pathname = useLocation({ select: (location) => location.pathname });
   const environment: Environment = parameters.environment ?? "live";
-  const query = useQuery({
-    queryKey: ["session"],
-    queryFn: readSession,
-    staleTime: SESSION_MS,
-    refetchInterval: SESSION_MS,
-  });
+  const query = useQuery({ ...SESSION, refetchInterval: SESSION_MS });
   const session = query.data;
   const account = useMemo(() => session && { session, environment }, [session, environment]);
   if (isSignedOut(query.error)) {

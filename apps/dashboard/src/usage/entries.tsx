@@ -27,6 +27,8 @@ const EntryRow = ({ entry }: { entry: CreditEntry }) => {
   // A newer version may write a kind that this page does not know.
   const { name, sign } = KINDS[entry.kind] ?? { name: entry.kind, sign: "" };
   const { sessionId, apiKeyId, apiKeyName, reportedBy, reportedByName, closedBy, closedByName } = entry;
+  // Who ended it is said where it was not the key of the call, which the row names.
+  const isOwn = [reportedBy, closedBy].every((by) => by === null || by === apiKeyId);
   return (
     <li className="grid grid-cols-[minmax(0,1fr)_auto] gap-x-4 border-b border-line py-2 last:border-0 sm:grid-cols-[9rem_minmax(0,1fr)_minmax(0,1fr)_8rem]">
       <span className="text-sm text-muted sm:order-1">
@@ -39,7 +41,7 @@ const EntryRow = ({ entry }: { entry: CreditEntry }) => {
       <span className="col-span-2 min-w-0 truncate sm:order-2 sm:col-span-1">
         {name}
         {entry.reference && <span className="text-muted"> · {entry.reference}</span>}
-        {closedBy && (
+        {closedBy && !isOwn && (
           <span className="text-muted">
             {" · ended by "}
             {closedBy === "sweep" ? "the service" : (closedByName ?? closedBy)}

@@ -40,8 +40,8 @@ describe("the detail of a check", () => {
     ["face_size", 12.5, "fail", 15, /^The face has 12\.5 % of the height of the picture; at least 15 % is required\. /],
     ["face_size", 20, "warn", 30, /; at least 30 % is recommended\. Use/],
     ["face_size", 40, "pass", 30, "The face has 40 % of the height of the picture; at least 30 % is recommended."],
-    ["face_yaw", -40, "fail", -25, /^The face is turned 40° to the left; -25 to 25° is required\. /],
-    ["face_pitch", 31.5, "fail", 20, /^The face is turned 31\.5° down; -20 to 20° is required\. /],
+    ["face_yaw", -40, "fail", -25, /^The face is turned 40° to the left; at most 25° is required\. /],
+    ["face_pitch", 31.5, "fail", 20, /^The face is turned 31\.5° down; at most 20° is required\. /],
     ["single_frame", 9, "fail", 1, /^The image has 9 frames; exactly 1 frame is required\. /],
   ] as const)("a check, %s of %d: its verdict, limit and advice", (code, measured, verdict, limit, detail) => {
     const expected = typeof detail === "string" ? detail : expect.stringMatching(detail);

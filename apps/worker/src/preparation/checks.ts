@@ -82,6 +82,7 @@ const amountOf = (value: number, unit: string | null): string => {
 
 const rangeText = ([min, max]: Range, unit: string | null): string => {
   if (min !== null && min === max) return `exactly ${amountOf(min, unit)}`;
+  if (min !== null && min === -(max ?? 0)) return `at most ${amountOf(max ?? 0, unit)}`;
   if (min !== null && max !== null) return `${min} to ${amountOf(max, unit)}`;
   return min === null ? `at most ${amountOf(max ?? 0, unit)}` : `at least ${amountOf(min, unit)}`;
 };

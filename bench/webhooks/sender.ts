@@ -59,6 +59,7 @@ const startOwn = (own: Db = db) =>
     log: createLog("warn"),
     random,
     metrics: null,
+    tracing: null,
     poster: createPoster({ network }),
     sealingKey: SEALING_KEY,
     assetOrigin: "https://files.example.com",

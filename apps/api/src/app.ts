@@ -8,11 +8,12 @@ import { Elysia } from "elysia";
 import { createUploadSlots } from "./assets/upload-slots.ts";
 import { createRealtime } from "./calls/realtime.ts";
 import type { AppOptions, Dependencies } from "./dependencies.ts";
+import { createExportSender } from "./http/files/export.ts";
 import { createFileSender } from "./http/files/send-file.ts";
 import { isHost } from "./http/host.ts";
 import { createOidcProvider } from "./http/people/oidc.ts";
 import { createPasskeyCeremonies } from "./http/people/passkeys.ts";
-import { isOverload, problemResponse, toProblem, writeProblem } from "./http/problem.ts";
+import { isOverload, notFoundForKey, problemResponse, toProblem, writeProblem } from "./http/problem.ts";
 import { createRequestLimit } from "./http/rate-limit.ts";
 import { type RequestContext, requestIdFor, traceIdOf, withRequestContext } from "./http/request-context.ts";
 import type { ResponseHead } from "./http/response.ts";
@@ -139,8 +140,16 @@ const endRequest = (
 };
 
 /** The problem for an error that Elysia reports with `code`; `allowed` are the methods that the path supports. */
-const problemOf = (error: unknown, code: string | number, allowed: readonly string[]): Problem => {
-  if (code !== "NOT_FOUND") return toProblem(error);
+const problemOf = (
+  error: unknown,
+  code: string | number,
+  allowed: readonly string[],
+  { keyEnvironment }: RequestContext,
+): Problem => {
+  if (code !== "NOT_FOUND") {
+    const problem = toProblem(error);
+    return problem.code === "not_found" && keyEnvironment ? notFoundForKey(keyEnvironment) : problem;
+  }
   return allowed.length === 0
     ? notFound()
     : new Problem("method_not_allowed", "The resource does not support this method.");
@@ -170,8 +179,14 @@ const readiness = async ({ db, isEnding }: AppOptions, set: ResponseHead): Promi
 const pageRoutes = (dependencies: Dependencies, describe: () => object) =>
   new Elysia({ name: "pages" })
     .use(problemTypeRoutes())
-    .use(referenceRoutes(describe))
+    .use(referenceRoutes(describe, dependencies))
     .use(dashboardRoutes(dependencies));
+
+const webhookRoutes = (dependencies: Dependencies) =>
+  new Elysia({ name: "webhooks" })
+    .use(webhookEndpointRoutes(dependencies))
+    .use(webhookTestRoutes(dependencies))
+    .use(webhookDeliveryRoutes(dependencies));
 
 /** The routes of people, and those with which they sign in. */
 const peopleRoutes = (dependencies: Dependencies) =>
@@ -197,6 +212,7 @@ export const createApp = (options: AppOptions) => {
     oidc: options.config.oidc && createOidcProvider(options.config.oidc, options),
     uploadSlots: createUploadSlots(),
     fileSender: createFileSender(),
+    exportSender: createExportSender(),
     sweepOverdue: createOverdueSweep(options.metrics),
     realtime: createRealtime(options),
     testSlots: createTestSlots(),
@@ -227,7 +243,7 @@ export const createApp = (options: AppOptions) => {
     // Registered before any route: a hook covers only what comes after it.
     .onError(({ code, error, path, set, requestContext }) => {
       const allowed = code === "NOT_FOUND" ? methodsAt(app.routes, path) : [];
-      const problem = problemOf(error, code, allowed);
+      const problem = problemOf(error, code, allowed, requestContext);
       if (allowed.length > 0) set.headers["allow"] = allowed.join(", ");
       noteError(error, code, problem, requestContext);
       return writeProblem(problem, requestContext.requestId, set);
@@ -250,9 +266,7 @@ export const createApp = (options: AppOptions) => {
     .use(callRoutes(dependencies))
     .use(avatarWorkerRoutes(dependencies))
     .use(livekitEventRoutes(dependencies))
-    .use(webhookEndpointRoutes(dependencies))
-    .use(webhookTestRoutes(dependencies))
-    .use(webhookDeliveryRoutes(dependencies))
+    .use(webhookRoutes(dependencies))
     .use(auditEventRoutes(dependencies))
     .use(leakedKeyRoutes(dependencies))
     .use(peopleRoutes(dependencies))

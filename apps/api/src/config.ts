@@ -88,10 +88,11 @@ const readRateLimit = (variables: Variables, prefix: string): RateLimit | null =
 /** Throws a `ConfigError` that names the first invalid variable. */
 export const readConfig = (variables: Variables): ApiConfig => {
   const common = readCommonConfig(variables);
+  const port = readPort(variables, "PORT", 3000);
   return {
     ...common,
     hosts: variables["HOST"] ? [common.host] : [common.host, "::1"],
-    port: readPort(variables, "PORT", 3000),
+    port,
     defaultAvatarModelId: readVariable(
       variables,
       "DEFAULT_AVATAR_MODEL_ID",
@@ -115,7 +116,7 @@ export const readConfig = (variables: Variables): ApiConfig => {
     publicAssetOrigin: readPublicAssetOrigin(variables),
     storage: readStorageConfig(variables, common.database.dataDirectory),
     webhooks: readWebhookConfig(variables),
-    metricsPort: readMetricsPort(variables, "METRICS_PORT"),
+    metricsPort: readMetricsPort(variables, "METRICS_PORT", "PORT", port),
     sweepInApi: readBoolean(variables, "SWEEP_IN_API", null),
     worker: readBoolean(variables, "WORKER", null),
     creditPriceMicrosPerSecond: readNumber(variables, "CREDIT_PRICE_MICROS_PER_SECOND", 1, MAX_PRICE) ?? 1_000_000,

@@ -95,6 +95,8 @@ export type Dependencies = AppOptions & {
   uploadSlots: UploadSlots;
   /** The public files that are being sent. */
   fileSender: FileSender;
+  /** The lists that are being sent as files. */
+  exportSender: FileSender;
   /** What realtime calls need; null: they are not configured. */
   realtime: Realtime | null;
   /** The tests of webhook endpoints in progress. */

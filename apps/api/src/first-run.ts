@@ -53,19 +53,21 @@ Open the dashboard and register a passkey. The link works once, within 30 minute
   ${link}
 `;
 
-/** The message that shows the secret, which cannot be shown again. */
-export const firstKeyMessage = (secret: ApiKeySecret, baseUrl: string): string => `
-A tenant and its first API key were created. The key has every scope, \`usage:write\` included. It is shown only once:
+/**
+ * The message that shows the secret, which cannot be shown again, and the calls that make an avatar with it. `publicUrl`: where
+ * people open pages.
+ */
+export const firstKeyMessage = (secret: ApiKeySecret, baseUrl: string, publicUrl: string): string => `
+The first API key was created. It is live and has every scope, \`usage:write\` included. It is shown only once. Paste
+this line into a second terminal, in the folder of the service:
 
   export API_KEY=${secret.reveal()}
 
-Create an avatar with it:
+Then create an avatar of the sample photo. In a few seconds it is ready:
 
-  curl -sS ${baseUrl}/api/v1/avatars -H "Authorization: Bearer ${secret.reveal()}" -H "Content-Type: application/json" -d '{"displayName": "Ada", "sourceKind": "image"}'
+  npx -y bun@${Bun.version} run sample-photo
+  ASSET_ID=$(curl -sS ${baseUrl}/api/v1/assets -H "Authorization: Bearer $API_KEY" -F file=@ada.jpg | grep -o 'ast_[0-9a-z]*')
+  curl -sS ${baseUrl}/api/v1/avatars -H "Authorization: Bearer $API_KEY" -H "Content-Type: application/json" -d '{"displayName": "Ada", "sourceKind": "image", "sourceAssetId": "'$ASSET_ID'"}'
 
-The tenant has credits for an hour of calls. Open a session for a call of up to a minute:
-
-  curl -sS ${baseUrl}/api/v1/usage/sessions -H "Authorization: Bearer ${secret.reveal()}" -H "Content-Type: application/json" -d '{"maxSessionSeconds": 60}'
-
-Try every operation in a browser: ${baseUrl}/docs
+Try every operation in a browser: ${publicUrl}/docs
 `;

@@ -13,7 +13,7 @@ import { client, preparedDataDirectory, type TestDatabase, testDatabase } from "
 import { fileDatabase, fileFolder } from "@realtime-avatar/testing/fixture";
 import { openByTcp } from "@realtime-avatar/testing/postgres/embedded";
 import { watchLookUps } from "@realtime-avatar/testing/postgres/waits";
-import { bun, type RunningProcess, runToEnd, startProcess } from "@realtime-avatar/testing/processes";
+import { bun, REPOSITORY, type RunningProcess, runToEnd, startProcess } from "@realtime-avatar/testing/processes";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { readAnswer } from "../test/support/api.ts";
 import { API, call, start, stop } from "../test/support/process.ts";
@@ -46,25 +46,15 @@ describe("an empty embedded database", () => {
     const [, key = ""] = await first.waitFor(/export API_KEY=(\S+)/);
     expect(parseApiKey(key)?.environment).toBe("live");
     await first.waitFor(/Try every operation/);
-    const pasted: Record<string, unknown>[] = [];
-    for (const [curl] of first.stderr().matchAll(/curl .*/g)) {
-      pasted.push(JSON.parse((await runToEnd(["sh", "-c", curl])).stdout));
-    }
-    const [avatar = {}, session = {}] = pasted;
-    expect(pasted).toHaveLength(2);
-    expect(avatar).toMatchObject({
-      displayName: "Ada",
-      status: "draft",
-      environment: "live",
-      modelId: "realtime-avatar-live-v1",
-    });
-    expect(session).toMatchObject({ status: "reserved", environment: "live", reservedCreditMicros: 60_000_000 });
-    // As the README ends it.
-    const release = `${first.url}/api/v1/usage/sessions/${session["sessionId"]}/release`;
-    const ended = await call(release, key, { usedCreditMicros: 2_000_000 });
-    expect([ended.status, ended.body.billedCreditMicros]).toEqual([200, 2_000_000]);
+    const [printed = ""] = first.stderr().match(/npx .* sample-photo\n.*\n.*\n/) ?? [];
+    const script = printed.replace(
+      /npx .*/,
+      `cd ${folder} && ${bun(join(REPOSITORY, "scripts/sample-photo.ts")).join(" ")} >&2`,
+    );
+    const avatar = JSON.parse((await runToEnd(["sh", "-c", script], { API_KEY: key })).stdout);
+    expect(avatar).toMatchObject({ displayName: "Ada", status: "preprocessing", environment: "live" });
     expect(first.stdout()).not.toContain(key);
-    expect(first.stderr().split(key)).toHaveLength(4);
+    expect(first.stderr().split(key)).toHaveLength(2);
 
     // Another process joins while it runs: the command line sees what the service has written.
     const tenants = await runToEnd(bun(CLI, "tenants", "list", "--json"), variables);

@@ -17,13 +17,14 @@ import { recordPeopleSeen, sweepPeopleSeen } from "@realtime-avatar/db/people/se
 import { sweepUserSessions } from "@realtime-avatar/db/people/user-sessions";
 import { webhookStats } from "@realtime-avatar/db/webhooks/sending";
 import { isToStart } from "@realtime-avatar/runtime/arguments";
+import { checkDataDirectory } from "@realtime-avatar/runtime/config/data-directory";
 import { type AtExit, endingGracefully, runProcess } from "@realtime-avatar/runtime/lifecycle";
 import { createLog, inTurns, type Logger, type LogOutput } from "@realtime-avatar/runtime/log";
 import type { Metrics } from "@realtime-avatar/runtime/metrics";
 import { protectMemory } from "@realtime-avatar/runtime/protect-memory";
 import { secureRandom } from "@realtime-avatar/runtime/random";
 import { serve, serveAll } from "@realtime-avatar/runtime/serve";
-import { readTracingConfig } from "@realtime-avatar/runtime/tracing-config";
+import { openTracing } from "@realtime-avatar/runtime/tracing/open";
 import { openWebhookSealingKey } from "@realtime-avatar/runtime/webhook-config";
 import { openStorage } from "@realtime-avatar/storage/open";
 import { version } from "../package.json";
@@ -45,8 +46,6 @@ import { openSessionSecret } from "./session-secret.ts";
 const USES_FLUSH_MS = 1000;
 /** Maximum request time, in database deadlines: one for reading the body, one for the database, and a margin. */
 const MAX_REQUEST_DEADLINES = 2.1;
-/** How long shutdown waits for the export of the last traces. */
-const TRACES_FLUSH_MS = 1000;
 /** Age at which a file of the spool is of a process that was killed. Uploads in progress write every 30 seconds. */
 const SPOOL_AGE_MS = 3_600_000;
 /** Interval at which obsolete rows are deleted. */
@@ -70,11 +69,7 @@ const SWEEPS = {
 
 /** Starts tracing and metrics; each is null, and not loaded, unless it is configured. */
 const startTelemetry = async (config: ApiConfig, log: Logger, logOutput: LogOutput, atExit: AtExit) => {
-  const tracingConfig = readTracingConfig(process.env, "realtime-avatar-api");
-  const tracing = tracingConfig
-    ? (await import("@realtime-avatar/runtime/tracing")).startTracing(tracingConfig, version, (text) => log.warn(text))
-    : null;
-  atExit(async () => tracing?.stop(TRACES_FLUSH_MS));
+  const tracing = await openTracing("realtime-avatar-api", version, log, atExit);
   const metrics =
     config.metricsPort === null ? null : (await import("@realtime-avatar/runtime/metrics")).createMetrics(version);
   metrics?.showLog(logOutput);
@@ -179,7 +174,7 @@ const warnAtStart = ({ publicUrl, trustedProxyHops }: ApiConfig, hasCurrentSchem
 /** Prints the first key on the first start, and a link to register a passkey on each start while there is no user. */
 const printFirstAccess = async (db: Db, url: string, publicUrl: string): Promise<void> => {
   const key = await createFirstKey(db, new Date(), secureRandom);
-  if (key) process.stderr.write(firstKeyMessage(key, url));
+  if (key) process.stderr.write(firstKeyMessage(key, url, publicUrl));
   const link = await createFirstLink(db, publicUrl, new Date(), secureRandom);
   if (link) process.stderr.write(firstLinkMessage(link));
 };
@@ -200,10 +195,11 @@ const openDatabaseOf = async ({ database }: ApiConfig, log: Logger, metrics: Met
   return { db, isEmbedded };
 };
 
-const start = async (atExit: AtExit): Promise<void> => {
+const start = async (atExit: AtExit, isStopping: () => boolean): Promise<void> => {
   // Before anything else: its environment contains secrets, and the children of a worker can have the same user.
   protectMemory();
   const config = readConfig(process.env);
+  await checkDataDirectory(config);
   const livekitProgram = readLivekitProgram(process.env);
   const logOutput = inTurns(process.stdout);
   atExit(logOutput.drained);
@@ -216,7 +212,7 @@ const start = async (atExit: AtExit): Promise<void> => {
     const sweeper = startSweeper({ db, log, random: secureRandom, metrics });
     atExit(sweeper.stop);
   }
-  const calls = await openCalls({ db, isEmbedded, config, livekitProgram, metrics, log, logOutput }, atExit);
+  const calls = await openCalls({ db, isEmbedded, config, livekitProgram, metrics, tracing, log, logOutput }, atExit);
   const worker = (config.worker ?? isEmbedded) ? prepareWorker(log, logOutput, () => assetOrigin()) : null;
   // Stops after the last request and before the database.
   atExit(async () => worker?.stop());
@@ -260,6 +256,8 @@ const start = async (atExit: AtExit): Promise<void> => {
   // Before that: the avatar worker says goodbye to this service.
   atExit(async () => calls.embedded?.stopAvatarWorker());
   const isEnding = endingGracefully(atExit, config.shutdownGraceMs);
+  // A first key that nobody sees is lost: it is left to the next start.
+  if (isStopping()) return;
   const url = firstUrl();
   const metricsUrl = metricsServer && `${metricsServer.url.href}metrics`;
   const databaseLocation = isEmbedded ? config.database.dataDirectory : "DATABASE_URL";

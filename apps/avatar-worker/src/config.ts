@@ -36,6 +36,7 @@ const readUrl = (text: string): string | undefined => {
 export const readConfig = (variables: Variables): AvatarWorkerConfig => {
   const secret = readAvatarWorkerSecret(variables);
   if (secret === null) throw new ConfigError("AVATAR_WORKER_SECRET", "set, to the secret that the API has as well");
+  const port = readPort(variables, "AVATAR_WORKER_PORT", 3002);
   return {
     serviceUrl: readVariable(
       variables,
@@ -49,8 +50,8 @@ export const readConfig = (variables: Variables): AvatarWorkerConfig => {
       /^\d{1,4}$/.test(text) && Number(text) >= 1 && Number(text) <= MAX_SLOTS ? Number(text) : undefined,
     ),
     host: readHost(variables),
-    port: readPort(variables, "AVATAR_WORKER_PORT", 3002),
-    metricsPort: readMetricsPort(variables, "AVATAR_WORKER_METRICS_PORT"),
+    port,
+    metricsPort: readMetricsPort(variables, "AVATAR_WORKER_METRICS_PORT", "AVATAR_WORKER_PORT", port),
     logLevel: readLogLevel(variables),
   };
 };

@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { type AtExit, runProcess } from "@realtime-avatar/runtime/lifecycle";
 import { createLog, inTurns } from "@realtime-avatar/runtime/log";
+import { openTracing } from "@realtime-avatar/runtime/tracing/open";
 import { version } from "../package.json";
 import { type AvatarWorkerConfig, readConfig } from "./config.ts";
 import { createService } from "./fleet/service.ts";
@@ -9,6 +10,7 @@ import { type Sync, startSync } from "./fleet/sync.ts";
 import { respondHealth, serveHttp, type WorkerHealth } from "./health.ts";
 import type { WorkerMetrics } from "./metrics.ts";
 import { portrait } from "./renderer/portrait.ts";
+import { traceCalls } from "./tracing.ts";
 
 /** Started by the API, which holds its standard input open: it stops with the API. */
 const isChild = process.argv.includes("--child");
@@ -41,6 +43,7 @@ const start = async (atExit: AtExit): Promise<void> => {
   );
   const metrics = config.metricsPort === null ? null : (await import("./metrics.ts")).createMetrics(version);
   atExit(async () => metrics?.stop());
+  const tracing = await openTracing("realtime-avatar-avatar-worker", version, log, atExit);
   // A new one for each process: a process that starts again has none of the calls of the one before it.
   const workerId = `wrk_${randomBytes(12).toString("hex")}`;
   const service = createService({ ...config, workerId });
@@ -51,7 +54,10 @@ const start = async (atExit: AtExit): Promise<void> => {
   };
   let sync: Sync | null = null;
   const addresses = isChild ? { pid: process.pid } : await serveHealth(config, metrics, health, atExit);
-  const running = startSync({ service, slots: config.slots, renderer: portrait, log, metrics });
+  const running = startSync({
+    ...{ service, slots: config.slots, renderer: portrait, log, metrics },
+    traces: tracing && traceCalls(tracing),
+  });
   sync = running;
   metrics?.show(config.slots, running.calls);
   atExit(async () => {

@@ -208,10 +208,10 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     ["that was asked for", "session_cap"],
     ["that was less than was asked for", "out_of_credits"],
   ] as const)("a call whose seconds are over, of a hold %s: ends within them with %s", async (_, limit) => {
-    const call = await control.start({ mode: "voice", max_seconds: 4, limit });
+    const call = await control.start({ mode: "voice", max_seconds: 8, limit });
     const person = await joinAsPerson(livekit.url, call.personToken);
     const ended = await control.untilReported(call.session, "ended");
-    expect(ended).toMatchObject({ used_seconds: 4, reason: limit });
+    expect(ended).toMatchObject({ used_seconds: 8, reason: limit });
     await control.untilInRoom(call.room, "person");
     const told = person.messages.map((message) => ("reason" in message ? message.reason : message.kind));
     // Said when half of the seconds are over: before that, the person's data channel may not be open.

@@ -21,9 +21,16 @@ describe.skipIf(binary.kind === "missing")(title, () => {
   let livekit: LivekitServer;
   let control: ControlPlane;
   let workers: RunningProcess[] = [];
+  const hanging = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Promise<Response>(() => {}) });
 
   const startWorker = async (): Promise<RunningProcess> => {
-    const worker = startProcess(source("apps/avatar-worker/src/main.ts"), control.variables);
+    // A collector that does not respond disturbs no call.
+    const traced = {
+      ...control.variables,
+      OTEL_EXPORTER_OTLP_ENDPOINT: hanging.url.origin,
+      OTEL_BSP_SCHEDULE_DELAY: "50",
+    };
+    const worker = startProcess(source("apps/avatar-worker/src/main.ts"), traced);
     workers.push(worker);
     await worker.waitFor(/"started"/);
     return worker;
@@ -53,7 +60,10 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     workers = [];
     await control.stop();
   });
-  afterAll(() => livekit?.stop());
+  afterAll(async () => {
+    await livekit?.stop();
+    await hanging.stop(true);
+  });
 
   test("a service that does not respond: the worker leaves without a word, and takes the call again when it is back", async () => {
     const { call, person } = await startCall();

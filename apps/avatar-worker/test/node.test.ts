@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { cacheFolder } from "@realtime-avatar/testing/bundles";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { startLivekit } from "@realtime-avatar/testing/livekit/server";
+import { startCollector } from "@realtime-avatar/testing/network/collector";
 import { runToEnd, startProcess } from "@realtime-avatar/testing/processes";
 import { startControlPlane } from "./support/control-plane.ts";
 import { joinAsPerson } from "./support/person.ts";
@@ -26,10 +27,14 @@ const binary = await livekitBinary();
 const missing = binary.kind === "missing" ? binary.reason : Bun.which("node") ? null : "there is no Node";
 
 describe.skipIf(missing !== null)(`an avatar worker on Node${missing ? ` (skipped: ${missing})` : ""}`, () => {
-  test("has a call from its start to its end", async () => {
+  test("has a call from its start to its end, and exports its spans", async () => {
     const livekit = await startLivekit(binary.kind === "found" ? binary.path : "");
     const control = await startControlPlane(livekit);
-    const worker = startProcess(["node", await build()], control.variables);
+    const collector = startCollector();
+    const worker = startProcess(["node", await build()], {
+      ...control.variables,
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    });
     const call = await control.start();
     const person = await joinAsPerson(livekit.url, call.personToken);
     await person.publishMicrophone();
@@ -42,6 +47,21 @@ describe.skipIf(missing !== null)(`an avatar worker on Node${missing ? ` (skippe
     worker.kill("SIGTERM");
     expect(await worker.exited).toBe(0);
     expect(worker.stderr()).toBe("");
+    const id = { "realtime_avatar.session_id": call.session, "realtime_avatar.generation": 1 };
+    const spans = collector.spans().map(({ name, attributes }): object => ({ name, ...attributes }));
+    // The other reports may not be answered before a change or the end replaces them.
+    expect(spans).toEqual(
+      expect.arrayContaining([
+        { name: "call_join", ...id },
+        { name: "call_report", ...id, "realtime_avatar.state": "started" },
+        { name: "call", ...id, "realtime_avatar.reason": "user_ended" },
+      ]),
+    );
+    const sent = Buffer.concat(collector.bodies).toString("latin1");
+    expect(sent).toContain("realtime-avatar-avatar-worker");
+    for (const secret of [control.variables.AVATAR_WORKER_SECRET, call.personToken, call.room, "eyJ"])
+      expect(sent).not.toContain(secret);
+    await collector.close();
     await control.stop();
     await livekit.stop();
   });

@@ -170,7 +170,7 @@ const ENDS: Record<
   "a person who left": async (_, { stranger }) => stranger?.leave(),
   "its last second": async () => {},
   "a deleted room": ({ rooms }, { room }) => rooms.delete(room),
-  "the operator": ({ db, tenantId }, { id }) => endLostCall(db, tenantId, id, "user_ended", operatorOrigin()),
+  "the operator": ({ db, tenantId }, { id }) => endLostCall(db, tenantId, id, "operator_ended", operatorOrigin()),
   "a lost worker": ({ killWorkers }) => killWorkers(),
   "the join time-out": async () => {},
   // LiveKit drops a stranger, who sends no media, before that.

@@ -56,7 +56,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     };
     const service = createService({ ...readConfig(control.variables), workerId: "wrk_x" });
     const watcher = { joined: (milliseconds: number) => void joined.push(milliseconds), ended: () => {} };
-    const parts = { service, renderer, log: createLog("silent"), watcher, onChange: () => {} };
+    const parts = { service, renderer, log: createLog("silent"), watcher, traces: null, onChange: () => {} };
     const assigned = { ...control.assignedOf(session), ...change };
     return { ...own, call: startCall(assigned, parts), heard, joined };
   };

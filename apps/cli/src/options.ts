@@ -29,3 +29,11 @@ export const withPage = (command: Command): Command =>
     .option("--cursor <cursor>", "continue after the page that printed this cursor");
 
 export const withPageOptions = (command: Command): Command => withPage(withTenantOptions(command));
+
+export type SearchOptions = PageOptions & { name?: string; from?: string; to?: string };
+
+export const withSearchOptions = (command: Command): Command =>
+  withPageOptions(command)
+    .option("--name <text>", "a part of the name, in upper or lower case")
+    .option("--from <time>", "created at this RFC 3339 date-time or later")
+    .option("--to <time>", "created before this RFC 3339 date-time");

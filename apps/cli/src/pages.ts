@@ -1,6 +1,7 @@
 /** Pages of a list: their request, the merge of both environments, and their output. */
 import type { IdPrefix } from "@realtime-avatar/domain/id";
-import { itemsOf, type List, pageText, readPage, type WrittenPage } from "@realtime-avatar/domain/page";
+import { readSearch } from "@realtime-avatar/domain/lists/search";
+import { itemsOf, type List, pageText, type WrittenPage } from "@realtime-avatar/domain/page";
 import { validate } from "@realtime-avatar/domain/schema";
 import type { TProperties } from "@sinclair/typebox";
 import { type Columns, print, table, usageError } from "./terminal.ts";
@@ -13,7 +14,7 @@ export const pageRequest = <Prefix extends IdPrefix, Filters extends TProperties
   const query = Object.fromEntries(Object.entries(parameters).filter(([, value]) => value !== undefined));
   const errors = validate(list.query, query);
   if (errors.length > 0) throw usageError(errors);
-  return readPage(list, query);
+  return readSearch(list, query);
 };
 
 /**

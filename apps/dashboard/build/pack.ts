@@ -58,7 +58,7 @@ const pageOf = (script: string, style: string, icon: string): string => `<!docty
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
 <meta name="public-origin" content="PUBLIC_ORIGIN">
-<title>Realtime Avatar Service</title>
+<title>Realtime Avatar</title>
 <link rel="icon" type="image/svg+xml" href="/dashboard/assets/${icon}">
 <link rel="stylesheet" href="/dashboard/assets/${style}">
 <script type="module" src="/dashboard/assets/${script}"></script>

@@ -1,15 +1,9 @@
 /** The pages and their addresses. */
-import {
-  createRootRoute,
-  createRoute,
-  createRouter,
-  lazyRouteComponent,
-  Navigate,
-  Outlet,
-  redirect,
-} from "@tanstack/react-router";
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Outlet } from "@tanstack/react-router";
 import { Failure } from "./components/state.tsx";
-import { KeysPage } from "./keys/page.tsx";
+import { HomePage } from "./home/page.tsx";
+import { loadPalette } from "./keyboard/keyboard.tsx";
+import { NotFoundPage } from "./layout/not-found.tsx";
 import { Shell } from "./layout/shell.tsx";
 import { BASE } from "./paths.ts";
 import { type Search, validateSearch } from "./search.ts";
@@ -17,6 +11,7 @@ import { RegisterPage } from "./sign-in/register.tsx";
 import { SignInPage } from "./sign-in/sign-in.tsx";
 
 /** Pages that are files of their own, so that the first load stays small. */
+const loadKeys = () => import("./keys/page.tsx");
 const loadAvatars = () => import("./avatars/page.tsx");
 const loadUsage = () => import("./usage/page.tsx");
 const loadWebhooks = () => import("./webhooks/page.tsx");
@@ -25,7 +20,9 @@ const loadPeople = () => import("./people/page.tsx");
 
 /** Loads all pages, so that each opens at once: also without a connection, and when a newer version is served. */
 export const loadPages = () =>
-  Promise.allSettled([loadAvatars, loadUsage, loadWebhooks, loadAudit, loadPeople].map((load) => load()));
+  Promise.allSettled(
+    [loadKeys, loadAvatars, loadUsage, loadWebhooks, loadAudit, loadPeople, loadPalette].map((load) => load()),
+  );
 
 /** An error that no page shows, such as the file of a page that cannot be loaded. */
 const PageFailure = ({ error }: { error: unknown }) => <Failure error={error} onRetry={() => location.reload()} />;
@@ -38,22 +35,18 @@ const shell = createRoute({ getParentRoute: () => root, id: "shell", component: 
 const inShell = { getParentRoute: () => shell };
 
 const routeTree = root.addChildren([
-  createRoute({
-    getParentRoute: () => root,
-    path: "/",
-    beforeLoad: () => {
-      throw redirect({ to: "/keys", search: {} });
-    },
-  }),
   createRoute({ getParentRoute: () => root, path: "/sign-in", component: SignInPage }),
   createRoute({ getParentRoute: () => root, path: "/register", component: RegisterPage }),
   shell.addChildren([
-    createRoute({ ...inShell, path: "/keys", component: KeysPage }),
+    createRoute({ ...inShell, path: "/", component: HomePage }),
+    createRoute({ ...inShell, path: "/keys", component: lazyRouteComponent(loadKeys, "KeysPage") }),
     createRoute({ ...inShell, path: "/avatars", component: lazyRouteComponent(loadAvatars, "AvatarsPage") }),
     createRoute({ ...inShell, path: "/usage", component: lazyRouteComponent(loadUsage, "UsagePage") }),
     createRoute({ ...inShell, path: "/webhooks", component: lazyRouteComponent(loadWebhooks, "WebhooksPage") }),
     createRoute({ ...inShell, path: "/audit", component: lazyRouteComponent(loadAudit, "AuditPage") }),
     createRoute({ ...inShell, path: "/people", component: lazyRouteComponent(loadPeople, "PeoplePage") }),
+    // Any other address.
+    createRoute({ ...inShell, path: "$", component: NotFoundPage }),
   ]),
 ]);
 
@@ -61,7 +54,7 @@ export const router = createRouter({
   routeTree,
   basepath: BASE,
   defaultErrorComponent: PageFailure,
-  defaultNotFoundComponent: () => <Navigate to="/keys" search={{}} replace />,
+  defaultNotFoundComponent: NotFoundPage,
 });
 
 declare module "@tanstack/react-router" {

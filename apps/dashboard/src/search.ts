@@ -12,12 +12,19 @@ export type Search = {
   session?: string;
   endpoint?: string;
   delivery?: string;
-  /** The days of the charts. */
+  /** The part of the page of usage that is open; without it, the overview. */
+  tab?: "calls" | "ledger";
+  /** The days of the charts and of the calls. */
   days?: 7 | 90;
   /** Whether revoked and expired keys are shown. */
   all?: true;
   /** A part of the name or the id of what a list shows. */
   filter?: string;
+  /** Whether the page opens the dialog in which its objects are created. */
+  create?: true;
+  /** The first and the last day on which it was created. */
+  since?: string;
+  until?: string;
   /** On the sign-in page: whether a session has ended by itself or by another person. */
   ended?: true;
   /** On the sign-in page: where it leads. */
@@ -25,7 +32,8 @@ export type Search = {
   /** The filters of the audit trail. */
   action?: string;
   target?: string;
-  /** The filters of deliveries, with `target`. */
+  actor?: string;
+  /** The filters of keys and avatars, and with `target` and `event` those of deliveries. Calls have a status as well. */
   status?: string;
   event?: string;
   /** On the sign-in page: the tenant, and why a sign-in at the provider has failed. */
@@ -41,8 +49,13 @@ const name = (value: unknown): string | undefined =>
 
 const id = (value: unknown): string | undefined => (typeof value === "string" && ID.test(value) ? value : undefined);
 
+const day = (value: unknown): string | undefined =>
+  typeof value === "string" && /^\d{4}-\d{2}-\d{2}$/.test(value) && !Number.isNaN(Date.parse(value))
+    ? value
+    : undefined;
+
 export const validateSearch = (search: Record<string, unknown>): Search => {
-  const { environment, days, all, filter, ended, to } = search;
+  const { environment, days, all, filter, ended, to, tab } = search;
   const valid = {
     environment: environment === "test" ? ("test" as const) : undefined,
     key: id(search["key"]),
@@ -50,8 +63,10 @@ export const validateSearch = (search: Record<string, unknown>): Search => {
     session: id(search["session"]),
     endpoint: id(search["endpoint"]),
     delivery: id(search["delivery"]),
+    tab: tab === "calls" || tab === "ledger" ? (tab as "calls" | "ledger") : undefined,
     days: days === 7 || days === 90 ? days : undefined,
     all: all === true ? (true as const) : undefined,
+    create: search["create"] === true ? (true as const) : undefined,
     to: RETURN_PATHS.find((path) => path === to),
     ended: ended === true ? (true as const) : undefined,
     // The router reads a number that is in the address as one.
@@ -60,6 +75,9 @@ export const validateSearch = (search: Record<string, unknown>): Search => {
       : undefined,
     action: name(search["action"]),
     target: id(search["target"]),
+    actor: id(search["actor"]),
+    since: day(search["since"]),
+    until: day(search["until"]),
     status: name(search["status"]),
     event: name(search["event"]),
     tenant: id(search["tenant"]),

@@ -1,2 +1,7 @@
 /** The style sheet is bundled; its import has no value. */
 declare module "*.css";
+/** A picture that is imported as text. */
+declare module "*.svg" {
+  const text: string;
+  export default text;
+}

@@ -36,12 +36,15 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
     const checks = dialog.getByRole("list", { name: "Checks of the file" });
     const damaged = join(folder, "damaged.png");
     const text = join(folder, "notes.txt");
+    const heic = join(folder, "photo.jpg");
+    await Bun.write(heic, "\0\0\0\x18ftypheic\0\0\0\0mif1heic");
     await Bun.write(damaged, DAMAGED_PNG);
     await Bun.write(text, "This is no picture.");
     for (const [file, words] of [
       [SMALL, "400 × 400 pixels; each side at least 512"],
       [damaged, "The file is damaged."],
-      [text, "Must be a photo (JPEG, PNG or WebP) or a video (MP4, MOV or WebM)."],
+      [text, "This is a text. Accepted: image (JPEG, PNG or WebP), video (MP4, MOV or WebM)."],
+      [heic, "This is a HEIC photo. Export it as JPEG."],
     ] as const) {
       await chooser(page).setInputFiles(file);
       await checks.getByText(words).waitFor();
@@ -119,6 +122,8 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
     await dialog.getByRole("button", { name: "Create the avatar" }).click();
     await details.getByText("It usually takes a few seconds.").waitFor();
     const before = await places();
+    // The seconds count, so that it does not look stuck.
+    await details.getByText(/^[1-9]\d* s$/).waitFor();
     await page.unrouteAll();
     await client`update job_slots set leased_until = null`;
     await details.getByText("ready", { exact: true }).waitFor({ timeout: READY_MS });
@@ -197,6 +202,7 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
     // The same photo would fail again. It is shown, so that the words can be understood.
     expect(await details.getByRole("button", { name: "Try again" }).count()).toBe(0);
     await details.getByRole("img", { name: "The one that was refused" }).waitFor();
+    expect(await page.locator("[aria-label=Avatars] img[alt='The one that was refused']").count()).toBe(1);
     await details.getByRole("button", { name: "Another photo" }).click();
     const another = page.getByRole("dialog", { name: "Another photo for Alan" });
     await chooser(page).setInputFiles(OTHER_FRONT);
@@ -233,16 +239,20 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("an upload, stopped: creates nothing, then or later", async () => {
+  test("an upload, refused by a proxy: says so; stopped: creates nothing, then or later", async () => {
     const creates: string[] = [];
     page.on("request", (request) => {
       if (request.method() === "POST" && request.url().endsWith("/avatars")) creates.push(request.url());
     });
     await page.route("**/api/v1/assets", () => {});
+    const refusal = { status: 413, contentType: "text/html", body: "<html>413 Request Entity Too Large</html>" };
+    await page.route("**/api/v1/assets", (route) => route.fulfill(refusal), { times: 1 });
     await page.getByRole("button", { name: "Create an avatar" }).click();
     const dialog = page.getByRole("dialog");
     await chooser(page).setInputFiles(FRONT);
     await dialog.getByText("800 × 800 pixels").waitFor();
+    await dialog.getByRole("button", { name: "Create the avatar" }).click();
+    await dialog.getByText("Too large for the proxy").waitFor();
     const ended = page.waitForEvent("requestfailed");
     await dialog.getByRole("button", { name: "Create the avatar" }).click();
     await dialog.getByRole("progressbar").waitFor();
@@ -257,7 +267,7 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
     await page.getByRole("button", { name: "Alan", exact: true }).waitFor();
     expect(await page.getByRole("list", { name: "Avatars" }).getByRole("listitem").count()).toBe(1);
     expect(creates).toEqual([]);
-    expectQuiet(owner, [/ERR_ABORTED|ERR_FAILED/]);
+    expectQuiet(owner, [/ERR_ABORTED|ERR_FAILED|413/]);
   });
 
   describe.skipIf(!FFMPEG)("videos, with ffmpeg", () => {
@@ -324,7 +334,7 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
       await details.getByRole("button", { name: "Another video" }).click();
       const another = page.getByRole("dialog", { name: "Another video for Ada" });
       await chooser(page).setInputFiles(FRONT);
-      await another.getByText("Must be a video (MP4, MOV or WebM).").waitFor();
+      await another.getByText("This is a JPEG image. Accepted: MP4, MOV or WebM.").waitFor();
       await chooser(page).setInputFiles(path("ada.mp4"));
       await another.getByText("Length: 1 s").waitFor();
       await another.getByRole("button", { name: "Use this video" }).click();
@@ -335,8 +345,8 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
     });
   });
 
-  test("avatars, more than one page: loaded on demand, each found by its id", async () => {
-    const ids = Array.from({ length: 105 }, (_, index) => `ava_01aaaa${String(index).padStart(20, "0")}`);
+  test("avatars, more than one page: few at first, and each found by the service", async () => {
+    const ids = Array.from({ length: 205 }, (_, index) => `ava_01aaaa${String(index).padStart(20, "0")}`);
     await service.database.db.client`
       insert into avatars (tenant_id, id, environment, display_name, source_kind, model_id, status, cache_version, settings,
         metadata, version, created_at, updated_at)
@@ -344,19 +354,26 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
       from unnest(${ids}::text[]) with ordinality as seeds (id, place)`;
     const items = page.getByRole("list", { name: "Avatars" }).getByRole("listitem");
     await owner.open("/avatars?environment=test");
-    await page.getByText("The newest 100 avatars are loaded.").waitFor();
-    expect(await items.count()).toBe(100);
-    const filter = page.getByRole("searchbox", { name: "Filter by name or id" });
-    await filter.fill(ids[2] ?? "");
-    await page.getByText("0 avatars of 100 that are loaded").waitFor();
-    await page.getByRole("button", { name: "Look up this id" }).click();
-    await page.getByRole("dialog", { name: "Avatar 2" }).getByText("draft", { exact: true }).waitFor();
-    await page.keyboard.press("Escape");
-    await page.getByRole("button", { name: "Load older ones" }).click();
+    await items.getByText("Avatar 204", { exact: true }).waitFor();
+    const search = page.getByRole("searchbox", { name: "Search by name or id" });
+    await search.fill(ids[2] ?? "");
+    await page.getByText("1 avatar", { exact: true }).waitFor();
     await items.getByText("Avatar 2", { exact: true }).waitFor();
-    await filter.fill("avatar 10");
+    await search.fill("AVATAR 10");
+    await page.getByText("11 avatars", { exact: true }).waitFor();
     expect(await items.locator("button:first-child").allTextContents()).toContain("Avatar 104");
-    await expectAccessible(page, "filtered avatars");
+    await expectAccessible(page, "avatars that were searched for");
+    await page.getByLabel("Status").selectOption("Ready");
+    await page.getByText("No avatar matches.").waitFor();
+    await page.getByRole("button", { name: "Clear" }).click();
+    const older = page.getByRole("button", { name: "Load older ones" });
+    await older.click();
+    await older.click();
+    await older.waitFor({ state: "detached" });
+    // The end of the list, which is in the page once it is near what is seen.
+    await page.evaluate("scrollTo(0, document.body.scrollHeight)");
+    await items.getByText("Avatar 0", { exact: true }).waitFor();
+    expect(await items.count()).toBeLessThan(150);
     // An avatar that is gone says so.
     await owner.open("/avatars?environment=test&avatar=ava_01h455vb4pex5vsknk084sn02q");
     await page.getByRole("dialog").getByRole("alert").waitFor();

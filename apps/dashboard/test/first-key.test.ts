@@ -23,6 +23,7 @@ describe.skipIf(!BROWSER)("the first start in Chromium", () => {
       person = await newPerson(browser, { url: new URL(link).origin });
       const { page } = person;
       await register(person, link, "Ada Lovelace");
+      await page.getByRole("link", { name: "Keys", exact: true }).click();
       await page.getByRole("button", { name: "Create a live key" }).click();
       await page.getByRole("dialog").getByLabel("Name").fill("My first key");
       await page.getByRole("button", { name: "Create the live key" }).click();

@@ -1,9 +1,14 @@
-/** Pages of other origins, in the browser of a person who has signed in. `localhost` with another port is the same site. */
+/**
+ * What pages do with the cookie of a person who has signed in: those of other origins nothing, and the API reference a test key.
+ * `localhost` with another port is the same site.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { TEST_ASSETS } from "@realtime-avatar/domain/avatars/test-assets";
 import { BROWSER } from "@realtime-avatar/testing/browser";
+import { expectQuiet } from "./support/person.ts";
 import { fileWorld } from "./support/world.ts";
 
-const { service, owner, page } = await fileWorld();
+const { service, owner, page } = await fileWorld({ WORKER: "true" });
 
 describe.skipIf(!BROWSER)("forged requests in Chromium", () => {
   let attacker: ReturnType<typeof Bun.serve>;
@@ -110,9 +115,65 @@ describe.skipIf(!BROWSER)("forged requests in Chromium", () => {
     const name = `realtime-avatar-session-${new URL(service.url).port}`;
     await context.addCookies([{ name, value: "planted", url: service.url, httpOnly: true, sameSite: "Strict" }]);
     await page.getByRole("button", { name: "Sign in with a passkey" }).click();
-    await page.getByRole("heading", { name: "API keys" }).waitFor();
+    await page.getByRole("heading", { name: "Home" }).waitFor();
     const cookies = await context.cookies();
     expect(cookies).toHaveLength(1);
     expect(cookies[0]?.value).not.toBe("planted");
+  });
+});
+
+describe.skipIf(!BROWSER)("the API reference in Chromium", () => {
+  const keys = () => service.database.db.client`
+    select environment, scopes, spend_limit_credit_micros as cap, extract(epoch from expires_at - created_at) as seconds
+    from api_keys where name = 'API reference'`;
+  const say = (words: string) => page.locator("#key-status").filter({ hasText: words }).waitFor();
+  // By id: to look for a role and a name in the whole page takes seconds.
+  const createKey = () => page.locator("#key-create").click();
+
+  test("the test assets, each tried with a test key of one click: their outcomes", async () => {
+    owner.complaints.splice(0);
+    await page.goto(`${service.url}/docs`);
+    await createKey();
+    await say("The examples and the trials have the key.");
+    const [key] = await keys();
+    expect(key).toMatchObject({ environment: "test", cap: "600000000" });
+    expect(key?.["scopes"]).not.toContain("*");
+    // The clock of the header `Date` has seconds.
+    expect(Math.abs(key?.["seconds"] - 1800)).toBeLessThan(5);
+    for (const id of Object.keys(TEST_ASSETS)) await page.locator(`[data-outcome=${id}]`).click();
+    for (const [id, { kind }] of Object.entries(TEST_ASSETS)) {
+      const status = kind === "ready" ? "ready" : "failed";
+      await page.locator(`li:has([data-outcome=${id}]) .badge`, { hasText: status }).waitFor();
+    }
+    await page.locator("li:has([data-outcome=ast_test_no_face]) .output").getByText("No face was found").waitFor();
+    expectQuiet(owner);
+  });
+
+  test("the page with a test key, left: the key is revoked, and nothing has kept it", async () => {
+    const secret = (await page.locator("#createAvatar var").first().textContent()) ?? "";
+    expect(secret).toMatch(/^rta_test_/);
+    const headers = { authorization: `Bearer ${secret}` };
+    const read = () => fetch(`${service.url}/api/v1/api-keys/self`, { headers });
+    expect((await read()).status).toBe(200);
+    const kept = await page.evaluate("JSON.stringify([{ ...localStorage }, { ...sessionStorage }, location.href])");
+    expect(kept).not.toContain(secret);
+    await owner.open("/people");
+    while ((await read()).status === 200) await page.waitForTimeout(20);
+    await page.goBack();
+    await page.locator("#key-create").waitFor();
+    expect(await page.content()).not.toContain(secret);
+  });
+
+  test("a test key, for a viewer and for no one: none, and the reason", async () => {
+    const { client } = service.database.db;
+    await client`update users set role = 'viewer'`;
+    await createKey();
+    await say("Your role is viewer");
+    await client`update users set role = 'owner'`;
+    await owner.context.clearCookies();
+    await createKey();
+    await say("You are not signed in.");
+    expect(await keys()).toHaveLength(1);
+    expectQuiet(owner, [/status of 401/]);
   });
 });

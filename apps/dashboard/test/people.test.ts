@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { BROWSER } from "@realtime-avatar/testing/browser";
 import { expectAccessible } from "./support/axe.ts";
-import { clipboard, expectQuiet, type Person, register, registerHere } from "./support/person.ts";
+import { choose, clipboard, expectQuiet, type Person, register, registerHere } from "./support/person.ts";
 import { fileWorld } from "./support/world.ts";
 
 const { service, owner, page, openPerson } = await fileWorld();
@@ -21,6 +21,7 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("E-mail address").fill("Grace@Example.com");
     await dialog.getByLabel("Role").selectOption("viewer");
+    await dialog.getByLabel("The link is valid for").selectOption("7 days");
     await dialog.getByRole("button", { name: "Create the link" }).click();
     await page.getByText("Send this link to").waitFor();
     await page.getByText("It is not shown again").waitFor();
@@ -32,6 +33,9 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
     expect(link).toStartWith(`${service.url}/dashboard/register#`);
     await page.getByRole("button", { name: "Done" }).click();
     await rows(owner, "Open invitations").getByText("grace@example.com").waitFor();
+    const [stored] = await service.database.db.client`
+      select extract(epoch from expires_at - created_at)::int as seconds from invitations where email = 'grace@example.com'`;
+    expect(stored).toEqual({ seconds: 604_800 });
     await register(viewer, link, "Grace Hopper");
     // Without a reload.
     await rows(owner, "Members").getByText("Grace Hopper").waitFor();
@@ -40,14 +44,20 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
     expectQuiet(viewer);
   });
 
-  test("an invitation, withdrawn: its link is not valid", async () => {
+  test("an invitation, with a new link and then withdrawn: neither link is valid", async () => {
     const link = await service.invite("eve@example.com", "owner");
     await page.reload();
-    await page.getByRole("button", { name: "Withdraw the invitation of eve@example.com" }).click();
-    await page.getByText("The invitation of eve@example.com is withdrawn: its link no longer works.").waitFor();
-    await page.getByText("None. An invitation is a link").waitFor();
+    await choose(page, "eve@example.com", "New link for eve@example.com");
+    await page.getByRole("button", { name: /^Copy: Link/ }).click();
+    const renewed = await clipboard(page);
+    await page.getByRole("button", { name: "Done" }).click();
     const person = await openPerson();
     await person.page.goto(link);
+    await person.page.getByText("This link is not valid").waitFor();
+    await choose(page, "eve@example.com", "Withdraw the invitation of eve@example.com");
+    await page.getByText("The invitation of eve@example.com is withdrawn: its link no longer works.").waitFor();
+    await page.getByText("None. An invitation is a link").waitFor();
+    await person.page.goto(renewed);
     await person.page.getByText("This link is not valid: it was used, withdrawn or has expired").waitFor();
     await person.context.close();
     expectQuiet(owner);
@@ -56,12 +66,12 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
   test("an invitation, withdrawn when already gone: no longer shown", async () => {
     await service.invite("eve@example.com", "viewer");
     await page.reload();
-    const withdraw = page.getByRole("button", { name: "Withdraw the invitation of eve@example.com" });
-    await withdraw.waitFor();
+    const menu = page.getByRole("button", { name: "Actions for eve@example.com" });
+    await menu.waitFor();
     await service.database.db.client`delete from invitations where email = 'eve@example.com'`;
-    await withdraw.click();
+    await choose(page, "eve@example.com", "Withdraw the invitation of eve@example.com");
     await page.getByText("The invitation of eve@example.com is not open any more").waitFor();
-    await withdraw.waitFor({ state: "detached" });
+    await menu.waitFor({ state: "detached" });
     expect(await page.getByRole("alert").count()).toBe(0);
     expect(await page.evaluate("document.activeElement?.id")).toBe("page");
     expectQuiet(owner, [/status of 404/]);
@@ -110,6 +120,7 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
   test("passkeys, renamed, deleted and added by a link: done, but the last one stays", async () => {
     await owner.open("/people");
     const passkeys = rows(owner, "Your passkeys");
+    await passkeys.getByRole("button", { name: /^Actions for/ }).click();
     await passkeys.getByRole("button", { name: /^Delete/ }).click();
     const deletion = page.getByRole("dialog", { name: /^Delete the passkey/ });
     await deletion.getByRole("button", { name: "Delete it for good" }).click();
@@ -144,12 +155,13 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
 
     await passkeys
       .first()
-      .getByRole("button", { name: /^Rename/ })
+      .getByRole("button", { name: /^Actions for/ })
       .click();
+    await page.getByRole("button", { name: /^Rename/ }).click();
     await page.getByRole("dialog").getByLabel("Name").fill("The phone");
     await page.getByRole("dialog").getByRole("button", { name: "Rename" }).click();
     await passkeys.getByText("The phone").waitFor();
-    await page.getByRole("button", { name: "Delete The phone" }).click();
+    await choose(page, "The phone", "Delete The phone");
     await page.getByRole("button", { name: "Delete it for good" }).click();
     await passkeys.getByText("The phone").waitFor({ state: "detached" });
     await device.context.close();
@@ -232,6 +244,56 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
     await page.getByLabel("Action").selectOption({ label: "Member removed" });
     await page.getByText("Member removed").nth(1).waitFor();
     expect(await rows(owner, "Events").count()).toBe(1);
+    await rows(owner, "Events").getByText("A former member").waitFor();
+    expectQuiet(owner);
+  });
+
+  test("the audit page, filtered by actor, days and object: in the address, its rows of one line", async () => {
+    const events = rows(owner, "Events");
+    await owner.open("/audit");
+    await events.getByText("the service or its operator").first().waitFor();
+    await page.getByLabel("Actor").selectOption({ label: "Ada Lovelace" });
+    await events.getByText("the service or its operator").first().waitFor({ state: "detached" });
+    expect(page.url()).toMatch(/actor=usr_/);
+    for (const text of await events.allTextContents()) expect(text).toContain("Ada Lovelace");
+    const heights = `[...document.querySelectorAll("ul[aria-label=Events] > li")].map((row) => row.offsetHeight)`;
+    for (const width of [1280, 360]) {
+      await page.setViewportSize({ width, height: 800 });
+      expect(Math.max(...((await page.evaluate(heights)) as number[]))).toBeLessThanOrEqual(44);
+      expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
+    }
+    await page.getByRole("button", { name: "Details: Key created" }).first().click();
+    await page.getByText("Credential of the key").waitFor({ state: "detached" });
+    await expectAccessible(page, "audit details");
+    await page.setViewportSize({ width: 1280, height: 800 });
+    const created = events.filter({ hasText: "Key created" }).first();
+    await created
+      .getByRole("button", { name: /^Copy the id key_/ })
+      .first()
+      .click();
+    const keyId = await clipboard(page);
+    await page.getByRole("button", { name: "Only this object" }).click();
+    await page.getByRole("button", { name: /^Only .* Show all objects$/ }).waitFor();
+    expect(page.url()).toContain(`target=${keyId}`);
+    for (const [from, words] of [
+      ["2090-01-01", "No event matches these filters."],
+      ["2020-01-01", "Key created"],
+    ] as const) {
+      await page.getByLabel("From").fill(from);
+      await page.getByRole("main").getByText(words).last().waitFor();
+    }
+    expect(page.url()).toContain("since=2020-01-01");
+    // The key says who created it, and leads to what it did.
+    await created.getByRole("link").first().click();
+    const dialog = page.getByRole("dialog");
+    await dialog
+      .locator("dt", { hasText: "Created by" })
+      .locator("..")
+      .getByRole("link", { name: "Ada Lovelace" })
+      .waitFor();
+    await dialog.getByRole("button", { name: "What it did" }).click();
+    await page.getByText("No event matches these filters.").waitFor();
+    expect(page.url()).toContain(`actor=${keyId}`);
     expectQuiet(owner);
   });
 });

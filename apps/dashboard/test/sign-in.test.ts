@@ -12,7 +12,7 @@ describe.skipIf(!BROWSER)("the sign-in page in Chromium", () => {
 
   test("each page, opened by its address: shown, after a reload too", async () => {
     for (const [path, name] of [
-      ["", "API keys"],
+      ["", "Home"],
       ["/keys", "API keys"],
       ["/avatars", "Avatars"],
       ["/usage", "Usage and credits"],
@@ -21,7 +21,7 @@ describe.skipIf(!BROWSER)("the sign-in page in Chromium", () => {
     ] as const) {
       await owner.open(path);
       await heading(owner, name);
-      expect(await page.title()).toBe(`${name} · Realtime Avatar Service`);
+      expect(await page.title()).toBe(`${name} · Realtime Avatar`);
     }
     expectQuiet(owner);
   });
@@ -38,7 +38,7 @@ describe.skipIf(!BROWSER)("the sign-in page in Chromium", () => {
     }
     expect(await page.getByText("Your session has ended").count()).toBe(0);
     await page.getByRole("button", { name: "Sign in with a passkey" }).click();
-    await heading(owner, "API keys");
+    await heading(owner, "Home");
     // What the browser says of the reads without a session.
     expectQuiet(owner, [/status of 401/]);
   });
@@ -84,7 +84,7 @@ describe.skipIf(!BROWSER)("the sign-in page in Chromium", () => {
     // The person who has used it opens it again.
     await first.page.goto(link);
     await first.page.getByRole("link", { name: "Open the dashboard" }).click();
-    await heading(first, "API keys");
+    await heading(first, "Home");
     expectQuiet(first, [/status of 404/]);
     expectQuiet(second, [/status of (401|404)/]);
     await Promise.all([first.context.close(), second.context.close()]);

@@ -1,6 +1,10 @@
 /** Usage and credits: the numbers are those of the calls, and an entry leads to its call and its key. */
 import { beforeAll, describe, expect, test } from "bun:test";
+import { readFile } from "node:fs/promises";
+import { sweepSessions } from "@realtime-avatar/db/credits/usage-sessions";
 import { BROWSER } from "@realtime-avatar/testing/browser";
+import { operatorOrigin } from "@realtime-avatar/testing/seeds";
+import { expectAccessible } from "./support/axe.ts";
 import { makeCall, seedCaller } from "./support/calls.ts";
 import { expectQuiet } from "./support/person.ts";
 import { fileWorld } from "./support/world.ts";
@@ -42,14 +46,14 @@ describe.skipIf(!BROWSER)("the usage page in Chromium", () => {
   });
 
   test("an entry, followed: leads to its call and to its key", async () => {
-    await owner.open("/usage");
+    await owner.open("/usage?tab=ledger");
     const entries = page.getByRole("list", { name: "History of the credits" }).getByRole("listitem");
     await entries.first().waitFor();
     await page.getByLabel("Kind of entry").selectOption({ label: "Charged for a call" });
     await entries.filter({ hasText: "1,000" }).getByRole("link", { name: "Call" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByText(sessionId).first().waitFor();
-    await dialog.getByText("1,000 credits").waitFor();
+    await dialog.getByText("1,000 of 1,000 credits that it held").waitFor();
     expect(page.url()).toContain(`session=${sessionId}`);
     await dialog.getByRole("link", { name: "Phone app" }).first().click();
     await page.getByRole("dialog", { name: "Phone app" }).waitFor();
@@ -66,9 +70,72 @@ describe.skipIf(!BROWSER)("the usage page in Chromium", () => {
     await tile.getByText("1,150").waitFor();
     await makeCall(await engine("Kiosk"), 7);
     await tile.getByText("1,157").waitFor();
-    const entries = page.getByRole("list", { name: "History of the credits" }).getByRole("listitem");
-    await entries.filter({ hasText: /7 credits.*Charged for a call/ }).waitFor();
     await page.getByRole("img", { name: "1,157 credits in 30 days" }).waitFor();
+    expectQuiet(owner);
+  });
+
+  test("calls, a row each: how each ended in plain words, and its entries by the keyboard", async () => {
+    const { database, tenantId } = service;
+    const [late, hostile] = [await engine("Never joined"), await engine("Says <b>why</b>")];
+    const { sessionId: lost } = await late("POST", "/usage/sessions", { maxSessionSeconds: 60 });
+    await database.db.client`update usage_sessions set expires_at = now() where id = ${String(lost)}`;
+    await sweepSessions(database.db, tenantId, operatorOrigin());
+    const { sessionId } = await hostile("POST", "/usage/sessions", {
+      maxSessionSeconds: 9,
+      metadata: { user_id: "=1" },
+    });
+    await hostile("POST", `/usage/sessions/${sessionId}/release`, { usedCreditMicros: 5_000_000, reason: "<b>bye" });
+    await owner.open("/usage");
+    await page.getByRole("link", { name: "Calls", exact: true }).click();
+    const row = (key: string) => page.getByRole("row").filter({ hasText: key });
+    await row("Says <b>why</b>").waitFor();
+    expect(await row("Says <b>why</b>").getByRole("cell").allTextContents()).toEqual([
+      "▶just nowNo avatarEnded by your program",
+      "No avatar",
+      "Says <b>why</b>",
+      "not known",
+      "5not known",
+      "Ended by your program",
+    ]);
+    await row("Never joined").getByRole("cell", { name: "Nobody joined", exact: true }).waitFor();
+    // A row of the phone app is open yet, the others have ended.
+    expect(await page.getByRole("row").count()).toBe(1 + 7);
+    await row("Says <b>why</b>").getByRole("button", { expanded: false }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByText("Your program ended it, and said: <b>bye.").waitFor();
+    const entries = page.getByRole("list", { name: "Entries of this call" }).getByRole("listitem");
+    await entries.first().waitFor();
+    expect((await entries.allTextContents()).map((text) => text.replace(/ · .*:\d\d/, " "))).toEqual([
+      "Held for a call −9 credits",
+      "Charged for a call 5 credits",
+      "Given back: the call ended +4 credits",
+    ]);
+    await expectAccessible(page, "calls");
+    await page.getByLabel("Status").selectOption({ label: "Never began" });
+    await row("Says <b>why</b>").waitFor({ state: "detached" });
+    await row("Never joined").getByRole("button", { expanded: false }).click();
+    await page.getByText("so nothing is charged").waitFor();
+    await page.getByRole("link", { name: "All calls of this key" }).click();
+    await page.getByRole("button", { name: "Only Never joined" }).waitFor();
+    expectQuiet(owner);
+  });
+
+  test("calls, the ledger and the audit trail, exported: files with the rows of the page", async () => {
+    for (const [path, name, first, rows] of [
+      ["/usage?tab=calls&status=failed", "usage-sessions", "sessionId,", 1],
+      ["/usage?tab=ledger", "credit-entries", "id,", 20],
+      ["/audit?action=api_key.created", "audit-events", "id,", 5],
+    ] as const) {
+      await owner.open(path);
+      const downloading = page.waitForEvent("download");
+      await page.getByRole("button", { name: "Export CSV" }).click();
+      const download = await downloading;
+      expect(download.suggestedFilename()).toMatch(new RegExp(`^${name}-live-20[-0-9]{8}\\.csv$`));
+      const text = await readFile(await download.path(), "utf8");
+      expect(text).toStartWith(`\ufeff${first}`);
+      expect([path, text.split("\r\n").length - 2]).toEqual([path, rows]);
+      await page.getByText("The file is downloaded.").waitFor();
+    }
     expectQuiet(owner);
   });
 

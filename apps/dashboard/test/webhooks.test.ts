@@ -149,7 +149,7 @@ describe.skipIf(!BROWSER)("the webhooks page in Chromium", () => {
   });
 
   test("an endpoint, disabled by 410: says why; enabled: what has failed is offered and sent again", async () => {
-    await page.getByRole("link", { name: "All endpoints" }).click();
+    await page.getByRole("navigation", { name: "Breadcrumb" }).getByRole("link", { name: "Webhooks" }).click();
     await page.getByRole("link", { name: "Shop" }).click();
     await call("POST", "/avatars", { displayName: "Ada", sourceKind: "image" });
     await settle(service, "gone", { status: 410 });

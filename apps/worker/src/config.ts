@@ -39,10 +39,11 @@ const readJobs = (variables: Variables, name: string, fallback: number): number 
 export const readConfig = (variables: Variables): WorkerConfig => {
   const common = readCommonConfig(variables);
   const jobs = readJobs(variables, "JOBS", 2);
+  const port = readPort(variables, "WORKER_PORT", 3001);
   return {
     ...common,
-    port: readPort(variables, "WORKER_PORT", 3001),
-    metricsPort: readMetricsPort(variables, "WORKER_METRICS_PORT"),
+    port,
+    metricsPort: readMetricsPort(variables, "WORKER_METRICS_PORT", "WORKER_PORT", port),
     jobs,
     // One tenant leaves a job to others, however long its files take. A worker of one job can leave none.
     jobsPerTenant: readJobs(variables, "JOBS_PER_TENANT", Math.max(1, jobs - 1)),

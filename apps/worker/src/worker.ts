@@ -11,6 +11,7 @@ import { openDatabase } from "@realtime-avatar/db/open";
 import { webhookStats } from "@realtime-avatar/db/webhooks/sending";
 import { startReconciler } from "@realtime-avatar/livekit/reconciler";
 import { createRooms } from "@realtime-avatar/livekit/rooms";
+import { checkDataDirectory } from "@realtime-avatar/runtime/config/data-directory";
 import { type Health, healthStatus, live, ready } from "@realtime-avatar/runtime/health";
 import { type AtExit, endingGracefully, runProcess } from "@realtime-avatar/runtime/lifecycle";
 import { createLog, inTurns, type Logger } from "@realtime-avatar/runtime/log";
@@ -18,6 +19,8 @@ import type { Metrics } from "@realtime-avatar/runtime/metrics";
 import { protectMemory } from "@realtime-avatar/runtime/protect-memory";
 import { secureRandom } from "@realtime-avatar/runtime/random";
 import { serve } from "@realtime-avatar/runtime/serve";
+import type { Tracing } from "@realtime-avatar/runtime/tracing";
+import { openTracing } from "@realtime-avatar/runtime/tracing/open";
 import { openWebhookSealingKey } from "@realtime-avatar/runtime/webhook-config";
 import { openStorage } from "@realtime-avatar/storage/open";
 import { version } from "../package.json";
@@ -69,12 +72,10 @@ const serveHealth = (config: WorkerConfig, db: Db, metrics: Metrics | null, atEx
   return { url: server.url.href, metrics: metricsServer ? `${metricsServer.url.href}metrics` : undefined };
 };
 
+type Shared = { db: Db; log: Logger; metrics: Metrics | null; tracing: Tracing | null };
+
 /** Starts the job loop and the sweeps of assets. */
-const startJobs = async (
-  config: WorkerConfig,
-  shared: { db: Db; log: Logger; metrics: Metrics | null },
-  atExit: AtExit,
-): Promise<void> => {
+const startJobs = async (config: WorkerConfig, shared: Shared, atExit: AtExit): Promise<void> => {
   const { db, metrics } = shared;
   const origin = (): never => {
     throw new Error("The worker signs no URL.");
@@ -106,7 +107,7 @@ const startJobs = async (
 /** Starts to send webhooks. */
 const startWebhooks = async (
   { webhooks, webhookSends, assetOrigin, database }: WorkerConfig,
-  shared: { db: Db; log: Logger; metrics: Metrics | null },
+  shared: Shared,
   atExit: AtExit,
 ): Promise<void> => {
   const { db, log, metrics } = shared;
@@ -128,6 +129,7 @@ const start = async (atExit: AtExit): Promise<void> => {
   // Before anything else: its environment contains the URL of the database.
   protectMemory();
   const config = readConfig(process.env);
+  await checkDataDirectory(config);
   const logOutput = inTurns(process.stdout);
   atExit(logOutput.drained);
   const log = createLog(config.logLevel, logOutput, process.stdout.isTTY, isChild ? { process: "worker" } : null);
@@ -135,6 +137,7 @@ const start = async (atExit: AtExit): Promise<void> => {
     config.metricsPort === null ? null : (await import("@realtime-avatar/runtime/metrics")).createMetrics(version);
   metrics?.showLog(logOutput);
   atExit(async () => metrics?.stop());
+  const tracing = await openTracing("realtime-avatar-worker", version, log, atExit);
   const database = await openDatabase(config.database, {
     notify: (message) => log.info(message),
     watcher: metrics?.watcher,
@@ -150,7 +153,7 @@ const start = async (atExit: AtExit): Promise<void> => {
   atExit(sweeper.stop);
   if (config.livekit !== null) {
     const rooms = createRooms(config.livekit, metrics?.livekitResponded);
-    const reconciler = startReconciler({ db, rooms, log, random: secureRandom });
+    const reconciler = startReconciler({ db, rooms, log, random: secureRandom, tracing });
     metrics?.showReconciler(reconciler.stats);
     metrics?.showFleet(() => countFleet(db.within(QUEUE_STATS_MS)));
     atExit(reconciler.stop);
@@ -159,8 +162,8 @@ const start = async (atExit: AtExit): Promise<void> => {
   const { description: sandbox } = await confinementOfMachine();
   if (process.platform === "linux" && !sandbox.files)
     log.warn("the kernel has no Landlock: a child that opens a file is not confined to its own files");
-  await startJobs(config, { db, log, metrics }, atExit);
-  await startWebhooks(config, { db, log, metrics }, atExit);
+  await startJobs(config, { db, log, metrics, tracing }, atExit);
+  await startWebhooks(config, { db, log, metrics, tracing }, atExit);
   const addresses = isChild ? { pid: process.pid } : serveHealth(config, db, metrics, atExit);
   log.info(
     { ...addresses, sandbox },

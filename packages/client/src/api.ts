@@ -59,7 +59,7 @@ export interface paths {
     };
     /**
      * Read an API key
-     * @description Returns a key without its secret.
+     * @description Returns a key without its secret, and who created it.
      *
      *     Requires the scope `api_keys:write`, or the session of a person with the role `viewer` or a greater one.
      */
@@ -388,6 +388,28 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  "/api/v1/credits/entries.csv": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Export credit entries
+     * @description The entries of the list, as a file. CSV (RFC 4180) in UTF-8, newest first: a row for each item, and a column for each of its fields. Numbers are numbers, null is empty, lists and objects are JSON. A text that a spreadsheet would take for a formula begins with an apostrophe. A file ends after `limit` rows, 64 MiB or five minutes. If more rows follow, its last row says so: its first cell begins with `# NOT COMPLETE` and ends with the `cursor` of the next file. A connection that ends early is reset.
+     *
+     *     Requires the scope `credits:read`, or the session of a person with the role `viewer` or a greater one.
+     */
+    get: operations["exportCreditEntries"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   "/api/v1/usage/sessions": {
     parameters: {
       query?: never;
@@ -410,6 +432,28 @@ export interface paths {
      *     Requires the scope `realtime:write`.
      */
     post: operations["openUsageSession"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/usage/sessions.csv": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Export usage sessions
+     * @description The sessions of the list, as a file. CSV (RFC 4180) in UTF-8, newest first: a row for each item, and a column for each of its fields. Numbers are numbers, null is empty, lists and objects are JSON. A text that a spreadsheet would take for a formula begins with an apostrophe. A file ends after `limit` rows, 64 MiB or five minutes. If more rows follow, its last row says so: its first cell begins with `# NOT COMPLETE` and ends with the `cursor` of the next file. A connection that ends early is reset.
+     *
+     *     Requires the scope `usage:read`, or the session of a person with the role `viewer` or a greater one.
+     */
+    get: operations["exportUsageSessions"];
+    put?: never;
+    post?: never;
     delete?: never;
     options?: never;
     head?: never;
@@ -751,11 +795,33 @@ export interface paths {
     };
     /**
      * Read the audit trail
-     * @description Lists the changes to keys and avatars that the calling key may see, newest first.
+     * @description Lists the changes to keys, avatars and what else the calling key may see, newest first. Names are those of today.
      *
      *     Requires the scope `api_keys:write`, or the session of a person with the role `viewer` or a greater one.
      */
     get: operations["listAuditEvents"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/audit-events.csv": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Export the audit trail
+     * @description The events of the list, as a file. CSV (RFC 4180) in UTF-8, newest first: a row for each item, and a column for each of its fields. Numbers are numbers, null is empty, lists and objects are JSON. A text that a spreadsheet would take for a formula begins with an apostrophe. A file ends after `limit` rows, 64 MiB or five minutes. If more rows follow, its last row says so: its first cell begins with `# NOT COMPLETE` and ends with the `cursor` of the next file. A connection that ends early is reset.
+     *
+     *     Requires the scope `api_keys:write`, or the session of a person with the role `viewer` or a greater one.
+     */
+    get: operations["exportAuditEvents"];
     put?: never;
     post?: never;
     delete?: never;
@@ -841,7 +907,7 @@ export interface paths {
     put?: never;
     /**
      * Invite a person
-     * @description Creates a link with which a person joins the tenant with this role. Only this response contains it. It is valid for 30 minutes and can be used once. The service sends no mail. Another invitation for the same address replaces it.
+     * @description Creates a link with which a person joins the tenant with this role. Only this response contains it. It can be used once, and is valid for 30 minutes unless `lifetimeSeconds` says otherwise. The service sends no mail. Another invitation for the same address replaces it.
      *
      *     Requires the session of a person with the role `owner` or a greater one.
      */
@@ -1995,9 +2061,67 @@ export interface components {
       };
     };
     ApiKeyPage: {
-      data: components["schemas"]["ApiKey"][];
+      data: components["schemas"]["ApiKeyWithCreator"][];
       /** @description The `cursor` for the next page; null on the last page. */
       nextCursor: string | null;
+    };
+    ApiKeyWithCreator: {
+      /** @description Id of the key. A rotation does not change it. */
+      id: string;
+      /** @description Public identifier of the newest credential; safe to log. */
+      keyId: string;
+      tenantId: string;
+      /** @description Id of the key that created this key; null for a root key, which a person or the operator created. */
+      parentId: string | null;
+      /** @description Human-readable name. */
+      name: string;
+      /**
+       * @description Live and test resources are separate: a test key cannot see live resources.
+       * @enum {string}
+       */
+      environment: "live" | "test";
+      /** @description The key without its secret; safe to show. */
+      redactedKey: string;
+      /** @description The operations that the key may perform. `*` includes every scope except `usage:write`; no other scope implies another. Duplicates are stored once. */
+      scopes: (
+        | "*"
+        | "api_keys:write"
+        | "credits:read"
+        | "avatars:read"
+        | "avatars:write"
+        | "realtime:write"
+        | "usage:read"
+        | "usage:write"
+      )[];
+      /**
+       * @description A key is also `revoked` or `expired` when one of its ancestors is.
+       * @enum {string}
+       */
+      status: "active" | "revoked" | "expired";
+      /** @description Hard spend cap of the key and its descendants, in credit micros; null means no cap. */
+      spendLimitCreditMicros: number | null;
+      /** @description The lowest spend cap of the key and its ancestors in the same environment, in credit micros; null means no cap. */
+      effectiveSpendLimitCreditMicros: number | null;
+      /** @description What sessions of the key and its descendants in the same environment have spent, in credit micros. */
+      spentCreditMicros: number;
+      /** @description What open sessions of the key and its descendants in the same environment hold, in credit micros. */
+      reservedCreditMicros: number;
+      /** @description Maximum number of open sessions of the key and its descendants in the same environment; null means that only the limit of the tenant applies. */
+      maxConcurrentSessions: number | null;
+      /** @description The lowest `maxConcurrentSessions` of the key and its ancestors in the same environment; null means that only the limit of the tenant applies. */
+      effectiveMaxConcurrentSessions: number | null;
+      /** @description Time at which the key expires; null means never. */
+      expiresAt: string | null;
+      /** @description The earliest expiry of the key and its ancestors; null means never. */
+      effectiveExpiresAt: string | null;
+      /** @description Time of the last use, to the minute; null before the first use. */
+      lastUsedAt: string | null;
+      /** Format: date-time */
+      createdAt: string;
+      /** @description Id of the key or the user that created the key; null: the operator of the service. */
+      createdBy: string | null;
+      /** @description The name that the key or the user of `createdBy` has now; null without one, or when the name cannot be shown. */
+      createdByName: string | null;
     };
     ApiKeyWithSecret: {
       /** @description Id of the key. A rotation does not change it. */
@@ -2214,12 +2338,16 @@ export interface components {
         | "webhook_endpoint.disabled"
         | "usage_session.ended";
       targetId: string;
+      /** @description The name that the target has now; null without one, or when the name cannot be shown. */
+      targetName: string | null;
       /** @description Names of the fields that an update changed; never their values. */
       changedFields: string[];
       /** @description What acted: a key or a person; null: the operator, the service or the holder of a leaked secret. */
       actorType: ("api_key" | "user") | null;
       /** @description Id of the key or the user that acted; null if `actorType` is. */
       actorId: string | null;
+      /** @description The name that the actor has now; null without one, or when the name cannot be shown. */
+      actorName: string | null;
       /** @description `keyId` of the credential that the actor used; null if the actor was not a key. */
       actorKeyId: string | null;
       /** @description The `X-Request-Id` of the response. */
@@ -2318,7 +2446,7 @@ export interface components {
        * @description The page of the dashboard to which the browser returns.
        * @enum {string}
        */
-      returnTo: "/keys" | "/avatars" | "/usage" | "/webhooks" | "/audit" | "/people";
+      returnTo: "/" | "/keys" | "/avatars" | "/usage" | "/webhooks" | "/audit" | "/people";
     };
     CallGrant: {
       /** @enum {string} */
@@ -2437,6 +2565,8 @@ export interface components {
        * @enum {string}
        */
       role: "viewer" | "developer" | "owner";
+      /** @description How many seconds the link is valid. Without it: 1800. */
+      lifetimeSeconds?: number;
     };
     CreatePasskey: {
       /** @description The response of the authenticator, as WebAuthn writes it (`RegistrationResponseJSON` or `AuthenticationResponseJSON`). */
@@ -2580,10 +2710,16 @@ export interface components {
       sessionId: string | null;
       /** @description The key that opened the session. */
       apiKeyId: string | null;
+      /** @description The name that the key has now; null without one, or when the name cannot be shown. */
+      apiKeyName: string | null;
       /** @description Of the end of a session: the key that had reported its usage last. */
       reportedBy: string | null;
+      /** @description The name that the key of `reportedBy` has now; null without one, or when the name cannot be shown. */
+      reportedByName: string | null;
       /** @description Of the end of a session: the key that ended it, or `sweep`: the service. */
       closedBy: string | null;
+      /** @description The name that the key of `closedBy` has now; null without one, or when the name cannot be shown. */
+      closedByName: string | null;
       reference: string | null;
       requestId: string;
       /** Format: date-time */
@@ -2915,6 +3051,25 @@ export interface components {
       reportedBy: string | null;
       /** @description The key that ended the session, or `sweep`: the service, at the end of its lease or of a call; null while it is open. */
       closedBy: string | null;
+      /** @description Why the session ended. `released`: by the key in `closedBy`. `not_started`: nobody joined, or no usage was reported, in time. `lease_expired`: no usage was reported any more. `key_ended`: its key or an ancestor was revoked, has expired or is over its cap. `operator_ended`: by the operator. `failed`: the room of the call or its avatar failed. The others are those of the message `ended` of a call. Null while the session is open. */
+      endReason:
+        | (
+            | "user_ended"
+            | "session_cap"
+            | "idle"
+            | "disconnected"
+            | "out_of_credits"
+            | "agent_ended"
+            | "failed"
+            | "released"
+            | "not_started"
+            | "lease_expired"
+            | "key_ended"
+            | "operator_ended"
+          )
+        | null;
+      /** @description The `reason` that the key gave which released the session. */
+      releaseReason: string | null;
     };
     ReportLeakedKey: {
       /** @description The full secret that was found. */
@@ -3195,6 +3350,25 @@ export interface components {
       reportedBy: string | null;
       /** @description The key that ended the session, or `sweep`: the service, at the end of its lease or of a call; null while it is open. */
       closedBy: string | null;
+      /** @description Why the session ended. `released`: by the key in `closedBy`. `not_started`: nobody joined, or no usage was reported, in time. `lease_expired`: no usage was reported any more. `key_ended`: its key or an ancestor was revoked, has expired or is over its cap. `operator_ended`: by the operator. `failed`: the room of the call or its avatar failed. The others are those of the message `ended` of a call. Null while the session is open. */
+      endReason:
+        | (
+            | "user_ended"
+            | "session_cap"
+            | "idle"
+            | "disconnected"
+            | "out_of_credits"
+            | "agent_ended"
+            | "failed"
+            | "released"
+            | "not_started"
+            | "lease_expired"
+            | "key_ended"
+            | "operator_ended"
+          )
+        | null;
+      /** @description The `reason` that the key gave which released the session. */
+      releaseReason: string | null;
     };
     UsageSessionEvent: {
       /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
@@ -3227,17 +3401,86 @@ export interface components {
        * @description End of the time window of the list, exclusive.
        */
       to: string;
-      data: components["schemas"]["UsageSession"][];
+      data: components["schemas"]["UsageSessionWithNames"][];
       /** @description The `cursor` for the next page; null on the last page. */
       nextCursor: string | null;
+    };
+    UsageSessionWithNames: {
+      sessionId: string;
+      /** @enum {string} */
+      environment: "live" | "test";
+      /** @description The key that opened the session. */
+      apiKeyId: string;
+      avatarId: string | null;
+      avatarName: string | null;
+      /** @enum {string} */
+      status: "reserved" | "started" | "released" | "failed";
+      /** @description When usage was first reported. */
+      startedAt: string | null;
+      endedAt: string | null;
+      /** @description Seconds from `startedAt` to `endedAt`. */
+      activeSeconds: number | null;
+      /** @description What the session was charged; null while it is open. */
+      billedCreditMicros: number | null;
+      /** @description What was reported so far; of a closed session, what it was charged. */
+      usedCreditMicros: number;
+      priceCreditMicrosPerSecond: number;
+      /** @description Your own data. */
+      metadata: {
+        [key: string]: string;
+      };
+      /** Format: date-time */
+      createdAt: string;
+      /** @description What the session holds while it is open. At most this is charged. */
+      reservedCreditMicros: number;
+      /**
+       * Format: date-time
+       * @description An open session that is not reported before this moment ends by itself.
+       */
+      expiresAt: string;
+      /** @description Whether the call of an open session must end: a key without `usage:write` has released the session, or it has used all that it holds. */
+      mustEnd: boolean;
+      /** @description The key that reported usage last; null before the first report. */
+      reportedBy: string | null;
+      /** @description The key that ended the session, or `sweep`: the service, at the end of its lease or of a call; null while it is open. */
+      closedBy: string | null;
+      /** @description Why the session ended. `released`: by the key in `closedBy`. `not_started`: nobody joined, or no usage was reported, in time. `lease_expired`: no usage was reported any more. `key_ended`: its key or an ancestor was revoked, has expired or is over its cap. `operator_ended`: by the operator. `failed`: the room of the call or its avatar failed. The others are those of the message `ended` of a call. Null while the session is open. */
+      endReason:
+        | (
+            | "user_ended"
+            | "session_cap"
+            | "idle"
+            | "disconnected"
+            | "out_of_credits"
+            | "agent_ended"
+            | "failed"
+            | "released"
+            | "not_started"
+            | "lease_expired"
+            | "key_ended"
+            | "operator_ended"
+          )
+        | null;
+      /** @description The `reason` that the key gave which released the session. */
+      releaseReason: string | null;
+      /** @description The name that the key has now; null without one, or when the name cannot be shown. */
+      apiKeyName: string | null;
+      /** @description The name that the key of `reportedBy` has now; null without one, or when the name cannot be shown. */
+      reportedByName: string | null;
+      /** @description The name that the key of `closedBy` has now; null without one, or when the name cannot be shown. */
+      closedByName: string | null;
     };
     UsageSum: {
       /** @description The day in UTC on which the sessions were created. */
       day: string;
       /** @description The key that opened the sessions; null when grouped by avatar. */
       apiKeyId: string | null;
+      /** @description The name that the key has now; null without one, or when the name cannot be shown. */
+      apiKeyName: string | null;
       /** @description The avatar; null for calls without one, and when grouped by key. */
       avatarId: string | null;
+      /** @description The name that the avatar has now; null without one, or when the name cannot be shown. */
+      avatarName: string | null;
       /** @description Number of sessions. */
       sessions: number;
       /** @description Seconds from the start to the end of sessions that have ended. */
@@ -5527,6 +5770,11 @@ export interface components {
      */
     "Idempotent-Replayed": "true";
     /**
+     * @description The name of the file.
+     * @example attachment; filename="calls-live-2026-11-20.csv"
+     */
+    "Content-Disposition": string;
+    /**
      * @description The cookie of the session, or its deletion.
      * @example __Host-realtime-avatar-session=…
      */
@@ -5573,6 +5821,16 @@ export interface operations {
         status?: "active" | "revoked" | "expired";
         /** @description Live and test resources are separate: a test key cannot see live resources. */
         environment?: "live" | "test";
+        /** @description Include only the resource with this id. */
+        id?: string;
+        /** @description Include only resources whose name contains this text, in upper or lower case. A page can have fewer items than `limit`, or none, and still have a `nextCursor`. */
+        name?: string;
+        /** @description Include only resources that were created at this time or later. */
+        from?: string;
+        /** @description Include only resources that were created before this time. */
+        to?: string;
+        /** @description Include only the descendants of the key with this id. */
+        ancestorId?: string;
         /** @description Maximum number of items in the page; default 50. */
         limit?: number;
         /** @description The `nextCursor` of the previous page. */
@@ -5628,7 +5886,9 @@ export interface operations {
            *           "expiresAt": null,
            *           "effectiveExpiresAt": null,
            *           "lastUsedAt": null,
-           *           "createdAt": "2026-11-20T12:00:00.000Z"
+           *           "createdAt": "2026-11-20T12:00:00.000Z",
+           *           "createdBy": "usr_01h455vb4pex5vsknk084sn02q",
+           *           "createdByName": "Ada Lovelace"
            *         }
            *       ],
            *       "nextCursor": null
@@ -5856,10 +6116,12 @@ export interface operations {
            *       "expiresAt": null,
            *       "effectiveExpiresAt": null,
            *       "lastUsedAt": null,
-           *       "createdAt": "2026-11-20T12:00:00.000Z"
+           *       "createdAt": "2026-11-20T12:00:00.000Z",
+           *       "createdBy": "usr_01h455vb4pex5vsknk084sn02q",
+           *       "createdByName": "Ada Lovelace"
            *     }
            */
-          "application/json": components["schemas"]["ApiKey"];
+          "application/json": components["schemas"]["ApiKeyWithCreator"];
         };
       };
       400: components["responses"]["MalformedRequest"];
@@ -6654,6 +6916,14 @@ export interface operations {
         status?: "draft" | "preprocessing" | "ready" | "failed" | "disabled" | "deleted";
         /** @description Kind of the source from which the avatar is built. */
         sourceKind?: "image" | "video";
+        /** @description Include only the resource with this id. */
+        id?: string;
+        /** @description Include only resources whose name contains this text, in upper or lower case. A page can have fewer items than `limit`, or none, and still have a `nextCursor`. */
+        name?: string;
+        /** @description Include only resources that were created at this time or later. */
+        from?: string;
+        /** @description Include only resources that were created before this time. */
+        to?: string;
         /** @description Maximum number of items in the page; default 50. */
         limit?: number;
         /** @description The `nextCursor` of the previous page. */
@@ -7731,8 +8001,11 @@ export interface operations {
            *           "amountCreditMicros": 300000000,
            *           "sessionId": "ses_01h455vb4pex5vsknk084sn02q",
            *           "apiKeyId": "key_01h455vb4pex5vsknk084sn02q",
+           *           "apiKeyName": "Website",
            *           "reportedBy": null,
+           *           "reportedByName": null,
            *           "closedBy": null,
+           *           "closedByName": null,
            *           "reference": null,
            *           "requestId": "01890a5d-ac96-774b-bcce-b302099a8057",
            *           "createdAt": "2026-11-20T12:00:00.000Z"
@@ -7742,6 +8015,58 @@ export interface operations {
            *     }
            */
           "application/json": components["schemas"]["CreditEntryPage"];
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
+    };
+  };
+  exportCreditEntries: {
+    parameters: {
+      query?: {
+        /** @description Include only items with this kind. */
+        kind?: "grant" | "hold" | "settle" | "release" | "expire" | "void" | "adjust";
+        /** @description Include only items with this apiKeyId. */
+        apiKeyId?: string;
+        /** @description Include only items with this sessionId. */
+        sessionId?: string;
+        /** @description Maximum number of rows in the file; default 100000. */
+        limit?: number;
+        /** @description The `nextCursor` of the previous page. */
+        cursor?: string;
+      };
+      header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The entries. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          "Content-Disposition": components["headers"]["Content-Disposition"];
+          [name: string]: unknown;
+        };
+        content: {
+          "text/csv": string;
         };
       };
       400: components["responses"]["MalformedRequest"];
@@ -7824,7 +8149,12 @@ export interface operations {
            *           "expiresAt": "2026-11-20T12:01:00.000Z",
            *           "mustEnd": false,
            *           "reportedBy": null,
-           *           "closedBy": null
+           *           "closedBy": null,
+           *           "endReason": null,
+           *           "releaseReason": null,
+           *           "apiKeyName": "Website",
+           *           "reportedByName": null,
+           *           "closedByName": null
            *         }
            *       ],
            *       "nextCursor": null
@@ -7908,7 +8238,9 @@ export interface operations {
            *       "expiresAt": "2026-11-20T12:01:00.000Z",
            *       "mustEnd": false,
            *       "reportedBy": null,
-           *       "closedBy": null
+           *       "closedBy": null,
+           *       "endReason": null,
+           *       "releaseReason": null
            *     }
            */
           "application/json": components["schemas"]["UsageSession"];
@@ -7926,6 +8258,64 @@ export interface operations {
       429: components["responses"]["RateLimitedOrConcurrencyLimitReached"];
       500: components["responses"]["InternalError"];
       503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  exportUsageSessions: {
+    parameters: {
+      query?: {
+        /** @description Start of the time window, inclusive; at most 90 days before `to`. Default: 30 days before `to`. */
+        from?: string;
+        /** @description End of the time window, exclusive. Default: the end of the present second. */
+        to?: string;
+        /** @description Include only sessions whose `metadata` has this `user_id`. */
+        endUserId?: string;
+        /** @description Include only items with this status. */
+        status?: "reserved" | "started" | "released" | "failed";
+        /** @description Include only sessions that this key opened. */
+        apiKeyId?: string;
+        /** @description Include only sessions with this avatar. */
+        avatarId?: string;
+        /** @description Maximum number of rows in the file; default 100000. */
+        limit?: number;
+        /** @description The `nextCursor` of the previous page. */
+        cursor?: string;
+      };
+      header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The sessions. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          "Content-Disposition": components["headers"]["Content-Disposition"];
+          [name: string]: unknown;
+        };
+        content: {
+          "text/csv": string;
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
     };
   };
   getUsageSession: {
@@ -7982,10 +8372,15 @@ export interface operations {
            *       "expiresAt": "2026-11-20T12:01:00.000Z",
            *       "mustEnd": false,
            *       "reportedBy": null,
-           *       "closedBy": null
+           *       "closedBy": null,
+           *       "endReason": null,
+           *       "releaseReason": null,
+           *       "apiKeyName": "Website",
+           *       "reportedByName": null,
+           *       "closedByName": null
            *     }
            */
-          "application/json": components["schemas"]["UsageSession"];
+          "application/json": components["schemas"]["UsageSessionWithNames"];
         };
       };
       400: components["responses"]["MalformedRequest"];
@@ -8062,7 +8457,9 @@ export interface operations {
            *       "expiresAt": "2026-11-20T12:01:00.000Z",
            *       "mustEnd": false,
            *       "reportedBy": null,
-           *       "closedBy": null
+           *       "closedBy": null,
+           *       "endReason": null,
+           *       "releaseReason": null
            *     }
            */
           "application/json": components["schemas"]["ReportedSession"];
@@ -8145,7 +8542,9 @@ export interface operations {
            *       "expiresAt": "2026-11-20T12:01:00.000Z",
            *       "mustEnd": false,
            *       "reportedBy": null,
-           *       "closedBy": null
+           *       "closedBy": null,
+           *       "endReason": null,
+           *       "releaseReason": null
            *     }
            */
           "application/json": components["schemas"]["UsageSession"];
@@ -8209,7 +8608,9 @@ export interface operations {
            *         {
            *           "day": "2026-11-20",
            *           "apiKeyId": "key_01h455vb4pex5vsknk084sn02q",
+           *           "apiKeyName": "Website",
            *           "avatarId": null,
+           *           "avatarName": null,
            *           "sessions": 2,
            *           "activeSeconds": 42,
            *           "billedCreditMicros": 42000000,
@@ -9260,8 +9661,14 @@ export interface operations {
           | "usage_session.ended";
         /** @description Include only items with this targetId. */
         targetId?: string;
+        /** @description Include only events of this key or person. */
+        actorId?: string;
         /** @description Include only items with this actorKeyId. */
         actorKeyId?: string;
+        /** @description Include only events from this time on. */
+        from?: string;
+        /** @description Include only events before this time. */
+        to?: string;
         /** @description Maximum number of items in the page; default 50. */
         limit?: number;
         /** @description The `nextCursor` of the previous page. */
@@ -9301,11 +9708,13 @@ export interface operations {
            *           "environment": "live",
            *           "action": "avatar.updated",
            *           "targetId": "ava_01h455vb4pex5vsknk084sn02q",
+           *           "targetName": "Ada",
            *           "changedFields": [
            *             "displayName"
            *           ],
            *           "actorType": "api_key",
            *           "actorId": "key_01h455vb4pex5vsknk084sn02q",
+           *           "actorName": "Website",
            *           "actorKeyId": "0123456789ABCDEF",
            *           "requestId": "01890a5d-ac96-774b-bcce-b302099a8057",
            *           "createdAt": "2026-11-20T12:00:00.000Z"
@@ -9315,6 +9724,102 @@ export interface operations {
            *     }
            */
           "application/json": components["schemas"]["AuditEventPage"];
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
+    };
+  };
+  exportAuditEvents: {
+    parameters: {
+      query?: {
+        /** @description Include only items with this action. */
+        action?:
+          | "api_key.created"
+          | "api_key.updated"
+          | "api_key.rotated"
+          | "api_key.revoked"
+          | "api_key.reported_leaked"
+          | "avatar.created"
+          | "avatar.updated"
+          | "avatar.deleted"
+          | "avatar.prepared"
+          | "avatar.preparation_failed"
+          | "asset.created"
+          | "asset.uploaded"
+          | "asset.ready"
+          | "asset.failed"
+          | "asset.deleted"
+          | "user.created"
+          | "user.updated"
+          | "user.deleted"
+          | "user_session.created"
+          | "user_session.verified"
+          | "user_session.ended"
+          | "invitation.created"
+          | "invitation.deleted"
+          | "passkey.created"
+          | "passkey.updated"
+          | "passkey.deleted"
+          | "identity.created"
+          | "identity.deleted"
+          | "credits.granted"
+          | "credits.voided"
+          | "credits.adjusted"
+          | "credits.limit_changed"
+          | "webhook_endpoint.created"
+          | "webhook_endpoint.updated"
+          | "webhook_endpoint.deleted"
+          | "webhook_endpoint.secret_rotated"
+          | "webhook_endpoint.disabled"
+          | "usage_session.ended";
+        /** @description Include only items with this targetId. */
+        targetId?: string;
+        /** @description Include only events of this key or person. */
+        actorId?: string;
+        /** @description Include only items with this actorKeyId. */
+        actorKeyId?: string;
+        /** @description Include only events from this time on. */
+        from?: string;
+        /** @description Include only events before this time. */
+        to?: string;
+        /** @description Maximum number of rows in the file; default 100000. */
+        limit?: number;
+        /** @description The `nextCursor` of the previous page. */
+        cursor?: string;
+      };
+      header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The events. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          "Content-Disposition": components["headers"]["Content-Disposition"];
+          [name: string]: unknown;
+        };
+        content: {
+          "text/csv": string;
         };
       };
       400: components["responses"]["MalformedRequest"];
@@ -12998,7 +13503,9 @@ export interface operations {
          *           "expiresAt": "2026-11-20T12:01:00.000Z",
          *           "mustEnd": false,
          *           "reportedBy": null,
-         *           "closedBy": null
+         *           "closedBy": null,
+         *           "endReason": null,
+         *           "releaseReason": null
          *         }
          *       }
          *     }
@@ -13068,7 +13575,9 @@ export interface operations {
          *           "expiresAt": "2026-11-20T12:01:00.000Z",
          *           "mustEnd": false,
          *           "reportedBy": null,
-         *           "closedBy": null
+         *           "closedBy": null,
+         *           "endReason": null,
+         *           "releaseReason": null
          *         }
          *       }
          *     }
@@ -13138,7 +13647,9 @@ export interface operations {
          *           "expiresAt": "2026-11-20T12:01:00.000Z",
          *           "mustEnd": false,
          *           "reportedBy": null,
-         *           "closedBy": null
+         *           "closedBy": null,
+         *           "endReason": null,
+         *           "releaseReason": null
          *         }
          *       }
          *     }

@@ -49,6 +49,28 @@ describe("the calls of the client", () => {
     expect(apiKey).toStartWith(self.data.redactedKey.replace("****", ""));
   });
 
+  test("a list as a file, cut off at first: whole; in parts: each with the cursor of the next", async () => {
+    const own = createClient({ baseUrl: gateway.url, apiKey: await service.key() });
+    await own.POST("/api/v1/avatars", { body: body("=1+1") });
+    await own.POST("/api/v1/avatars", { body: body("=1+1") });
+    gateway.fates = ["half"];
+    const { data, nextCursor } = await own.csv("/api/v1/audit-events.csv", { action: "avatar.created" });
+    const whole = await data.text();
+    expect([nextCursor, gateway.calls.length]).toEqual([null, 4]);
+    expect(whole.split("\r\n").length).toBeGreaterThanOrEqual(4);
+    const rows: string[] = [];
+    for (let cursor: string | null | undefined; cursor !== null; ) {
+      const query = { action: "avatar.created" as const, limit: 1, ...(cursor !== undefined && { cursor }) };
+      const part = await own.csv("/api/v1/audit-events.csv", query);
+      const [, row = ""] = (await part.data.text()).split("\r\n");
+      rows.push(row);
+      cursor = part.nextCursor;
+    }
+    expect(rows).toEqual(whole.split("\r\n").slice(1, -1));
+    const error = await thrown(own.csv("/api/v1/audit-events.csv", { limit: 0 }));
+    expect(error).toMatchObject({ code: "validation_failed" });
+  });
+
   test("a list, read to its end: every page, each when it is needed", async () => {
     const own = createClient({ baseUrl: gateway.url, apiKey: await service.key() });
     const expected: string[] = [];
@@ -107,6 +129,10 @@ describe("everything except a success", () => {
     expect(unexpected).toBeInstanceOf(UnexpectedResponse);
     expect((unexpected as UnexpectedResponse).response.status).toBe(404);
     expect(await (unexpected as UnexpectedResponse).response.text()).toBe("<h1>Gateway</h1>");
+    gateway.fates = [{ status: 413 }];
+    const tooLarge = await thrown(create(newName()));
+    expect(tooLarge).toBeInstanceOf(UnexpectedResponse);
+    expect((tooLarge as Error).message).toEndWith("(status 413: the proxy in front of it allows only smaller bodies).");
     gateway.fates = [answer(400, "no JSON")];
     expect(await thrown(client.GET("/api/v1/api-keys/self"))).toBeInstanceOf(UnexpectedResponse);
     const { data, response } = await create(newName());

@@ -4,6 +4,7 @@
  * timeouts, and throws everything that is not a success. It uses only web APIs.
  */
 import type { components, paths } from "./api.ts";
+import { nextCursorOf } from "./csv.ts";
 import { sleep, untilSettled } from "./wait.ts";
 
 export type { components, operations, paths, webhooks } from "./api.ts";
@@ -11,6 +12,7 @@ export { StillPreparing } from "./wait.ts";
 
 type Schemas = components["schemas"];
 export type ApiKey = Schemas["ApiKey"];
+export type ApiKeyWithCreator = Schemas["ApiKeyWithCreator"];
 export type ApiKeyWithSecret = Schemas["ApiKeyWithSecret"];
 export type Asset = Schemas["Asset"];
 export type AuditEvent = Schemas["AuditEvent"];
@@ -18,6 +20,7 @@ export type Avatar = Schemas["Avatar"];
 export type CreditBalance = Schemas["CreditBalance"];
 export type CreditEntry = Schemas["CreditEntry"];
 export type UsageSession = Schemas["UsageSession"];
+export type UsageSessionWithNames = Schemas["UsageSessionWithNames"];
 export type UsageSum = Schemas["UsageSum"];
 export type WebhookDelivery = Schemas["WebhookDelivery"];
 export type WebhookEndpoint = Schemas["WebhookEndpoint"];
@@ -69,7 +72,9 @@ export class UnexpectedResponse extends SentError {
     readonly response: Response,
     sent: Sent,
   ) {
-    super(`The response to request ${sent.requestId} is not one of the service (status ${response.status}).`, sent);
+    const status =
+      response.status === 413 ? "413: the proxy in front of it allows only smaller bodies" : response.status;
+    super(`The response to request ${sent.requestId} is not one of the service (status ${status}).`, sent);
   }
 }
 
@@ -223,7 +228,8 @@ const createSender = (options: ConnectionOptions) => {
         // For a redirect, a browser shows the status 0.
         const { headers, status } = response;
         const completeResponse = new Response(body.byteLength === 0 ? null : body, { headers, status: status || 302 });
-        const data = readJson("application/json", response, body);
+        const isCsv = headers.get("content-type")?.startsWith("text/csv") ?? false;
+        const data = isCsv ? new Blob([body], { type: "text/csv" }) : readJson("application/json", response, body);
         if (completeResponse.ok && data !== undefined) return { data, response: completeResponse };
         const problem = readJson("application/problem+json", response, body);
         const isFromService = isProblem(problem, response);
@@ -248,6 +254,12 @@ type PathsWith<Of extends Method> = {
 }[keyof paths];
 type Operation<Path extends keyof paths, Of extends Method> = paths[Path][Of & keyof paths[Path]];
 
+type Csv = { responses: { 200: { content: { "text/csv": string } } } };
+/** The paths of lists as files. */
+type CsvPath = {
+  [Path in PathsWith<"get">]: Operation<Path, "get"> extends Csv ? Path : never;
+}[PathsWith<"get">];
+
 type Params<Of> = Of extends { parameters: infer Parameters } ? Omit<Parameters, "cookie"> : never;
 /** The options of a call. None of them can change the address or how the request is sent. */
 type Init<Of> = { headers?: Record<string, string>; signal?: AbortSignal } & (Of extends {
@@ -259,14 +271,16 @@ type Init<Of> = { headers?: Record<string, string>; signal?: AbortSignal } & (Of
     ? { body: Body }
     : Of extends { requestBody: { content: { "multipart/form-data": object } } }
       ? { body: FormData }
-      : { body?: never });
+      : { body?: OptionalBody<Of> });
+/** The body of an operation that takes one or none; never for one that takes none. */
+type OptionalBody<Of> = Of extends { requestBody?: infer Described } ? JsonOf<NonNullable<Described>> : never;
 
 type SuccessOf<Of> = Of extends { responses: infer All }
   ? { [Status in keyof All & (200 | 201 | 202)]: JsonOf<All[Status]> }[keyof All & (200 | 201 | 202)]
   : never;
 type JsonOf<Described> = Described extends { content: { "application/json": infer Body } } ? Body : never;
 
-type Call<Of extends Method> = <Path extends PathsWith<Of>>(
+type Call<Of extends Method> = <Path extends Exclude<PathsWith<Of>, CsvPath>>(
   path: Path,
   ...init: Record<string, never> extends Init<Operation<Path, Of>>
     ? [Init<Operation<Path, Of>>?]
@@ -276,10 +290,10 @@ type Call<Of extends Method> = <Path extends PathsWith<Of>>(
 type Page = { data: unknown[]; nextCursor: string | null };
 /** The paths of lists, which are read page by page. */
 type ListPath = {
-  [Path in PathsWith<"get">]: SuccessOf<Operation<Path, "get">> extends Page ? Path : never;
-}[PathsWith<"get">];
+  [Path in Exclude<PathsWith<"get">, CsvPath>]: SuccessOf<Operation<Path, "get">> extends Page ? Path : never;
+}[Exclude<PathsWith<"get">, CsvPath>];
 type Item<Path extends ListPath> = SuccessOf<Operation<Path, "get">>["data"][number];
-type Query<Path extends ListPath> = NonNullable<Params<Operation<Path, "get">>["query"]>;
+type Query<Path extends ListPath | CsvPath> = NonNullable<Params<Operation<Path, "get">>["query"]>;
 
 export type RealtimeAvatarClient = {
   GET: Call<"get">;
@@ -288,6 +302,8 @@ export type RealtimeAvatarClient = {
   DELETE: Call<"delete">;
   /** All items of a list, newest first. Pages of `limit` items are requested as needed. */
   list<Path extends ListPath>(path: Path, query?: Omit<Query<Path>, "cursor">): AsyncGenerator<Item<Path>, void>;
+  /** A list as a CSV file of at most 64 MiB, which may take 10 minutes. */
+  csv<Path extends CsvPath>(path: Path, query?: Query<Path>, options?: { signal?: AbortSignal }): Promise<CsvFile>;
   /** Uploads a file, which may take 10 minutes. */
   uploadAsset(file: Blob, options?: UploadOptions): Promise<ApiResponse<Asset>>;
   /** Waits until an avatar is neither `preprocessing` nor has a pending source. Throws a `StillPreparing` after `timeoutMs`. */
@@ -305,7 +321,10 @@ export type UploadOptions = {
   signal?: AbortSignal;
 };
 
-const UPLOAD_LIMITS = { timeoutMs: 600_000, attemptTimeoutMs: 600_000 };
+const FILE_LIMITS = { timeoutMs: 600_000, attemptTimeoutMs: 600_000 };
+
+/** `nextCursor`: the `cursor` of the next file; null when the file is whole. */
+export type CsvFile = ApiResponse<Blob> & { nextCursor: string | null };
 
 /** The untyped options of any call. */
 type AnyInit = {
@@ -377,12 +396,17 @@ export const createClient = (options: ClientOptions): RealtimeAvatarClient => {
       cursor = nextCursor;
     }
   }
+  const csv = async (path: string, query: object = {}, init: Pick<AnyInit, "signal"> = {}): Promise<CsvFile> => {
+    const { data, response } = await GET(path, { ...init, params: { query } }, FILE_LIMITS);
+    if (!(data instanceof Blob)) throw new UnexpectedResponse(response, { requestId: "", idempotencyKey: null });
+    return { data, response, nextCursor: await nextCursorOf(data) };
+  };
   const POST = call("POST");
   const uploadAsset = (file: Blob, { kind, filename = "upload", ...init }: UploadOptions = {}) => {
     const body = new FormData();
     if (kind !== undefined) body.set("kind", kind);
     body.set("file", file, filename);
-    return POST("/api/v1/assets", { ...init, body }, UPLOAD_LIMITS);
+    return POST("/api/v1/assets", { ...init, body }, FILE_LIMITS);
   };
   const waitForAvatar = (id: string, { timeoutMs, signal }: WaitOptions = {}) => {
     const read = (headers: Record<string, string>, signal: AbortSignal) =>
@@ -390,6 +414,6 @@ export const createClient = (options: ClientOptions): RealtimeAvatarClient => {
     const isUnchanged = (error: unknown) => error instanceof UnexpectedResponse && error.response.status === 304;
     return untilSettled(read, isUnchanged, timeoutMs, signal);
   };
-  const calls = { GET, POST, PATCH: call("PATCH"), DELETE: call("DELETE"), list, uploadAsset, waitForAvatar };
+  const calls = { GET, POST, PATCH: call("PATCH"), DELETE: call("DELETE"), list, csv, uploadAsset, waitForAvatar };
   return calls as unknown as RealtimeAvatarClient;
 };

@@ -37,7 +37,14 @@ const status: number = response.status;
 for await (const key of client.list("/api/v1/api-keys", { status: "active" })) console.log(key.redactedKey, status);
 await client.DELETE("/api/v1/avatars/{id}", { params: { path: { id: avatar.id }, header: { "If-Match": '"1"' } } });
 await client.GET("/api/v1/api-keys/self");
+const file: Blob = (await client.csv("/api/v1/audit-events.csv", { action: "avatar.created", limit: 5 })).data;
+console.log(file.size);
+const session = { params: { path: { id: "ses_01h455vb4pex5vsknk084sn02q" } } };
+if (avatar.id === "") await client.POST("/api/v1/usage/sessions/{id}/release", session);
+if (avatar.id === "") await client.POST("/api/v1/usage/sessions/{id}/release", { ...session, body: { reason: "hung up" } });
 try {
+  // @ts-expect-error: it takes no body
+  await client.GET("/api/v1/api-keys/self", { body: { reason: "hung up" } });
   // @ts-expect-error: a field is missing
   await client.POST("/api/v1/avatars", { body: { displayName: "Ada" } });
   // @ts-expect-error: no such source
@@ -48,10 +55,14 @@ try {
   await client.PATCH("/api/v1/audit-events");
   // @ts-expect-error: the parameters are missing
   await client.GET("/api/v1/avatars/{id}");
+  // @ts-expect-error: a file
+  await client.GET("/api/v1/audit-events.csv");
+  // @ts-expect-error: no file
+  await client.csv("/api/v1/audit-events");
   // @ts-expect-error: no list
   client.list("/api/v1/api-keys/self");
   // @ts-expect-error: no such filter
-  client.list("/api/v1/avatars", { name: "x" });
+  client.list("/api/v1/avatars", { title: "x" });
 } catch (error) {
   if (error instanceof ApiProblem) {
     const code: ProblemCode = error.code;
@@ -84,8 +95,8 @@ test("the package, its files: README, licence, types and code", async () => {
   const installed = join(folder, "node_modules/@realtime-avatar/client");
   expect((await readdir(installed)).sort()).toEqual(["LICENSE", "README.md", "dist", "package.json", "src"]);
   expect((await readdir(join(installed, "dist"))).sort()).toEqual([
-    ...["api.d.ts", "api.js", "index.d.ts", "index.js", "listen.d.ts", "listen.js", "wait.d.ts", "wait.js"],
-    ...["webhooks.d.ts", "webhooks.js"],
+    ...["api.d.ts", "api.js", "csv.d.ts", "csv.js", "index.d.ts", "index.js", "listen.d.ts", "listen.js"],
+    ...["wait.d.ts", "wait.js", "webhooks.d.ts", "webhooks.js"],
   ]);
   const { dependencies } = JSON.parse(await readFile(join(installed, "package.json"), "utf8"));
   expect(dependencies).toBeUndefined();

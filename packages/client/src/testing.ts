@@ -47,8 +47,9 @@ export const startGateway = async (upstream: string): Promise<Gateway> => {
           const body = Buffer.concat(chunks);
           if (fate === "lost") request.socket.destroy();
           if (fate === "lost" || fate === "hang") return;
+          const { "transfer-encoding": _, ...headers } = upstreamResponse.headers;
           response.writeHead(upstreamResponse.statusCode ?? 500, {
-            ...upstreamResponse.headers,
+            ...headers,
             "content-length": String(body.length),
           });
           if (fate === "pass") response.end(body);

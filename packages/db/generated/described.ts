@@ -45,6 +45,7 @@ export type Described = {
     lastUsedAt: Date | null;
     createdAt: Date | null;
   };
+  find_api_key_creator: { position: number | null; createdBy: string | null; createdByName: string | null };
   find_asset: {
     position: number | null;
     tenantId: string | null;

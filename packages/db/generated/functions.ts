@@ -292,6 +292,7 @@ export type FinishedDelivery = {
   tenantId: string | null;
   id: string | null;
   lease: string | null;
+  attemptCount: number | null;
   attempt: Record<string, unknown> | string | null;
   outcome: string | null;
   delayMs: number | null;
@@ -301,6 +302,7 @@ const finishedDelivery = composite<FinishedDelivery>(
   "tenantId",
   "id",
   "lease",
+  "attemptCount",
   "attempt",
   "outcome",
   "delayMs",

@@ -171,6 +171,46 @@ end as status,
   ) meter
   where api_keys.tenant_id = $1 and api_keys.id = $2
 
+-- find_api_key_creator. Columns: position integer, createdBy text, createdByName text.
+select position::integer as position, creator.id as "createdBy",
+      case left(creator.id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = inputs."tenantId" and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = inputs."tenantId" and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = inputs."tenantId" and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = inputs."tenantId" and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = inputs."tenantId" and named.id = creator.id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = inputs."tenantId" and named.id = creator.id and true
+)
+  end as "createdByName"
+    from unnest($1::text[], $2::text[], $3::text[]) with ordinality inputs ("tenantId", id, reader, position) cross join lateral (
+    select (
+      select actor_id from (
+        select audit_events.actor_id, audit_events.action from audit_events
+        where (audit_events.target_id, audit_events.tenant_id) >= (inputs.id, inputs."tenantId") and (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs.id, inputs."tenantId", 'aud~')
+        order by audit_events.target_id, audit_events.tenant_id, audit_events.id limit 8
+      ) first_events
+      where action = 'api_key.created' limit 1
+    ) as id
+    offset 0
+  ) creator
+
 -- find_asset. Columns: position integer, tenantId text, id text, environment text, kind text, status text, contentType text, sizeBytes bigint, sha256 text, publicToken text, publicType text, remoteUrl text, reservedBytes bigint, errorCode text, errorDetail text, originalFilename text, metadata json, version integer, createdAt timestamptz, updatedAt timestamptz.
 select position::integer as position, assets.tenant_id as "tenantId", assets.id as id, assets.environment as environment, assets.kind as kind, assets.status as status, assets.content_type as "contentType", assets.size_bytes as "sizeBytes", assets."sha256" as "sha256", assets.public_token as "publicToken", assets.public_type as "publicType", assets.remote_url as "remoteUrl", assets.reserved_bytes as "reservedBytes", assets.error_code as "errorCode", assets.error_detail as "errorDetail", assets.original_filename as "originalFilename", assets.metadata as metadata, assets.version as version, assets.created_at as "createdAt", assets.updated_at as "updatedAt"
 from unnest($1::text[], $2::text[], $3::text[]) with ordinality inputs ("tenantId", environment, id, position)
@@ -550,9 +590,27 @@ where not (idempotency_claims.created_at <= now() - interval '24 hours')
 
 -- find_usage_session. Columns: position integer, session json, version integer.
 select position::integer as position, ('{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
-  select avatars.display_name from avatars
-  where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || '}')::json as session, usage_sessions.version as version
+  select named.display_name from avatars named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.avatar_id and true
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"endReason":' || coalesce(to_json((case
+  when usage_sessions.ended_at is null or usage_sessions.closed_by is null then null
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.reason is not null and not usage_sessions.must_end then usage_sessions.reason
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.started_at is null then 'not_started'
+  when usage_sessions.closed_by = 'sweep' then 'lease_expired'
+  when (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then 'failed'
+  else 'released'
+end))::text, 'null') || ',"releaseReason":' || coalesce(to_json((case
+  when usage_sessions.must_end or not usage_sessions.closed_by = 'sweep' and not (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then usage_sessions.reason
+end))::text, 'null') || ',"apiKeyName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.api_key_id and true
+))::text, 'null') || ',"reportedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.reported_by and true
+))::text, 'null') || ',"closedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.closed_by and true
+))::text, 'null') || '}')::json as session, usage_sessions.version as version
     from unnest($1::text[], $2::text[], $3::text[]) with ordinality inputs ("tenantId", environment, id, position)
     join usage_sessions on usage_sessions.tenant_id = inputs."tenantId" collate "C"
       and usage_sessions.id = inputs.id collate "C"
@@ -642,7 +700,7 @@ cross join lateral (
 ) webhook_endpoints
 
 -- list_api_keys. Columns: position integer, items text, next text.
-select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, status, before, limit, "maxRead", position) cross join lateral (
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", position) cross join lateral (
   select
     coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
     case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select api_keys.id from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", coalesce(inputs.before, 'key~')) and (api_keys.environment, api_keys.tenant_id) >= (inputs.environment, inputs."tenantId") and exists (
@@ -659,7 +717,32 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
 end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_micros::text, 'null') || ',"effectiveSpendLimitCreditMicros":' || coalesce(least(api_keys.spend_limit_credit_micros, ancestry.spend_limit_credit_micros)::text, 'null') || ',"spentCreditMicros":' || meter.settled::text || ',"reservedCreditMicros":' || meter.reserved::text || ',"maxConcurrentSessions":' || coalesce(api_keys.max_concurrent_sessions::text, 'null') || ',"effectiveMaxConcurrentSessions":' || coalesce(least(api_keys.max_concurrent_sessions, ancestry.max_concurrent_sessions)::text, 'null') || ',"expiresAt":' || coalesce('' || left(to_json(api_keys.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"effectiveExpiresAt":' || coalesce('' || left(to_json(least(api_keys.expires_at, ancestry.expires_at) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"lastUsedAt":' || coalesce('' || left(to_json((
       select api_key_usage.last_used_at from api_key_usage
       where api_key_usage.tenant_id = api_keys.tenant_id and api_key_usage.api_key_id = api_keys.id
-    ) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"createdAt":' || left(to_json(api_keys.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    ) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"createdAt":' || left(to_json(api_keys.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","createdBy":' || coalesce('"' || creator.id || '"', 'null') || ',"createdByName":' || coalesce(to_json(case left(creator.id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+  end)::text, 'null') || '}' as item from (
       select api_keys.* from (select * from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", coalesce(inputs.before, 'key~')) and (api_keys.environment, api_keys.tenant_id) >= (inputs.environment, inputs."tenantId") and exists (
     select from api_keys expired where expired.tenant_id = inputs."tenantId" and expired.expires_at <= now()
   ) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit inputs."maxRead"::bigint) api_keys 
@@ -702,12 +785,22 @@ end = inputs.status
     select coalesce(max(api_key_meters.settled), 0) as settled, coalesce(max(api_key_meters.reserved), 0) as reserved
     from api_key_meters
     where api_key_meters.tenant_id = api_keys.tenant_id and api_key_meters.api_key_id = api_keys.id
-  ) meter order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc) items
+  ) meter cross join lateral (
+    select (
+      select actor_id from (
+        select audit_events.actor_id, audit_events.action from audit_events
+        where (audit_events.target_id, audit_events.tenant_id) >= (api_keys.id, api_keys.tenant_id) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (api_keys.id, api_keys.tenant_id, 'aud~')
+        order by audit_events.target_id, audit_events.tenant_id, audit_events.id limit 8
+      ) first_events
+      where action = 'api_key.created' limit 1
+    ) as id
+    offset 0
+  ) creator order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc) items
     window so_far as (rows unbounded preceding)
   ) items) page
 
 -- list_api_keys. Columns: position integer, items text, next text.
-select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, status, before, limit, "maxRead", position) cross join lateral (
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", position) cross join lateral (
   select
     coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
     case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select api_keys.id from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", coalesce(inputs.before, 'key~')) and (api_keys.environment, api_keys.tenant_id) >= (inputs.environment, inputs."tenantId") and exists (
@@ -724,7 +817,32 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
 end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_micros::text, 'null') || ',"effectiveSpendLimitCreditMicros":' || coalesce(least(api_keys.spend_limit_credit_micros, ancestry.spend_limit_credit_micros)::text, 'null') || ',"spentCreditMicros":' || meter.settled::text || ',"reservedCreditMicros":' || meter.reserved::text || ',"maxConcurrentSessions":' || coalesce(api_keys.max_concurrent_sessions::text, 'null') || ',"effectiveMaxConcurrentSessions":' || coalesce(least(api_keys.max_concurrent_sessions, ancestry.max_concurrent_sessions)::text, 'null') || ',"expiresAt":' || coalesce('' || left(to_json(api_keys.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"effectiveExpiresAt":' || coalesce('' || left(to_json(least(api_keys.expires_at, ancestry.expires_at) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"lastUsedAt":' || coalesce('' || left(to_json((
       select api_key_usage.last_used_at from api_key_usage
       where api_key_usage.tenant_id = api_keys.tenant_id and api_key_usage.api_key_id = api_keys.id
-    ) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"createdAt":' || left(to_json(api_keys.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    ) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"createdAt":' || left(to_json(api_keys.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","createdBy":' || coalesce('"' || creator.id || '"', 'null') || ',"createdByName":' || coalesce(to_json(case left(creator.id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+  end)::text, 'null') || '}' as item from (
       select api_keys.* from (select * from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", coalesce(inputs.before, 'key~')) and (api_keys.environment, api_keys.tenant_id) >= (inputs.environment, inputs."tenantId") and exists (
     select from api_keys revoked where revoked.tenant_id = inputs."tenantId" and revoked.revoked_at is not null
   ) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit inputs."maxRead"::bigint) api_keys 
@@ -767,12 +885,22 @@ end = inputs.status
     select coalesce(max(api_key_meters.settled), 0) as settled, coalesce(max(api_key_meters.reserved), 0) as reserved
     from api_key_meters
     where api_key_meters.tenant_id = api_keys.tenant_id and api_key_meters.api_key_id = api_keys.id
-  ) meter order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc) items
+  ) meter cross join lateral (
+    select (
+      select actor_id from (
+        select audit_events.actor_id, audit_events.action from audit_events
+        where (audit_events.target_id, audit_events.tenant_id) >= (api_keys.id, api_keys.tenant_id) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (api_keys.id, api_keys.tenant_id, 'aud~')
+        order by audit_events.target_id, audit_events.tenant_id, audit_events.id limit 8
+      ) first_events
+      where action = 'api_key.created' limit 1
+    ) as id
+    offset 0
+  ) creator order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc) items
     window so_far as (rows unbounded preceding)
   ) items) page
 
 -- list_api_keys. Columns: position integer, items text, next text.
-select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, status, before, limit, "maxRead", position) cross join lateral (
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", position) cross join lateral (
   select
     coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
     case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select api_keys.id from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", coalesce(inputs.before, 'key~')) and (api_keys.environment, api_keys.tenant_id) >= (inputs.environment, inputs."tenantId") and true order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
@@ -787,7 +915,32 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
 end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_micros::text, 'null') || ',"effectiveSpendLimitCreditMicros":' || coalesce(least(api_keys.spend_limit_credit_micros, ancestry.spend_limit_credit_micros)::text, 'null') || ',"spentCreditMicros":' || meter.settled::text || ',"reservedCreditMicros":' || meter.reserved::text || ',"maxConcurrentSessions":' || coalesce(api_keys.max_concurrent_sessions::text, 'null') || ',"effectiveMaxConcurrentSessions":' || coalesce(least(api_keys.max_concurrent_sessions, ancestry.max_concurrent_sessions)::text, 'null') || ',"expiresAt":' || coalesce('' || left(to_json(api_keys.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"effectiveExpiresAt":' || coalesce('' || left(to_json(least(api_keys.expires_at, ancestry.expires_at) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"lastUsedAt":' || coalesce('' || left(to_json((
       select api_key_usage.last_used_at from api_key_usage
       where api_key_usage.tenant_id = api_keys.tenant_id and api_key_usage.api_key_id = api_keys.id
-    ) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"createdAt":' || left(to_json(api_keys.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    ) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"createdAt":' || left(to_json(api_keys.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","createdBy":' || coalesce('"' || creator.id || '"', 'null') || ',"createdByName":' || coalesce(to_json(case left(creator.id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+  end)::text, 'null') || '}' as item from (
       select api_keys.* from (select * from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", coalesce(inputs.before, 'key~')) and (api_keys.environment, api_keys.tenant_id) >= (inputs.environment, inputs."tenantId") and true order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit inputs."maxRead"::bigint) api_keys 
   cross join lateral (
     select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
@@ -828,12 +981,22 @@ end = inputs.status
     select coalesce(max(api_key_meters.settled), 0) as settled, coalesce(max(api_key_meters.reserved), 0) as reserved
     from api_key_meters
     where api_key_meters.tenant_id = api_keys.tenant_id and api_key_meters.api_key_id = api_keys.id
-  ) meter order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc) items
+  ) meter cross join lateral (
+    select (
+      select actor_id from (
+        select audit_events.actor_id, audit_events.action from audit_events
+        where (audit_events.target_id, audit_events.tenant_id) >= (api_keys.id, api_keys.tenant_id) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (api_keys.id, api_keys.tenant_id, 'aud~')
+        order by audit_events.target_id, audit_events.tenant_id, audit_events.id limit 8
+      ) first_events
+      where action = 'api_key.created' limit 1
+    ) as id
+    offset 0
+  ) creator order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc) items
     window so_far as (rows unbounded preceding)
   ) items) page
 
 -- list_api_keys. Columns: position integer, items text, next text.
-select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, status, before, limit, "maxRead", position) cross join lateral (
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", position) cross join lateral (
   select
     coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
     case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select api_keys.id from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", coalesce(inputs.before, 'key~')) and (api_keys.tenant_id) >= (inputs."tenantId") and exists (
@@ -850,7 +1013,32 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
 end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_micros::text, 'null') || ',"effectiveSpendLimitCreditMicros":' || coalesce(least(api_keys.spend_limit_credit_micros, ancestry.spend_limit_credit_micros)::text, 'null') || ',"spentCreditMicros":' || meter.settled::text || ',"reservedCreditMicros":' || meter.reserved::text || ',"maxConcurrentSessions":' || coalesce(api_keys.max_concurrent_sessions::text, 'null') || ',"effectiveMaxConcurrentSessions":' || coalesce(least(api_keys.max_concurrent_sessions, ancestry.max_concurrent_sessions)::text, 'null') || ',"expiresAt":' || coalesce('' || left(to_json(api_keys.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"effectiveExpiresAt":' || coalesce('' || left(to_json(least(api_keys.expires_at, ancestry.expires_at) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"lastUsedAt":' || coalesce('' || left(to_json((
       select api_key_usage.last_used_at from api_key_usage
       where api_key_usage.tenant_id = api_keys.tenant_id and api_key_usage.api_key_id = api_keys.id
-    ) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"createdAt":' || left(to_json(api_keys.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    ) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"createdAt":' || left(to_json(api_keys.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","createdBy":' || coalesce('"' || creator.id || '"', 'null') || ',"createdByName":' || coalesce(to_json(case left(creator.id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+  end)::text, 'null') || '}' as item from (
       select api_keys.* from (select * from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", coalesce(inputs.before, 'key~')) and (api_keys.tenant_id) >= (inputs."tenantId") and exists (
     select from api_keys expired where expired.tenant_id = inputs."tenantId" and expired.expires_at <= now()
   ) order by api_keys.tenant_id desc, api_keys.id desc limit inputs."maxRead"::bigint) api_keys 
@@ -893,12 +1081,22 @@ end = inputs.status
     select coalesce(max(api_key_meters.settled), 0) as settled, coalesce(max(api_key_meters.reserved), 0) as reserved
     from api_key_meters
     where api_key_meters.tenant_id = api_keys.tenant_id and api_key_meters.api_key_id = api_keys.id
-  ) meter order by api_keys.tenant_id desc, api_keys.id desc) items
+  ) meter cross join lateral (
+    select (
+      select actor_id from (
+        select audit_events.actor_id, audit_events.action from audit_events
+        where (audit_events.target_id, audit_events.tenant_id) >= (api_keys.id, api_keys.tenant_id) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (api_keys.id, api_keys.tenant_id, 'aud~')
+        order by audit_events.target_id, audit_events.tenant_id, audit_events.id limit 8
+      ) first_events
+      where action = 'api_key.created' limit 1
+    ) as id
+    offset 0
+  ) creator order by api_keys.tenant_id desc, api_keys.id desc) items
     window so_far as (rows unbounded preceding)
   ) items) page
 
 -- list_api_keys. Columns: position integer, items text, next text.
-select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, status, before, limit, "maxRead", position) cross join lateral (
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", position) cross join lateral (
   select
     coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
     case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select api_keys.id from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", coalesce(inputs.before, 'key~')) and (api_keys.tenant_id) >= (inputs."tenantId") and exists (
@@ -915,7 +1113,32 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
 end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_micros::text, 'null') || ',"effectiveSpendLimitCreditMicros":' || coalesce(least(api_keys.spend_limit_credit_micros, ancestry.spend_limit_credit_micros)::text, 'null') || ',"spentCreditMicros":' || meter.settled::text || ',"reservedCreditMicros":' || meter.reserved::text || ',"maxConcurrentSessions":' || coalesce(api_keys.max_concurrent_sessions::text, 'null') || ',"effectiveMaxConcurrentSessions":' || coalesce(least(api_keys.max_concurrent_sessions, ancestry.max_concurrent_sessions)::text, 'null') || ',"expiresAt":' || coalesce('' || left(to_json(api_keys.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"effectiveExpiresAt":' || coalesce('' || left(to_json(least(api_keys.expires_at, ancestry.expires_at) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"lastUsedAt":' || coalesce('' || left(to_json((
       select api_key_usage.last_used_at from api_key_usage
       where api_key_usage.tenant_id = api_keys.tenant_id and api_key_usage.api_key_id = api_keys.id
-    ) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"createdAt":' || left(to_json(api_keys.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    ) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"createdAt":' || left(to_json(api_keys.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","createdBy":' || coalesce('"' || creator.id || '"', 'null') || ',"createdByName":' || coalesce(to_json(case left(creator.id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+  end)::text, 'null') || '}' as item from (
       select api_keys.* from (select * from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", coalesce(inputs.before, 'key~')) and (api_keys.tenant_id) >= (inputs."tenantId") and exists (
     select from api_keys revoked where revoked.tenant_id = inputs."tenantId" and revoked.revoked_at is not null
   ) order by api_keys.tenant_id desc, api_keys.id desc limit inputs."maxRead"::bigint) api_keys 
@@ -958,12 +1181,22 @@ end = inputs.status
     select coalesce(max(api_key_meters.settled), 0) as settled, coalesce(max(api_key_meters.reserved), 0) as reserved
     from api_key_meters
     where api_key_meters.tenant_id = api_keys.tenant_id and api_key_meters.api_key_id = api_keys.id
-  ) meter order by api_keys.tenant_id desc, api_keys.id desc) items
+  ) meter cross join lateral (
+    select (
+      select actor_id from (
+        select audit_events.actor_id, audit_events.action from audit_events
+        where (audit_events.target_id, audit_events.tenant_id) >= (api_keys.id, api_keys.tenant_id) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (api_keys.id, api_keys.tenant_id, 'aud~')
+        order by audit_events.target_id, audit_events.tenant_id, audit_events.id limit 8
+      ) first_events
+      where action = 'api_key.created' limit 1
+    ) as id
+    offset 0
+  ) creator order by api_keys.tenant_id desc, api_keys.id desc) items
     window so_far as (rows unbounded preceding)
   ) items) page
 
 -- list_api_keys. Columns: position integer, items text, next text.
-select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, status, before, limit, "maxRead", position) cross join lateral (
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", position) cross join lateral (
   select
     coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
     case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select api_keys.id from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", coalesce(inputs.before, 'key~')) and (api_keys.tenant_id) >= (inputs."tenantId") and true order by api_keys.tenant_id desc, api_keys.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
@@ -978,7 +1211,32 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
 end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_micros::text, 'null') || ',"effectiveSpendLimitCreditMicros":' || coalesce(least(api_keys.spend_limit_credit_micros, ancestry.spend_limit_credit_micros)::text, 'null') || ',"spentCreditMicros":' || meter.settled::text || ',"reservedCreditMicros":' || meter.reserved::text || ',"maxConcurrentSessions":' || coalesce(api_keys.max_concurrent_sessions::text, 'null') || ',"effectiveMaxConcurrentSessions":' || coalesce(least(api_keys.max_concurrent_sessions, ancestry.max_concurrent_sessions)::text, 'null') || ',"expiresAt":' || coalesce('' || left(to_json(api_keys.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"effectiveExpiresAt":' || coalesce('' || left(to_json(least(api_keys.expires_at, ancestry.expires_at) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"lastUsedAt":' || coalesce('' || left(to_json((
       select api_key_usage.last_used_at from api_key_usage
       where api_key_usage.tenant_id = api_keys.tenant_id and api_key_usage.api_key_id = api_keys.id
-    ) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"createdAt":' || left(to_json(api_keys.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    ) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"createdAt":' || left(to_json(api_keys.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","createdBy":' || coalesce('"' || creator.id || '"', 'null') || ',"createdByName":' || coalesce(to_json(case left(creator.id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+  end)::text, 'null') || '}' as item from (
       select api_keys.* from (select * from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", coalesce(inputs.before, 'key~')) and (api_keys.tenant_id) >= (inputs."tenantId") and true order by api_keys.tenant_id desc, api_keys.id desc limit inputs."maxRead"::bigint) api_keys 
   cross join lateral (
     select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
@@ -1019,12 +1277,22 @@ end = inputs.status
     select coalesce(max(api_key_meters.settled), 0) as settled, coalesce(max(api_key_meters.reserved), 0) as reserved
     from api_key_meters
     where api_key_meters.tenant_id = api_keys.tenant_id and api_key_meters.api_key_id = api_keys.id
-  ) meter order by api_keys.tenant_id desc, api_keys.id desc) items
+  ) meter cross join lateral (
+    select (
+      select actor_id from (
+        select audit_events.actor_id, audit_events.action from audit_events
+        where (audit_events.target_id, audit_events.tenant_id) >= (api_keys.id, api_keys.tenant_id) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (api_keys.id, api_keys.tenant_id, 'aud~')
+        order by audit_events.target_id, audit_events.tenant_id, audit_events.id limit 8
+      ) first_events
+      where action = 'api_key.created' limit 1
+    ) as id
+    offset 0
+  ) creator order by api_keys.tenant_id desc, api_keys.id desc) items
     window so_far as (rows unbounded preceding)
   ) items) page
 
 -- list_api_keys. Columns: position integer, items text, next text.
-select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, status, before, limit, "maxRead", position) cross join lateral (
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", position) cross join lateral (
   select
     coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
     case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else null end as next
@@ -1039,7 +1307,32 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
 end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_micros::text, 'null') || ',"effectiveSpendLimitCreditMicros":' || coalesce(least(api_keys.spend_limit_credit_micros, ancestry.spend_limit_credit_micros)::text, 'null') || ',"spentCreditMicros":' || meter.settled::text || ',"reservedCreditMicros":' || meter.reserved::text || ',"maxConcurrentSessions":' || coalesce(api_keys.max_concurrent_sessions::text, 'null') || ',"effectiveMaxConcurrentSessions":' || coalesce(least(api_keys.max_concurrent_sessions, ancestry.max_concurrent_sessions)::text, 'null') || ',"expiresAt":' || coalesce('' || left(to_json(api_keys.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"effectiveExpiresAt":' || coalesce('' || left(to_json(least(api_keys.expires_at, ancestry.expires_at) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"lastUsedAt":' || coalesce('' || left(to_json((
       select api_key_usage.last_used_at from api_key_usage
       where api_key_usage.tenant_id = api_keys.tenant_id and api_key_usage.api_key_id = api_keys.id
-    ) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"createdAt":' || left(to_json(api_keys.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (select * from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", coalesce(inputs.before, 'key~')) and (api_keys.environment, api_keys.tenant_id) >= (inputs.environment, inputs."tenantId") order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit inputs.limit::bigint + 1) api_keys 
+    ) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"createdAt":' || left(to_json(api_keys.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","createdBy":' || coalesce('"' || creator.id || '"', 'null') || ',"createdByName":' || coalesce(to_json(case left(creator.id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+  end)::text, 'null') || '}' as item from (select * from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", coalesce(inputs.before, 'key~')) and (api_keys.environment, api_keys.tenant_id) >= (inputs.environment, inputs."tenantId") order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit inputs.limit::bigint + 1) api_keys 
   cross join lateral (
     select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
       bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
@@ -1058,12 +1351,22 @@ end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_mic
     select coalesce(max(api_key_meters.settled), 0) as settled, coalesce(max(api_key_meters.reserved), 0) as reserved
     from api_key_meters
     where api_key_meters.tenant_id = api_keys.tenant_id and api_key_meters.api_key_id = api_keys.id
-  ) meter order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc) items
+  ) meter cross join lateral (
+    select (
+      select actor_id from (
+        select audit_events.actor_id, audit_events.action from audit_events
+        where (audit_events.target_id, audit_events.tenant_id) >= (api_keys.id, api_keys.tenant_id) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (api_keys.id, api_keys.tenant_id, 'aud~')
+        order by audit_events.target_id, audit_events.tenant_id, audit_events.id limit 8
+      ) first_events
+      where action = 'api_key.created' limit 1
+    ) as id
+    offset 0
+  ) creator order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc) items
     window so_far as (rows unbounded preceding)
   ) items) page
 
 -- list_api_keys. Columns: position integer, items text, next text.
-select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, status, before, limit, "maxRead", position) cross join lateral (
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", position) cross join lateral (
   select
     coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
     case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else null end as next
@@ -1078,7 +1381,32 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
 end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_micros::text, 'null') || ',"effectiveSpendLimitCreditMicros":' || coalesce(least(api_keys.spend_limit_credit_micros, ancestry.spend_limit_credit_micros)::text, 'null') || ',"spentCreditMicros":' || meter.settled::text || ',"reservedCreditMicros":' || meter.reserved::text || ',"maxConcurrentSessions":' || coalesce(api_keys.max_concurrent_sessions::text, 'null') || ',"effectiveMaxConcurrentSessions":' || coalesce(least(api_keys.max_concurrent_sessions, ancestry.max_concurrent_sessions)::text, 'null') || ',"expiresAt":' || coalesce('' || left(to_json(api_keys.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"effectiveExpiresAt":' || coalesce('' || left(to_json(least(api_keys.expires_at, ancestry.expires_at) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"lastUsedAt":' || coalesce('' || left(to_json((
       select api_key_usage.last_used_at from api_key_usage
       where api_key_usage.tenant_id = api_keys.tenant_id and api_key_usage.api_key_id = api_keys.id
-    ) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"createdAt":' || left(to_json(api_keys.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (select * from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", coalesce(inputs.before, 'key~')) and (api_keys.tenant_id) >= (inputs."tenantId") order by api_keys.tenant_id desc, api_keys.id desc limit inputs.limit::bigint + 1) api_keys 
+    ) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"createdAt":' || left(to_json(api_keys.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","createdBy":' || coalesce('"' || creator.id || '"', 'null') || ',"createdByName":' || coalesce(to_json(case left(creator.id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+  end)::text, 'null') || '}' as item from (select * from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", coalesce(inputs.before, 'key~')) and (api_keys.tenant_id) >= (inputs."tenantId") order by api_keys.tenant_id desc, api_keys.id desc limit inputs.limit::bigint + 1) api_keys 
   cross join lateral (
     select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
       bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
@@ -1097,7 +1425,1245 @@ end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_mic
     select coalesce(max(api_key_meters.settled), 0) as settled, coalesce(max(api_key_meters.reserved), 0) as reserved
     from api_key_meters
     where api_key_meters.tenant_id = api_keys.tenant_id and api_key_meters.api_key_id = api_keys.id
-  ) meter order by api_keys.tenant_id desc, api_keys.id desc) items
+  ) meter cross join lateral (
+    select (
+      select actor_id from (
+        select audit_events.actor_id, audit_events.action from audit_events
+        where (audit_events.target_id, audit_events.tenant_id) >= (api_keys.id, api_keys.tenant_id) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (api_keys.id, api_keys.tenant_id, 'aud~')
+        order by audit_events.target_id, audit_events.tenant_id, audit_events.id limit 8
+      ) first_events
+      where action = 'api_key.created' limit 1
+    ) as id
+    offset 0
+  ) creator order by api_keys.tenant_id desc, api_keys.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
+
+-- list_api_keys. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
+    hits as materialized (
+      select '' as range, hit.id from  lateral (
+        select api_keys.id as id from (select * from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", inputs.before) and (api_keys.environment, api_keys.tenant_id, api_keys.id) >= (inputs.environment, inputs."tenantId", inputs.first) and exists (
+    select from api_keys expired where expired.tenant_id = inputs."tenantId" and expired.expires_at <= now()
+  ) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit inputs."maxRead"::bigint) api_keys
+        where (
+  inputs.text is null or strpos(
+    case when inputs.upper is null then lower(api_keys.name collate "C")
+      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
+    inputs.text
+  ) > 0
+)
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage)) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit 1000
+      ) hit
+    ),
+    unread as materialized (
+      select max(last_read.id) as id from  lateral (
+        select api_keys.id as id from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", inputs.before) and (api_keys.environment, api_keys.tenant_id, api_keys.id) >= (inputs.environment, inputs."tenantId", inputs.first) and exists (
+    select from api_keys expired where expired.tenant_id = inputs."tenantId" and expired.expires_at <= now()
+  ) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit 1 offset inputs."maxRead"::bigint - 1
+      ) last_read
+      where (select count(*) from hits where hits.range = '') < 1000
+    ),
+    sample as materialized (
+      select lower(api_keys.name collate "C") as name from api_keys
+      where api_keys.tenant_id = inputs."tenantId" and (hashtext(api_keys.id) & 1023) = 0
+      order by api_keys.tenant_id desc, api_keys.id desc limit 2048
+    ),
+    by_index as materialized (
+      select from unread
+      where unread.id is not null and (select count(*) from hits where hits.id >= unread.id) < 1000
+        and exists (
+          select from unnest(inputs.parts::text[]) part
+          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
+        )
+    ),
+    older as materialized (
+      select api_keys.id as id from (
+        select * from api_keys
+        where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
+          and exists (select from by_index)
+        offset 0
+      ) api_keys
+      where api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first and api_keys.environment = inputs.environment and (
+  inputs.text is null or strpos(
+    case when inputs.upper is null then lower(api_keys.name collate "C")
+      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
+    inputs.text
+  ) > 0
+)
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage))
+      order by api_keys.id desc limit 1000
+    ),
+    edge as materialized (select unread.id from unread where not exists (select from by_index)),
+    found as materialized (
+      select both_parts.id from (
+        select hits.id from hits where hits.id >= coalesce((select edge.id from edge), '')
+        union select older.id from older
+      ) both_parts
+      order by both_parts.id desc limit 1000
+    ) 
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (
+  select case when count(*) >= 1000 then min(found.id) else (select edge.id from edge) end from found
+) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select api_keys.id as id, '{id:"' || api_keys.id || '","keyId":"' || api_keys.key_id || '","tenantId":"' || api_keys.tenant_id || '","parentId":' || coalesce('"' || api_keys.lineage[cardinality(api_keys.lineage)] || '"', 'null') || ',name:' || to_json(api_keys.name)::text || ',environment:"' || api_keys.environment || '","redactedKey":"' || 'rta_' || api_keys.environment || '_' || api_keys.key_id || '_****' || '",scopes:' || array_to_json(api_keys.scopes)::text || ',status:"' || case
+  when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
+  when api_keys.expires_at <= now() or ancestry.expired then 'expired'
+  else 'active'
+end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_micros::text, 'null') || ',"effectiveSpendLimitCreditMicros":' || coalesce(least(api_keys.spend_limit_credit_micros, ancestry.spend_limit_credit_micros)::text, 'null') || ',"spentCreditMicros":' || meter.settled::text || ',"reservedCreditMicros":' || meter.reserved::text || ',"maxConcurrentSessions":' || coalesce(api_keys.max_concurrent_sessions::text, 'null') || ',"effectiveMaxConcurrentSessions":' || coalesce(least(api_keys.max_concurrent_sessions, ancestry.max_concurrent_sessions)::text, 'null') || ',"expiresAt":' || coalesce('' || left(to_json(api_keys.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"effectiveExpiresAt":' || coalesce('' || left(to_json(least(api_keys.expires_at, ancestry.expires_at) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"lastUsedAt":' || coalesce('' || left(to_json((
+      select api_key_usage.last_used_at from api_key_usage
+      where api_key_usage.tenant_id = api_keys.tenant_id and api_key_usage.api_key_id = api_keys.id
+    ) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"createdAt":' || left(to_json(api_keys.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","createdBy":' || coalesce('"' || creator.id || '"', 'null') || ',"createdByName":' || coalesce(to_json(case left(creator.id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+  end)::text, 'null') || '}' as item from (
+    select api_keys.* from found cross join lateral (
+      select * from api_keys where api_keys.tenant_id = inputs."tenantId" and api_keys.id = found.id
+    ) api_keys 
+  cross join lateral (
+    select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
+      bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
+      min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
+    from unnest(api_keys.lineage) ancestor (id)
+    cross join lateral (
+      select * from api_keys ancestors
+      where ancestors.tenant_id = api_keys.tenant_id and ancestors.id = ancestor.id collate "C"
+      offset 0
+    ) ancestors
+  ) ancestry where case
+  when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
+  when api_keys.expires_at <= now() or ancestry.expired then 'expired'
+  else 'active'
+end = inputs.status
+    order by api_keys.id desc limit inputs.limit::bigint + 1
+  ) api_keys 
+  cross join lateral (
+    select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
+      bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
+      min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
+    from unnest(api_keys.lineage) ancestor (id)
+    cross join lateral (
+      select * from api_keys ancestors
+      where ancestors.tenant_id = api_keys.tenant_id and ancestors.id = ancestor.id collate "C"
+      offset 0
+    ) ancestors
+  ) ancestry 
+  cross join lateral (
+    select coalesce(max(api_key_meters.settled), 0) as settled, coalesce(max(api_key_meters.reserved), 0) as reserved
+    from api_key_meters
+    where api_key_meters.tenant_id = api_keys.tenant_id and api_key_meters.api_key_id = api_keys.id
+  ) meter cross join lateral (
+    select (
+      select actor_id from (
+        select audit_events.actor_id, audit_events.action from audit_events
+        where (audit_events.target_id, audit_events.tenant_id) >= (api_keys.id, api_keys.tenant_id) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (api_keys.id, api_keys.tenant_id, 'aud~')
+        order by audit_events.target_id, audit_events.tenant_id, audit_events.id limit 8
+      ) first_events
+      where action = 'api_key.created' limit 1
+    ) as id
+    offset 0
+  ) creator order by api_keys.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
+
+-- list_api_keys. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
+    hits as materialized (
+      select '' as range, hit.id from  lateral (
+        select api_keys.id as id from (select * from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", inputs.before) and (api_keys.environment, api_keys.tenant_id, api_keys.id) >= (inputs.environment, inputs."tenantId", inputs.first) and exists (
+    select from api_keys revoked where revoked.tenant_id = inputs."tenantId" and revoked.revoked_at is not null
+  ) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit inputs."maxRead"::bigint) api_keys
+        where (
+  inputs.text is null or strpos(
+    case when inputs.upper is null then lower(api_keys.name collate "C")
+      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
+    inputs.text
+  ) > 0
+)
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage)) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit 1000
+      ) hit
+    ),
+    unread as materialized (
+      select max(last_read.id) as id from  lateral (
+        select api_keys.id as id from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", inputs.before) and (api_keys.environment, api_keys.tenant_id, api_keys.id) >= (inputs.environment, inputs."tenantId", inputs.first) and exists (
+    select from api_keys revoked where revoked.tenant_id = inputs."tenantId" and revoked.revoked_at is not null
+  ) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit 1 offset inputs."maxRead"::bigint - 1
+      ) last_read
+      where (select count(*) from hits where hits.range = '') < 1000
+    ),
+    sample as materialized (
+      select lower(api_keys.name collate "C") as name from api_keys
+      where api_keys.tenant_id = inputs."tenantId" and (hashtext(api_keys.id) & 1023) = 0
+      order by api_keys.tenant_id desc, api_keys.id desc limit 2048
+    ),
+    by_index as materialized (
+      select from unread
+      where unread.id is not null and (select count(*) from hits where hits.id >= unread.id) < 1000
+        and exists (
+          select from unnest(inputs.parts::text[]) part
+          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
+        )
+    ),
+    older as materialized (
+      select api_keys.id as id from (
+        select * from api_keys
+        where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
+          and exists (select from by_index)
+        offset 0
+      ) api_keys
+      where api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first and api_keys.environment = inputs.environment and (
+  inputs.text is null or strpos(
+    case when inputs.upper is null then lower(api_keys.name collate "C")
+      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
+    inputs.text
+  ) > 0
+)
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage))
+      order by api_keys.id desc limit 1000
+    ),
+    edge as materialized (select unread.id from unread where not exists (select from by_index)),
+    found as materialized (
+      select both_parts.id from (
+        select hits.id from hits where hits.id >= coalesce((select edge.id from edge), '')
+        union select older.id from older
+      ) both_parts
+      order by both_parts.id desc limit 1000
+    ) 
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (
+  select case when count(*) >= 1000 then min(found.id) else (select edge.id from edge) end from found
+) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select api_keys.id as id, '{id:"' || api_keys.id || '","keyId":"' || api_keys.key_id || '","tenantId":"' || api_keys.tenant_id || '","parentId":' || coalesce('"' || api_keys.lineage[cardinality(api_keys.lineage)] || '"', 'null') || ',name:' || to_json(api_keys.name)::text || ',environment:"' || api_keys.environment || '","redactedKey":"' || 'rta_' || api_keys.environment || '_' || api_keys.key_id || '_****' || '",scopes:' || array_to_json(api_keys.scopes)::text || ',status:"' || case
+  when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
+  when api_keys.expires_at <= now() or ancestry.expired then 'expired'
+  else 'active'
+end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_micros::text, 'null') || ',"effectiveSpendLimitCreditMicros":' || coalesce(least(api_keys.spend_limit_credit_micros, ancestry.spend_limit_credit_micros)::text, 'null') || ',"spentCreditMicros":' || meter.settled::text || ',"reservedCreditMicros":' || meter.reserved::text || ',"maxConcurrentSessions":' || coalesce(api_keys.max_concurrent_sessions::text, 'null') || ',"effectiveMaxConcurrentSessions":' || coalesce(least(api_keys.max_concurrent_sessions, ancestry.max_concurrent_sessions)::text, 'null') || ',"expiresAt":' || coalesce('' || left(to_json(api_keys.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"effectiveExpiresAt":' || coalesce('' || left(to_json(least(api_keys.expires_at, ancestry.expires_at) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"lastUsedAt":' || coalesce('' || left(to_json((
+      select api_key_usage.last_used_at from api_key_usage
+      where api_key_usage.tenant_id = api_keys.tenant_id and api_key_usage.api_key_id = api_keys.id
+    ) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"createdAt":' || left(to_json(api_keys.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","createdBy":' || coalesce('"' || creator.id || '"', 'null') || ',"createdByName":' || coalesce(to_json(case left(creator.id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+  end)::text, 'null') || '}' as item from (
+    select api_keys.* from found cross join lateral (
+      select * from api_keys where api_keys.tenant_id = inputs."tenantId" and api_keys.id = found.id
+    ) api_keys 
+  cross join lateral (
+    select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
+      bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
+      min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
+    from unnest(api_keys.lineage) ancestor (id)
+    cross join lateral (
+      select * from api_keys ancestors
+      where ancestors.tenant_id = api_keys.tenant_id and ancestors.id = ancestor.id collate "C"
+      offset 0
+    ) ancestors
+  ) ancestry where case
+  when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
+  when api_keys.expires_at <= now() or ancestry.expired then 'expired'
+  else 'active'
+end = inputs.status
+    order by api_keys.id desc limit inputs.limit::bigint + 1
+  ) api_keys 
+  cross join lateral (
+    select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
+      bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
+      min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
+    from unnest(api_keys.lineage) ancestor (id)
+    cross join lateral (
+      select * from api_keys ancestors
+      where ancestors.tenant_id = api_keys.tenant_id and ancestors.id = ancestor.id collate "C"
+      offset 0
+    ) ancestors
+  ) ancestry 
+  cross join lateral (
+    select coalesce(max(api_key_meters.settled), 0) as settled, coalesce(max(api_key_meters.reserved), 0) as reserved
+    from api_key_meters
+    where api_key_meters.tenant_id = api_keys.tenant_id and api_key_meters.api_key_id = api_keys.id
+  ) meter cross join lateral (
+    select (
+      select actor_id from (
+        select audit_events.actor_id, audit_events.action from audit_events
+        where (audit_events.target_id, audit_events.tenant_id) >= (api_keys.id, api_keys.tenant_id) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (api_keys.id, api_keys.tenant_id, 'aud~')
+        order by audit_events.target_id, audit_events.tenant_id, audit_events.id limit 8
+      ) first_events
+      where action = 'api_key.created' limit 1
+    ) as id
+    offset 0
+  ) creator order by api_keys.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
+
+-- list_api_keys. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
+    hits as materialized (
+      select '' as range, hit.id from  lateral (
+        select api_keys.id as id from (select * from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", inputs.before) and (api_keys.environment, api_keys.tenant_id, api_keys.id) >= (inputs.environment, inputs."tenantId", inputs.first) and true order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit inputs."maxRead"::bigint) api_keys
+        where (
+  inputs.text is null or strpos(
+    case when inputs.upper is null then lower(api_keys.name collate "C")
+      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
+    inputs.text
+  ) > 0
+)
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage)) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit 1000
+      ) hit
+    ),
+    unread as materialized (
+      select max(last_read.id) as id from  lateral (
+        select api_keys.id as id from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", inputs.before) and (api_keys.environment, api_keys.tenant_id, api_keys.id) >= (inputs.environment, inputs."tenantId", inputs.first) and true order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit 1 offset inputs."maxRead"::bigint - 1
+      ) last_read
+      where (select count(*) from hits where hits.range = '') < 1000
+    ),
+    sample as materialized (
+      select lower(api_keys.name collate "C") as name from api_keys
+      where api_keys.tenant_id = inputs."tenantId" and (hashtext(api_keys.id) & 1023) = 0
+      order by api_keys.tenant_id desc, api_keys.id desc limit 2048
+    ),
+    by_index as materialized (
+      select from unread
+      where unread.id is not null and (select count(*) from hits where hits.id >= unread.id) < 1000
+        and exists (
+          select from unnest(inputs.parts::text[]) part
+          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
+        )
+    ),
+    older as materialized (
+      select api_keys.id as id from (
+        select * from api_keys
+        where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
+          and exists (select from by_index)
+        offset 0
+      ) api_keys
+      where api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first and api_keys.environment = inputs.environment and (
+  inputs.text is null or strpos(
+    case when inputs.upper is null then lower(api_keys.name collate "C")
+      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
+    inputs.text
+  ) > 0
+)
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage))
+      order by api_keys.id desc limit 1000
+    ),
+    edge as materialized (select unread.id from unread where not exists (select from by_index)),
+    found as materialized (
+      select both_parts.id from (
+        select hits.id from hits where hits.id >= coalesce((select edge.id from edge), '')
+        union select older.id from older
+      ) both_parts
+      order by both_parts.id desc limit 1000
+    ) 
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (
+  select case when count(*) >= 1000 then min(found.id) else (select edge.id from edge) end from found
+) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select api_keys.id as id, '{id:"' || api_keys.id || '","keyId":"' || api_keys.key_id || '","tenantId":"' || api_keys.tenant_id || '","parentId":' || coalesce('"' || api_keys.lineage[cardinality(api_keys.lineage)] || '"', 'null') || ',name:' || to_json(api_keys.name)::text || ',environment:"' || api_keys.environment || '","redactedKey":"' || 'rta_' || api_keys.environment || '_' || api_keys.key_id || '_****' || '",scopes:' || array_to_json(api_keys.scopes)::text || ',status:"' || case
+  when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
+  when api_keys.expires_at <= now() or ancestry.expired then 'expired'
+  else 'active'
+end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_micros::text, 'null') || ',"effectiveSpendLimitCreditMicros":' || coalesce(least(api_keys.spend_limit_credit_micros, ancestry.spend_limit_credit_micros)::text, 'null') || ',"spentCreditMicros":' || meter.settled::text || ',"reservedCreditMicros":' || meter.reserved::text || ',"maxConcurrentSessions":' || coalesce(api_keys.max_concurrent_sessions::text, 'null') || ',"effectiveMaxConcurrentSessions":' || coalesce(least(api_keys.max_concurrent_sessions, ancestry.max_concurrent_sessions)::text, 'null') || ',"expiresAt":' || coalesce('' || left(to_json(api_keys.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"effectiveExpiresAt":' || coalesce('' || left(to_json(least(api_keys.expires_at, ancestry.expires_at) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"lastUsedAt":' || coalesce('' || left(to_json((
+      select api_key_usage.last_used_at from api_key_usage
+      where api_key_usage.tenant_id = api_keys.tenant_id and api_key_usage.api_key_id = api_keys.id
+    ) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"createdAt":' || left(to_json(api_keys.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","createdBy":' || coalesce('"' || creator.id || '"', 'null') || ',"createdByName":' || coalesce(to_json(case left(creator.id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+  end)::text, 'null') || '}' as item from (
+    select api_keys.* from found cross join lateral (
+      select * from api_keys where api_keys.tenant_id = inputs."tenantId" and api_keys.id = found.id
+    ) api_keys 
+  cross join lateral (
+    select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
+      bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
+      min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
+    from unnest(api_keys.lineage) ancestor (id)
+    cross join lateral (
+      select * from api_keys ancestors
+      where ancestors.tenant_id = api_keys.tenant_id and ancestors.id = ancestor.id collate "C"
+      offset 0
+    ) ancestors
+  ) ancestry where case
+  when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
+  when api_keys.expires_at <= now() or ancestry.expired then 'expired'
+  else 'active'
+end = inputs.status
+    order by api_keys.id desc limit inputs.limit::bigint + 1
+  ) api_keys 
+  cross join lateral (
+    select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
+      bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
+      min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
+    from unnest(api_keys.lineage) ancestor (id)
+    cross join lateral (
+      select * from api_keys ancestors
+      where ancestors.tenant_id = api_keys.tenant_id and ancestors.id = ancestor.id collate "C"
+      offset 0
+    ) ancestors
+  ) ancestry 
+  cross join lateral (
+    select coalesce(max(api_key_meters.settled), 0) as settled, coalesce(max(api_key_meters.reserved), 0) as reserved
+    from api_key_meters
+    where api_key_meters.tenant_id = api_keys.tenant_id and api_key_meters.api_key_id = api_keys.id
+  ) meter cross join lateral (
+    select (
+      select actor_id from (
+        select audit_events.actor_id, audit_events.action from audit_events
+        where (audit_events.target_id, audit_events.tenant_id) >= (api_keys.id, api_keys.tenant_id) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (api_keys.id, api_keys.tenant_id, 'aud~')
+        order by audit_events.target_id, audit_events.tenant_id, audit_events.id limit 8
+      ) first_events
+      where action = 'api_key.created' limit 1
+    ) as id
+    offset 0
+  ) creator order by api_keys.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
+
+-- list_api_keys. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
+    hits as materialized (
+      select '' as range, hit.id from  lateral (
+        select api_keys.id as id from (select * from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", inputs.before) and (api_keys.environment, api_keys.tenant_id, api_keys.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit inputs."maxRead"::bigint) api_keys
+        where (
+  inputs.text is null or strpos(
+    case when inputs.upper is null then lower(api_keys.name collate "C")
+      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
+    inputs.text
+  ) > 0
+)
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage)) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit inputs.limit::bigint + 1
+      ) hit
+    ),
+    unread as materialized (
+      select max(last_read.id) as id from  lateral (
+        select api_keys.id as id from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", inputs.before) and (api_keys.environment, api_keys.tenant_id, api_keys.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit 1 offset inputs."maxRead"::bigint - 1
+      ) last_read
+      where (select count(*) from hits where hits.range = '') < inputs.limit::bigint + 1
+    ),
+    sample as materialized (
+      select lower(api_keys.name collate "C") as name from api_keys
+      where api_keys.tenant_id = inputs."tenantId" and (hashtext(api_keys.id) & 1023) = 0
+      order by api_keys.tenant_id desc, api_keys.id desc limit 2048
+    ),
+    by_index as materialized (
+      select from unread
+      where unread.id is not null and (select count(*) from hits where hits.id >= unread.id) < inputs.limit::bigint + 1
+        and exists (
+          select from unnest(inputs.parts::text[]) part
+          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
+        )
+    ),
+    older as materialized (
+      select api_keys.id as id from (
+        select * from api_keys
+        where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
+          and exists (select from by_index)
+        offset 0
+      ) api_keys
+      where api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first and api_keys.environment = inputs.environment and (
+  inputs.text is null or strpos(
+    case when inputs.upper is null then lower(api_keys.name collate "C")
+      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
+    inputs.text
+  ) > 0
+)
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage))
+      order by api_keys.id desc limit inputs.limit::bigint + 1
+    ),
+    edge as materialized (select unread.id from unread where not exists (select from by_index)),
+    found as materialized (
+      select both_parts.id from (
+        select hits.id from hits where hits.id >= coalesce((select edge.id from edge), '')
+        union select older.id from older
+      ) both_parts
+      order by both_parts.id desc limit inputs.limit::bigint + 1
+    ) 
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (
+  select case when count(*) >= inputs.limit::bigint + 1 then min(found.id) else (select edge.id from edge) end from found
+) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select api_keys.id as id, '{id:"' || api_keys.id || '","keyId":"' || api_keys.key_id || '","tenantId":"' || api_keys.tenant_id || '","parentId":' || coalesce('"' || api_keys.lineage[cardinality(api_keys.lineage)] || '"', 'null') || ',name:' || to_json(api_keys.name)::text || ',environment:"' || api_keys.environment || '","redactedKey":"' || 'rta_' || api_keys.environment || '_' || api_keys.key_id || '_****' || '",scopes:' || array_to_json(api_keys.scopes)::text || ',status:"' || case
+  when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
+  when api_keys.expires_at <= now() or ancestry.expired then 'expired'
+  else 'active'
+end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_micros::text, 'null') || ',"effectiveSpendLimitCreditMicros":' || coalesce(least(api_keys.spend_limit_credit_micros, ancestry.spend_limit_credit_micros)::text, 'null') || ',"spentCreditMicros":' || meter.settled::text || ',"reservedCreditMicros":' || meter.reserved::text || ',"maxConcurrentSessions":' || coalesce(api_keys.max_concurrent_sessions::text, 'null') || ',"effectiveMaxConcurrentSessions":' || coalesce(least(api_keys.max_concurrent_sessions, ancestry.max_concurrent_sessions)::text, 'null') || ',"expiresAt":' || coalesce('' || left(to_json(api_keys.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"effectiveExpiresAt":' || coalesce('' || left(to_json(least(api_keys.expires_at, ancestry.expires_at) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"lastUsedAt":' || coalesce('' || left(to_json((
+      select api_key_usage.last_used_at from api_key_usage
+      where api_key_usage.tenant_id = api_keys.tenant_id and api_key_usage.api_key_id = api_keys.id
+    ) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"createdAt":' || left(to_json(api_keys.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","createdBy":' || coalesce('"' || creator.id || '"', 'null') || ',"createdByName":' || coalesce(to_json(case left(creator.id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+  end)::text, 'null') || '}' as item from (
+    select api_keys.* from found cross join lateral (
+      select * from api_keys where api_keys.tenant_id = inputs."tenantId" and api_keys.id = found.id
+    ) api_keys 
+    order by api_keys.id desc limit inputs.limit::bigint + 1
+  ) api_keys 
+  cross join lateral (
+    select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
+      bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
+      min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
+    from unnest(api_keys.lineage) ancestor (id)
+    cross join lateral (
+      select * from api_keys ancestors
+      where ancestors.tenant_id = api_keys.tenant_id and ancestors.id = ancestor.id collate "C"
+      offset 0
+    ) ancestors
+  ) ancestry 
+  cross join lateral (
+    select coalesce(max(api_key_meters.settled), 0) as settled, coalesce(max(api_key_meters.reserved), 0) as reserved
+    from api_key_meters
+    where api_key_meters.tenant_id = api_keys.tenant_id and api_key_meters.api_key_id = api_keys.id
+  ) meter cross join lateral (
+    select (
+      select actor_id from (
+        select audit_events.actor_id, audit_events.action from audit_events
+        where (audit_events.target_id, audit_events.tenant_id) >= (api_keys.id, api_keys.tenant_id) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (api_keys.id, api_keys.tenant_id, 'aud~')
+        order by audit_events.target_id, audit_events.tenant_id, audit_events.id limit 8
+      ) first_events
+      where action = 'api_key.created' limit 1
+    ) as id
+    offset 0
+  ) creator order by api_keys.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
+
+-- list_api_keys. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
+    hits as materialized (
+      select '' as range, hit.id from  lateral (
+        select api_keys.id as id from (select * from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", inputs.before) and (api_keys.tenant_id, api_keys.id) >= (inputs."tenantId", inputs.first) and exists (
+    select from api_keys expired where expired.tenant_id = inputs."tenantId" and expired.expires_at <= now()
+  ) order by api_keys.tenant_id desc, api_keys.id desc limit inputs."maxRead"::bigint) api_keys
+        where (
+  inputs.text is null or strpos(
+    case when inputs.upper is null then lower(api_keys.name collate "C")
+      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
+    inputs.text
+  ) > 0
+)
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage)) order by api_keys.tenant_id desc, api_keys.id desc limit 1000
+      ) hit
+    ),
+    unread as materialized (
+      select max(last_read.id) as id from  lateral (
+        select api_keys.id as id from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", inputs.before) and (api_keys.tenant_id, api_keys.id) >= (inputs."tenantId", inputs.first) and exists (
+    select from api_keys expired where expired.tenant_id = inputs."tenantId" and expired.expires_at <= now()
+  ) order by api_keys.tenant_id desc, api_keys.id desc limit 1 offset inputs."maxRead"::bigint - 1
+      ) last_read
+      where (select count(*) from hits where hits.range = '') < 1000
+    ),
+    sample as materialized (
+      select lower(api_keys.name collate "C") as name from api_keys
+      where api_keys.tenant_id = inputs."tenantId" and (hashtext(api_keys.id) & 1023) = 0
+      order by api_keys.tenant_id desc, api_keys.id desc limit 2048
+    ),
+    by_index as materialized (
+      select from unread
+      where unread.id is not null and (select count(*) from hits where hits.id >= unread.id) < 1000
+        and exists (
+          select from unnest(inputs.parts::text[]) part
+          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
+        )
+    ),
+    older as materialized (
+      select api_keys.id as id from (
+        select * from api_keys
+        where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
+          and exists (select from by_index)
+        offset 0
+      ) api_keys
+      where api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first and true and (
+  inputs.text is null or strpos(
+    case when inputs.upper is null then lower(api_keys.name collate "C")
+      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
+    inputs.text
+  ) > 0
+)
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage))
+      order by api_keys.id desc limit 1000
+    ),
+    edge as materialized (select unread.id from unread where not exists (select from by_index)),
+    found as materialized (
+      select both_parts.id from (
+        select hits.id from hits where hits.id >= coalesce((select edge.id from edge), '')
+        union select older.id from older
+      ) both_parts
+      order by both_parts.id desc limit 1000
+    ) 
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (
+  select case when count(*) >= 1000 then min(found.id) else (select edge.id from edge) end from found
+) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select api_keys.id as id, '{id:"' || api_keys.id || '","keyId":"' || api_keys.key_id || '","tenantId":"' || api_keys.tenant_id || '","parentId":' || coalesce('"' || api_keys.lineage[cardinality(api_keys.lineage)] || '"', 'null') || ',name:' || to_json(api_keys.name)::text || ',environment:"' || api_keys.environment || '","redactedKey":"' || 'rta_' || api_keys.environment || '_' || api_keys.key_id || '_****' || '",scopes:' || array_to_json(api_keys.scopes)::text || ',status:"' || case
+  when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
+  when api_keys.expires_at <= now() or ancestry.expired then 'expired'
+  else 'active'
+end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_micros::text, 'null') || ',"effectiveSpendLimitCreditMicros":' || coalesce(least(api_keys.spend_limit_credit_micros, ancestry.spend_limit_credit_micros)::text, 'null') || ',"spentCreditMicros":' || meter.settled::text || ',"reservedCreditMicros":' || meter.reserved::text || ',"maxConcurrentSessions":' || coalesce(api_keys.max_concurrent_sessions::text, 'null') || ',"effectiveMaxConcurrentSessions":' || coalesce(least(api_keys.max_concurrent_sessions, ancestry.max_concurrent_sessions)::text, 'null') || ',"expiresAt":' || coalesce('' || left(to_json(api_keys.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"effectiveExpiresAt":' || coalesce('' || left(to_json(least(api_keys.expires_at, ancestry.expires_at) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"lastUsedAt":' || coalesce('' || left(to_json((
+      select api_key_usage.last_used_at from api_key_usage
+      where api_key_usage.tenant_id = api_keys.tenant_id and api_key_usage.api_key_id = api_keys.id
+    ) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"createdAt":' || left(to_json(api_keys.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","createdBy":' || coalesce('"' || creator.id || '"', 'null') || ',"createdByName":' || coalesce(to_json(case left(creator.id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+  end)::text, 'null') || '}' as item from (
+    select api_keys.* from found cross join lateral (
+      select * from api_keys where api_keys.tenant_id = inputs."tenantId" and api_keys.id = found.id
+    ) api_keys 
+  cross join lateral (
+    select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
+      bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
+      min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
+    from unnest(api_keys.lineage) ancestor (id)
+    cross join lateral (
+      select * from api_keys ancestors
+      where ancestors.tenant_id = api_keys.tenant_id and ancestors.id = ancestor.id collate "C"
+      offset 0
+    ) ancestors
+  ) ancestry where case
+  when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
+  when api_keys.expires_at <= now() or ancestry.expired then 'expired'
+  else 'active'
+end = inputs.status
+    order by api_keys.id desc limit inputs.limit::bigint + 1
+  ) api_keys 
+  cross join lateral (
+    select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
+      bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
+      min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
+    from unnest(api_keys.lineage) ancestor (id)
+    cross join lateral (
+      select * from api_keys ancestors
+      where ancestors.tenant_id = api_keys.tenant_id and ancestors.id = ancestor.id collate "C"
+      offset 0
+    ) ancestors
+  ) ancestry 
+  cross join lateral (
+    select coalesce(max(api_key_meters.settled), 0) as settled, coalesce(max(api_key_meters.reserved), 0) as reserved
+    from api_key_meters
+    where api_key_meters.tenant_id = api_keys.tenant_id and api_key_meters.api_key_id = api_keys.id
+  ) meter cross join lateral (
+    select (
+      select actor_id from (
+        select audit_events.actor_id, audit_events.action from audit_events
+        where (audit_events.target_id, audit_events.tenant_id) >= (api_keys.id, api_keys.tenant_id) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (api_keys.id, api_keys.tenant_id, 'aud~')
+        order by audit_events.target_id, audit_events.tenant_id, audit_events.id limit 8
+      ) first_events
+      where action = 'api_key.created' limit 1
+    ) as id
+    offset 0
+  ) creator order by api_keys.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
+
+-- list_api_keys. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
+    hits as materialized (
+      select '' as range, hit.id from  lateral (
+        select api_keys.id as id from (select * from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", inputs.before) and (api_keys.tenant_id, api_keys.id) >= (inputs."tenantId", inputs.first) and exists (
+    select from api_keys revoked where revoked.tenant_id = inputs."tenantId" and revoked.revoked_at is not null
+  ) order by api_keys.tenant_id desc, api_keys.id desc limit inputs."maxRead"::bigint) api_keys
+        where (
+  inputs.text is null or strpos(
+    case when inputs.upper is null then lower(api_keys.name collate "C")
+      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
+    inputs.text
+  ) > 0
+)
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage)) order by api_keys.tenant_id desc, api_keys.id desc limit 1000
+      ) hit
+    ),
+    unread as materialized (
+      select max(last_read.id) as id from  lateral (
+        select api_keys.id as id from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", inputs.before) and (api_keys.tenant_id, api_keys.id) >= (inputs."tenantId", inputs.first) and exists (
+    select from api_keys revoked where revoked.tenant_id = inputs."tenantId" and revoked.revoked_at is not null
+  ) order by api_keys.tenant_id desc, api_keys.id desc limit 1 offset inputs."maxRead"::bigint - 1
+      ) last_read
+      where (select count(*) from hits where hits.range = '') < 1000
+    ),
+    sample as materialized (
+      select lower(api_keys.name collate "C") as name from api_keys
+      where api_keys.tenant_id = inputs."tenantId" and (hashtext(api_keys.id) & 1023) = 0
+      order by api_keys.tenant_id desc, api_keys.id desc limit 2048
+    ),
+    by_index as materialized (
+      select from unread
+      where unread.id is not null and (select count(*) from hits where hits.id >= unread.id) < 1000
+        and exists (
+          select from unnest(inputs.parts::text[]) part
+          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
+        )
+    ),
+    older as materialized (
+      select api_keys.id as id from (
+        select * from api_keys
+        where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
+          and exists (select from by_index)
+        offset 0
+      ) api_keys
+      where api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first and true and (
+  inputs.text is null or strpos(
+    case when inputs.upper is null then lower(api_keys.name collate "C")
+      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
+    inputs.text
+  ) > 0
+)
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage))
+      order by api_keys.id desc limit 1000
+    ),
+    edge as materialized (select unread.id from unread where not exists (select from by_index)),
+    found as materialized (
+      select both_parts.id from (
+        select hits.id from hits where hits.id >= coalesce((select edge.id from edge), '')
+        union select older.id from older
+      ) both_parts
+      order by both_parts.id desc limit 1000
+    ) 
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (
+  select case when count(*) >= 1000 then min(found.id) else (select edge.id from edge) end from found
+) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select api_keys.id as id, '{id:"' || api_keys.id || '","keyId":"' || api_keys.key_id || '","tenantId":"' || api_keys.tenant_id || '","parentId":' || coalesce('"' || api_keys.lineage[cardinality(api_keys.lineage)] || '"', 'null') || ',name:' || to_json(api_keys.name)::text || ',environment:"' || api_keys.environment || '","redactedKey":"' || 'rta_' || api_keys.environment || '_' || api_keys.key_id || '_****' || '",scopes:' || array_to_json(api_keys.scopes)::text || ',status:"' || case
+  when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
+  when api_keys.expires_at <= now() or ancestry.expired then 'expired'
+  else 'active'
+end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_micros::text, 'null') || ',"effectiveSpendLimitCreditMicros":' || coalesce(least(api_keys.spend_limit_credit_micros, ancestry.spend_limit_credit_micros)::text, 'null') || ',"spentCreditMicros":' || meter.settled::text || ',"reservedCreditMicros":' || meter.reserved::text || ',"maxConcurrentSessions":' || coalesce(api_keys.max_concurrent_sessions::text, 'null') || ',"effectiveMaxConcurrentSessions":' || coalesce(least(api_keys.max_concurrent_sessions, ancestry.max_concurrent_sessions)::text, 'null') || ',"expiresAt":' || coalesce('' || left(to_json(api_keys.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"effectiveExpiresAt":' || coalesce('' || left(to_json(least(api_keys.expires_at, ancestry.expires_at) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"lastUsedAt":' || coalesce('' || left(to_json((
+      select api_key_usage.last_used_at from api_key_usage
+      where api_key_usage.tenant_id = api_keys.tenant_id and api_key_usage.api_key_id = api_keys.id
+    ) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"createdAt":' || left(to_json(api_keys.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","createdBy":' || coalesce('"' || creator.id || '"', 'null') || ',"createdByName":' || coalesce(to_json(case left(creator.id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+  end)::text, 'null') || '}' as item from (
+    select api_keys.* from found cross join lateral (
+      select * from api_keys where api_keys.tenant_id = inputs."tenantId" and api_keys.id = found.id
+    ) api_keys 
+  cross join lateral (
+    select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
+      bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
+      min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
+    from unnest(api_keys.lineage) ancestor (id)
+    cross join lateral (
+      select * from api_keys ancestors
+      where ancestors.tenant_id = api_keys.tenant_id and ancestors.id = ancestor.id collate "C"
+      offset 0
+    ) ancestors
+  ) ancestry where case
+  when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
+  when api_keys.expires_at <= now() or ancestry.expired then 'expired'
+  else 'active'
+end = inputs.status
+    order by api_keys.id desc limit inputs.limit::bigint + 1
+  ) api_keys 
+  cross join lateral (
+    select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
+      bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
+      min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
+    from unnest(api_keys.lineage) ancestor (id)
+    cross join lateral (
+      select * from api_keys ancestors
+      where ancestors.tenant_id = api_keys.tenant_id and ancestors.id = ancestor.id collate "C"
+      offset 0
+    ) ancestors
+  ) ancestry 
+  cross join lateral (
+    select coalesce(max(api_key_meters.settled), 0) as settled, coalesce(max(api_key_meters.reserved), 0) as reserved
+    from api_key_meters
+    where api_key_meters.tenant_id = api_keys.tenant_id and api_key_meters.api_key_id = api_keys.id
+  ) meter cross join lateral (
+    select (
+      select actor_id from (
+        select audit_events.actor_id, audit_events.action from audit_events
+        where (audit_events.target_id, audit_events.tenant_id) >= (api_keys.id, api_keys.tenant_id) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (api_keys.id, api_keys.tenant_id, 'aud~')
+        order by audit_events.target_id, audit_events.tenant_id, audit_events.id limit 8
+      ) first_events
+      where action = 'api_key.created' limit 1
+    ) as id
+    offset 0
+  ) creator order by api_keys.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
+
+-- list_api_keys. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
+    hits as materialized (
+      select '' as range, hit.id from  lateral (
+        select api_keys.id as id from (select * from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", inputs.before) and (api_keys.tenant_id, api_keys.id) >= (inputs."tenantId", inputs.first) and true order by api_keys.tenant_id desc, api_keys.id desc limit inputs."maxRead"::bigint) api_keys
+        where (
+  inputs.text is null or strpos(
+    case when inputs.upper is null then lower(api_keys.name collate "C")
+      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
+    inputs.text
+  ) > 0
+)
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage)) order by api_keys.tenant_id desc, api_keys.id desc limit 1000
+      ) hit
+    ),
+    unread as materialized (
+      select max(last_read.id) as id from  lateral (
+        select api_keys.id as id from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", inputs.before) and (api_keys.tenant_id, api_keys.id) >= (inputs."tenantId", inputs.first) and true order by api_keys.tenant_id desc, api_keys.id desc limit 1 offset inputs."maxRead"::bigint - 1
+      ) last_read
+      where (select count(*) from hits where hits.range = '') < 1000
+    ),
+    sample as materialized (
+      select lower(api_keys.name collate "C") as name from api_keys
+      where api_keys.tenant_id = inputs."tenantId" and (hashtext(api_keys.id) & 1023) = 0
+      order by api_keys.tenant_id desc, api_keys.id desc limit 2048
+    ),
+    by_index as materialized (
+      select from unread
+      where unread.id is not null and (select count(*) from hits where hits.id >= unread.id) < 1000
+        and exists (
+          select from unnest(inputs.parts::text[]) part
+          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
+        )
+    ),
+    older as materialized (
+      select api_keys.id as id from (
+        select * from api_keys
+        where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
+          and exists (select from by_index)
+        offset 0
+      ) api_keys
+      where api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first and true and (
+  inputs.text is null or strpos(
+    case when inputs.upper is null then lower(api_keys.name collate "C")
+      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
+    inputs.text
+  ) > 0
+)
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage))
+      order by api_keys.id desc limit 1000
+    ),
+    edge as materialized (select unread.id from unread where not exists (select from by_index)),
+    found as materialized (
+      select both_parts.id from (
+        select hits.id from hits where hits.id >= coalesce((select edge.id from edge), '')
+        union select older.id from older
+      ) both_parts
+      order by both_parts.id desc limit 1000
+    ) 
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (
+  select case when count(*) >= 1000 then min(found.id) else (select edge.id from edge) end from found
+) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select api_keys.id as id, '{id:"' || api_keys.id || '","keyId":"' || api_keys.key_id || '","tenantId":"' || api_keys.tenant_id || '","parentId":' || coalesce('"' || api_keys.lineage[cardinality(api_keys.lineage)] || '"', 'null') || ',name:' || to_json(api_keys.name)::text || ',environment:"' || api_keys.environment || '","redactedKey":"' || 'rta_' || api_keys.environment || '_' || api_keys.key_id || '_****' || '",scopes:' || array_to_json(api_keys.scopes)::text || ',status:"' || case
+  when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
+  when api_keys.expires_at <= now() or ancestry.expired then 'expired'
+  else 'active'
+end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_micros::text, 'null') || ',"effectiveSpendLimitCreditMicros":' || coalesce(least(api_keys.spend_limit_credit_micros, ancestry.spend_limit_credit_micros)::text, 'null') || ',"spentCreditMicros":' || meter.settled::text || ',"reservedCreditMicros":' || meter.reserved::text || ',"maxConcurrentSessions":' || coalesce(api_keys.max_concurrent_sessions::text, 'null') || ',"effectiveMaxConcurrentSessions":' || coalesce(least(api_keys.max_concurrent_sessions, ancestry.max_concurrent_sessions)::text, 'null') || ',"expiresAt":' || coalesce('' || left(to_json(api_keys.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"effectiveExpiresAt":' || coalesce('' || left(to_json(least(api_keys.expires_at, ancestry.expires_at) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"lastUsedAt":' || coalesce('' || left(to_json((
+      select api_key_usage.last_used_at from api_key_usage
+      where api_key_usage.tenant_id = api_keys.tenant_id and api_key_usage.api_key_id = api_keys.id
+    ) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"createdAt":' || left(to_json(api_keys.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","createdBy":' || coalesce('"' || creator.id || '"', 'null') || ',"createdByName":' || coalesce(to_json(case left(creator.id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+  end)::text, 'null') || '}' as item from (
+    select api_keys.* from found cross join lateral (
+      select * from api_keys where api_keys.tenant_id = inputs."tenantId" and api_keys.id = found.id
+    ) api_keys 
+  cross join lateral (
+    select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
+      bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
+      min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
+    from unnest(api_keys.lineage) ancestor (id)
+    cross join lateral (
+      select * from api_keys ancestors
+      where ancestors.tenant_id = api_keys.tenant_id and ancestors.id = ancestor.id collate "C"
+      offset 0
+    ) ancestors
+  ) ancestry where case
+  when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
+  when api_keys.expires_at <= now() or ancestry.expired then 'expired'
+  else 'active'
+end = inputs.status
+    order by api_keys.id desc limit inputs.limit::bigint + 1
+  ) api_keys 
+  cross join lateral (
+    select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
+      bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
+      min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
+    from unnest(api_keys.lineage) ancestor (id)
+    cross join lateral (
+      select * from api_keys ancestors
+      where ancestors.tenant_id = api_keys.tenant_id and ancestors.id = ancestor.id collate "C"
+      offset 0
+    ) ancestors
+  ) ancestry 
+  cross join lateral (
+    select coalesce(max(api_key_meters.settled), 0) as settled, coalesce(max(api_key_meters.reserved), 0) as reserved
+    from api_key_meters
+    where api_key_meters.tenant_id = api_keys.tenant_id and api_key_meters.api_key_id = api_keys.id
+  ) meter cross join lateral (
+    select (
+      select actor_id from (
+        select audit_events.actor_id, audit_events.action from audit_events
+        where (audit_events.target_id, audit_events.tenant_id) >= (api_keys.id, api_keys.tenant_id) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (api_keys.id, api_keys.tenant_id, 'aud~')
+        order by audit_events.target_id, audit_events.tenant_id, audit_events.id limit 8
+      ) first_events
+      where action = 'api_key.created' limit 1
+    ) as id
+    offset 0
+  ) creator order by api_keys.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
+
+-- list_api_keys. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
+    hits as materialized (
+      select '' as range, hit.id from  lateral (
+        select api_keys.id as id from (select * from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", inputs.before) and (api_keys.tenant_id, api_keys.id) >= (inputs."tenantId", inputs.first) order by api_keys.tenant_id desc, api_keys.id desc limit inputs."maxRead"::bigint) api_keys
+        where (
+  inputs.text is null or strpos(
+    case when inputs.upper is null then lower(api_keys.name collate "C")
+      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
+    inputs.text
+  ) > 0
+)
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage)) order by api_keys.tenant_id desc, api_keys.id desc limit inputs.limit::bigint + 1
+      ) hit
+    ),
+    unread as materialized (
+      select max(last_read.id) as id from  lateral (
+        select api_keys.id as id from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", inputs.before) and (api_keys.tenant_id, api_keys.id) >= (inputs."tenantId", inputs.first) order by api_keys.tenant_id desc, api_keys.id desc limit 1 offset inputs."maxRead"::bigint - 1
+      ) last_read
+      where (select count(*) from hits where hits.range = '') < inputs.limit::bigint + 1
+    ),
+    sample as materialized (
+      select lower(api_keys.name collate "C") as name from api_keys
+      where api_keys.tenant_id = inputs."tenantId" and (hashtext(api_keys.id) & 1023) = 0
+      order by api_keys.tenant_id desc, api_keys.id desc limit 2048
+    ),
+    by_index as materialized (
+      select from unread
+      where unread.id is not null and (select count(*) from hits where hits.id >= unread.id) < inputs.limit::bigint + 1
+        and exists (
+          select from unnest(inputs.parts::text[]) part
+          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
+        )
+    ),
+    older as materialized (
+      select api_keys.id as id from (
+        select * from api_keys
+        where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
+          and exists (select from by_index)
+        offset 0
+      ) api_keys
+      where api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first and true and (
+  inputs.text is null or strpos(
+    case when inputs.upper is null then lower(api_keys.name collate "C")
+      else translate(lower(normalize(api_keys.name) collate "C"), inputs.upper, inputs.lower) end,
+    inputs.text
+  ) > 0
+)
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage))
+      order by api_keys.id desc limit inputs.limit::bigint + 1
+    ),
+    edge as materialized (select unread.id from unread where not exists (select from by_index)),
+    found as materialized (
+      select both_parts.id from (
+        select hits.id from hits where hits.id >= coalesce((select edge.id from edge), '')
+        union select older.id from older
+      ) both_parts
+      order by both_parts.id desc limit inputs.limit::bigint + 1
+    ) 
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (
+  select case when count(*) >= inputs.limit::bigint + 1 then min(found.id) else (select edge.id from edge) end from found
+) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select api_keys.id as id, '{id:"' || api_keys.id || '","keyId":"' || api_keys.key_id || '","tenantId":"' || api_keys.tenant_id || '","parentId":' || coalesce('"' || api_keys.lineage[cardinality(api_keys.lineage)] || '"', 'null') || ',name:' || to_json(api_keys.name)::text || ',environment:"' || api_keys.environment || '","redactedKey":"' || 'rta_' || api_keys.environment || '_' || api_keys.key_id || '_****' || '",scopes:' || array_to_json(api_keys.scopes)::text || ',status:"' || case
+  when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
+  when api_keys.expires_at <= now() or ancestry.expired then 'expired'
+  else 'active'
+end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_micros::text, 'null') || ',"effectiveSpendLimitCreditMicros":' || coalesce(least(api_keys.spend_limit_credit_micros, ancestry.spend_limit_credit_micros)::text, 'null') || ',"spentCreditMicros":' || meter.settled::text || ',"reservedCreditMicros":' || meter.reserved::text || ',"maxConcurrentSessions":' || coalesce(api_keys.max_concurrent_sessions::text, 'null') || ',"effectiveMaxConcurrentSessions":' || coalesce(least(api_keys.max_concurrent_sessions, ancestry.max_concurrent_sessions)::text, 'null') || ',"expiresAt":' || coalesce('' || left(to_json(api_keys.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"effectiveExpiresAt":' || coalesce('' || left(to_json(least(api_keys.expires_at, ancestry.expires_at) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"lastUsedAt":' || coalesce('' || left(to_json((
+      select api_key_usage.last_used_at from api_key_usage
+      where api_key_usage.tenant_id = api_keys.tenant_id and api_key_usage.api_key_id = api_keys.id
+    ) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"createdAt":' || left(to_json(api_keys.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","createdBy":' || coalesce('"' || creator.id || '"', 'null') || ',"createdByName":' || coalesce(to_json(case left(creator.id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and (named.environment = inputs.reader or inputs.reader = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = api_keys.tenant_id and named.id = creator.id and true
+)
+  end)::text, 'null') || '}' as item from (
+    select api_keys.* from found cross join lateral (
+      select * from api_keys where api_keys.tenant_id = inputs."tenantId" and api_keys.id = found.id
+    ) api_keys 
+    order by api_keys.id desc limit inputs.limit::bigint + 1
+  ) api_keys 
+  cross join lateral (
+    select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
+      bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
+      min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
+    from unnest(api_keys.lineage) ancestor (id)
+    cross join lateral (
+      select * from api_keys ancestors
+      where ancestors.tenant_id = api_keys.tenant_id and ancestors.id = ancestor.id collate "C"
+      offset 0
+    ) ancestors
+  ) ancestry 
+  cross join lateral (
+    select coalesce(max(api_key_meters.settled), 0) as settled, coalesce(max(api_key_meters.reserved), 0) as reserved
+    from api_key_meters
+    where api_key_meters.tenant_id = api_keys.tenant_id and api_key_meters.api_key_id = api_keys.id
+  ) meter cross join lateral (
+    select (
+      select actor_id from (
+        select audit_events.actor_id, audit_events.action from audit_events
+        where (audit_events.target_id, audit_events.tenant_id) >= (api_keys.id, api_keys.tenant_id) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (api_keys.id, api_keys.tenant_id, 'aud~')
+        order by audit_events.target_id, audit_events.tenant_id, audit_events.id limit 8
+      ) first_events
+      where action = 'api_key.created' limit 1
+    ) as id
+    offset 0
+  ) creator order by api_keys.id desc) items
     window so_far as (rows unbounded preceding)
   ) items) page
 
@@ -1138,16 +2704,66 @@ from (
 ) items) page
 
 -- list_audit_events. Columns: position integer, items text, next text.
-select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", position) cross join lateral (
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", position) cross join lateral (
   select
     coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select audit_events.id from audit_events where (audit_events.environment, audit_events.tenant_id, audit_events.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'aud~')) and (audit_events.environment, audit_events.tenant_id) >= ('test', inputs."tenantId") and audit_events.environment <> 'live' order by audit_events.environment desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select audit_events.id from audit_events where (audit_events.environment, audit_events.tenant_id, audit_events.id) < ('test', inputs."tenantId", inputs.before) and (audit_events.environment, audit_events.tenant_id, audit_events.id) >= ('test', inputs."tenantId", inputs.first) and audit_events.environment <> 'live' order by audit_events.environment desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
   from (
     select id, item,
       row_number() over so_far = 1
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-    from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-      select * from (select * from audit_events where (audit_events.environment, audit_events.tenant_id, audit_events.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'aud~')) and (audit_events.environment, audit_events.tenant_id) >= ('test', inputs."tenantId") and audit_events.environment <> 'live' order by audit_events.environment desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
+    from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"targetName":' || coalesce(to_json(case left(audit_events.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+  end)::text, 'null') || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorName":' || coalesce(to_json(case left(audit_events.actor_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+  end)::text, 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from audit_events where (audit_events.environment, audit_events.tenant_id, audit_events.id) < ('test', inputs."tenantId", inputs.before) and (audit_events.environment, audit_events.tenant_id, audit_events.id) >= ('test', inputs."tenantId", inputs.first) and audit_events.environment <> 'live' order by audit_events.environment desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
       where true and (
   audit_events.environment = inputs.environment
   or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
@@ -1158,16 +2774,66 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
   ) items) page
 
 -- list_audit_events. Columns: position integer, items text, next text.
-select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", position) cross join lateral (
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", position) cross join lateral (
   select
     coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select audit_events.id from audit_events where (audit_events.tenant_id, audit_events.id) < (inputs."tenantId", coalesce(inputs.before, 'aud~')) and (audit_events.tenant_id) >= (inputs."tenantId") and true order by audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select audit_events.id from audit_events where (audit_events.tenant_id, audit_events.id) < (inputs."tenantId", inputs.before) and (audit_events.tenant_id, audit_events.id) >= (inputs."tenantId", inputs.first) and true order by audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
   from (
     select id, item,
       row_number() over so_far = 1
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-    from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-      select * from (select * from audit_events where (audit_events.tenant_id, audit_events.id) < (inputs."tenantId", coalesce(inputs.before, 'aud~')) and (audit_events.tenant_id) >= (inputs."tenantId") and true order by audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
+    from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"targetName":' || coalesce(to_json(case left(audit_events.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+  end)::text, 'null') || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorName":' || coalesce(to_json(case left(audit_events.actor_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+  end)::text, 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from audit_events where (audit_events.tenant_id, audit_events.id) < (inputs."tenantId", inputs.before) and (audit_events.tenant_id, audit_events.id) >= (inputs."tenantId", inputs.first) and true order by audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
       where true and (
   audit_events.environment = inputs.environment
   or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
@@ -1178,16 +2844,66 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
   ) items) page
 
 -- list_audit_events. Columns: position integer, items text, next text.
-select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", action, position) cross join lateral (
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", action, position) cross join lateral (
   select
     coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select audit_events.id from audit_events where (audit_events.action, audit_events.tenant_id, audit_events.id) < (inputs.action, inputs."tenantId", coalesce(inputs.before, 'aud~')) and (audit_events.action, audit_events.tenant_id) >= (inputs.action, inputs."tenantId") and audit_events.action <> 'avatar.created' order by audit_events.action desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select audit_events.id from audit_events where (audit_events.action, audit_events.tenant_id, audit_events.id) < (inputs.action, inputs."tenantId", inputs.before) and (audit_events.action, audit_events.tenant_id, audit_events.id) >= (inputs.action, inputs."tenantId", inputs.first) and audit_events.action <> 'avatar.created' order by audit_events.action desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
   from (
     select id, item,
       row_number() over so_far = 1
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-    from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-      select * from (select * from audit_events where (audit_events.action, audit_events.tenant_id, audit_events.id) < (inputs.action, inputs."tenantId", coalesce(inputs.before, 'aud~')) and (audit_events.action, audit_events.tenant_id) >= (inputs.action, inputs."tenantId") and audit_events.action <> 'avatar.created' order by audit_events.action desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
+    from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"targetName":' || coalesce(to_json(case left(audit_events.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+  end)::text, 'null') || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorName":' || coalesce(to_json(case left(audit_events.actor_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+  end)::text, 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from audit_events where (audit_events.action, audit_events.tenant_id, audit_events.id) < (inputs.action, inputs."tenantId", inputs.before) and (audit_events.action, audit_events.tenant_id, audit_events.id) >= (inputs.action, inputs."tenantId", inputs.first) and audit_events.action <> 'avatar.created' order by audit_events.action desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
       where true and (
   audit_events.environment = inputs.environment
   or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
@@ -1198,16 +2914,66 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
   ) items) page
 
 -- list_audit_events. Columns: position integer, items text, next text.
-select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", action, position) cross join lateral (
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", action, position) cross join lateral (
   select
     coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select audit_events.id from audit_events where (audit_events.environment, audit_events.tenant_id, audit_events.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'aud~')) and (audit_events.environment, audit_events.tenant_id) >= ('test', inputs."tenantId") and audit_events.environment <> 'live' order by audit_events.environment desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select audit_events.id from audit_events where (audit_events.environment, audit_events.tenant_id, audit_events.id) < ('test', inputs."tenantId", inputs.before) and (audit_events.environment, audit_events.tenant_id, audit_events.id) >= ('test', inputs."tenantId", inputs.first) and audit_events.environment <> 'live' order by audit_events.environment desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
   from (
     select id, item,
       row_number() over so_far = 1
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-    from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-      select * from (select * from audit_events where (audit_events.environment, audit_events.tenant_id, audit_events.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'aud~')) and (audit_events.environment, audit_events.tenant_id) >= ('test', inputs."tenantId") and audit_events.environment <> 'live' order by audit_events.environment desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
+    from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"targetName":' || coalesce(to_json(case left(audit_events.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+  end)::text, 'null') || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorName":' || coalesce(to_json(case left(audit_events.actor_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+  end)::text, 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from audit_events where (audit_events.environment, audit_events.tenant_id, audit_events.id) < ('test', inputs."tenantId", inputs.before) and (audit_events.environment, audit_events.tenant_id, audit_events.id) >= ('test', inputs."tenantId", inputs.first) and audit_events.environment <> 'live' order by audit_events.environment desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
       where true and (
   audit_events.environment = inputs.environment
   or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
@@ -1218,16 +2984,66 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
   ) items) page
 
 -- list_audit_events. Columns: position integer, items text, next text.
-select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", action, position) cross join lateral (
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", action, position) cross join lateral (
   select
     coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select audit_events.id from audit_events where (audit_events.tenant_id, audit_events.id) < (inputs."tenantId", coalesce(inputs.before, 'aud~')) and (audit_events.tenant_id) >= (inputs."tenantId") and true order by audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select audit_events.id from audit_events where (audit_events.tenant_id, audit_events.id) < (inputs."tenantId", inputs.before) and (audit_events.tenant_id, audit_events.id) >= (inputs."tenantId", inputs.first) and true order by audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
   from (
     select id, item,
       row_number() over so_far = 1
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-    from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-      select * from (select * from audit_events where (audit_events.tenant_id, audit_events.id) < (inputs."tenantId", coalesce(inputs.before, 'aud~')) and (audit_events.tenant_id) >= (inputs."tenantId") and true order by audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
+    from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"targetName":' || coalesce(to_json(case left(audit_events.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+  end)::text, 'null') || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorName":' || coalesce(to_json(case left(audit_events.actor_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+  end)::text, 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from audit_events where (audit_events.tenant_id, audit_events.id) < (inputs."tenantId", inputs.before) and (audit_events.tenant_id, audit_events.id) >= (inputs."tenantId", inputs.first) and true order by audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
       where true and (
   audit_events.environment = inputs.environment
   or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
@@ -1238,16 +3054,136 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
   ) items) page
 
 -- list_audit_events. Columns: position integer, items text, next text.
-select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "actorKeyId", position) cross join lateral (
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", "actorId", position) cross join lateral (
   select
     coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select audit_events.id from audit_events where (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) < (inputs."actorKeyId", inputs."tenantId", coalesce(inputs.before, 'aud~')) and (audit_events.actor_key_id, audit_events.tenant_id) >= (inputs."actorKeyId", inputs."tenantId") and true order by audit_events.actor_key_id desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select audit_events.id from audit_events where (audit_events.actor_id, audit_events.tenant_id, audit_events.id) < (inputs."actorId", inputs."tenantId", inputs.before) and (audit_events.actor_id, audit_events.tenant_id, audit_events.id) >= (inputs."actorId", inputs."tenantId", inputs.first) and true order by audit_events.actor_id desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
   from (
     select id, item,
       row_number() over so_far = 1
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-    from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-      select * from (select * from audit_events where (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) < (inputs."actorKeyId", inputs."tenantId", coalesce(inputs.before, 'aud~')) and (audit_events.actor_key_id, audit_events.tenant_id) >= (inputs."actorKeyId", inputs."tenantId") and true order by audit_events.actor_key_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
+    from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"targetName":' || coalesce(to_json(case left(audit_events.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+  end)::text, 'null') || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorName":' || coalesce(to_json(case left(audit_events.actor_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+  end)::text, 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from audit_events where (audit_events.actor_id, audit_events.tenant_id, audit_events.id) < (inputs."actorId", inputs."tenantId", inputs.before) and (audit_events.actor_id, audit_events.tenant_id, audit_events.id) >= (inputs."actorId", inputs."tenantId", inputs.first) and true order by audit_events.actor_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
+      where true and (
+  audit_events.environment = inputs.environment
+  or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
+)
+      order by audit_events.actor_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs.limit::bigint + 1
+    ) audit_events order by audit_events.actor_id desc, audit_events.tenant_id desc, audit_events.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
+
+-- list_audit_events. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", "actorKeyId", position) cross join lateral (
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select audit_events.id from audit_events where (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) < (inputs."actorKeyId", inputs."tenantId", inputs.before) and (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) >= (inputs."actorKeyId", inputs."tenantId", inputs.first) and true order by audit_events.actor_key_id desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"targetName":' || coalesce(to_json(case left(audit_events.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+  end)::text, 'null') || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorName":' || coalesce(to_json(case left(audit_events.actor_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+  end)::text, 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from audit_events where (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) < (inputs."actorKeyId", inputs."tenantId", inputs.before) and (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) >= (inputs."actorKeyId", inputs."tenantId", inputs.first) and true order by audit_events.actor_key_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
       where true and (
   audit_events.environment = inputs.environment
   or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
@@ -1258,16 +3194,66 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
   ) items) page
 
 -- list_audit_events. Columns: position integer, items text, next text.
-select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "targetId", position) cross join lateral (
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", "targetId", position) cross join lateral (
   select
     coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select audit_events.id from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", coalesce(inputs.before, 'aud~')) and (audit_events.target_id, audit_events.tenant_id) >= (inputs."targetId", inputs."tenantId") and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select audit_events.id from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", inputs.before) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) >= (inputs."targetId", inputs."tenantId", inputs.first) and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
   from (
     select id, item,
       row_number() over so_far = 1
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-    from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-      select * from (select * from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", coalesce(inputs.before, 'aud~')) and (audit_events.target_id, audit_events.tenant_id) >= (inputs."targetId", inputs."tenantId") and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
+    from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"targetName":' || coalesce(to_json(case left(audit_events.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+  end)::text, 'null') || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorName":' || coalesce(to_json(case left(audit_events.actor_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+  end)::text, 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", inputs.before) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) >= (inputs."targetId", inputs."tenantId", inputs.first) and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
       where true and (
   audit_events.environment = inputs.environment
   or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
@@ -1278,16 +3264,136 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
   ) items) page
 
 -- list_audit_events. Columns: position integer, items text, next text.
-select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", action, "actorKeyId", position) cross join lateral (
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", action, "actorId", position) cross join lateral (
   select
     coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select audit_events.id from audit_events where (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) < (inputs."actorKeyId", inputs."tenantId", coalesce(inputs.before, 'aud~')) and (audit_events.actor_key_id, audit_events.tenant_id) >= (inputs."actorKeyId", inputs."tenantId") and true order by audit_events.actor_key_id desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select audit_events.id from audit_events where (audit_events.actor_id, audit_events.tenant_id, audit_events.id) < (inputs."actorId", inputs."tenantId", inputs.before) and (audit_events.actor_id, audit_events.tenant_id, audit_events.id) >= (inputs."actorId", inputs."tenantId", inputs.first) and true order by audit_events.actor_id desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
   from (
     select id, item,
       row_number() over so_far = 1
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-    from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-      select * from (select * from audit_events where (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) < (inputs."actorKeyId", inputs."tenantId", coalesce(inputs.before, 'aud~')) and (audit_events.actor_key_id, audit_events.tenant_id) >= (inputs."actorKeyId", inputs."tenantId") and true order by audit_events.actor_key_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
+    from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"targetName":' || coalesce(to_json(case left(audit_events.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+  end)::text, 'null') || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorName":' || coalesce(to_json(case left(audit_events.actor_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+  end)::text, 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from audit_events where (audit_events.actor_id, audit_events.tenant_id, audit_events.id) < (inputs."actorId", inputs."tenantId", inputs.before) and (audit_events.actor_id, audit_events.tenant_id, audit_events.id) >= (inputs."actorId", inputs."tenantId", inputs.first) and true order by audit_events.actor_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
+      where true and (
+  audit_events.environment = inputs.environment
+  or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
+) and audit_events.action = inputs.action
+      order by audit_events.actor_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs.limit::bigint + 1
+    ) audit_events order by audit_events.actor_id desc, audit_events.tenant_id desc, audit_events.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
+
+-- list_audit_events. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", action, "actorKeyId", position) cross join lateral (
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select audit_events.id from audit_events where (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) < (inputs."actorKeyId", inputs."tenantId", inputs.before) and (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) >= (inputs."actorKeyId", inputs."tenantId", inputs.first) and true order by audit_events.actor_key_id desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"targetName":' || coalesce(to_json(case left(audit_events.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+  end)::text, 'null') || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorName":' || coalesce(to_json(case left(audit_events.actor_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+  end)::text, 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from audit_events where (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) < (inputs."actorKeyId", inputs."tenantId", inputs.before) and (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) >= (inputs."actorKeyId", inputs."tenantId", inputs.first) and true order by audit_events.actor_key_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
       where true and (
   audit_events.environment = inputs.environment
   or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
@@ -1298,16 +3404,66 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
   ) items) page
 
 -- list_audit_events. Columns: position integer, items text, next text.
-select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", action, "targetId", position) cross join lateral (
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", action, "targetId", position) cross join lateral (
   select
     coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select audit_events.id from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", coalesce(inputs.before, 'aud~')) and (audit_events.target_id, audit_events.tenant_id) >= (inputs."targetId", inputs."tenantId") and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select audit_events.id from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", inputs.before) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) >= (inputs."targetId", inputs."tenantId", inputs.first) and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
   from (
     select id, item,
       row_number() over so_far = 1
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-    from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-      select * from (select * from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", coalesce(inputs.before, 'aud~')) and (audit_events.target_id, audit_events.tenant_id) >= (inputs."targetId", inputs."tenantId") and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
+    from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"targetName":' || coalesce(to_json(case left(audit_events.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+  end)::text, 'null') || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorName":' || coalesce(to_json(case left(audit_events.actor_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+  end)::text, 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", inputs.before) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) >= (inputs."targetId", inputs."tenantId", inputs.first) and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
       where true and (
   audit_events.environment = inputs.environment
   or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
@@ -1318,16 +3474,136 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
   ) items) page
 
 -- list_audit_events. Columns: position integer, items text, next text.
-select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "targetId", "actorKeyId", position) cross join lateral (
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", "targetId", "actorId", position) cross join lateral (
   select
     coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select audit_events.id from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", coalesce(inputs.before, 'aud~')) and (audit_events.target_id, audit_events.tenant_id) >= (inputs."targetId", inputs."tenantId") and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select audit_events.id from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", inputs.before) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) >= (inputs."targetId", inputs."tenantId", inputs.first) and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
   from (
     select id, item,
       row_number() over so_far = 1
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-    from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-      select * from (select * from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", coalesce(inputs.before, 'aud~')) and (audit_events.target_id, audit_events.tenant_id) >= (inputs."targetId", inputs."tenantId") and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
+    from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"targetName":' || coalesce(to_json(case left(audit_events.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+  end)::text, 'null') || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorName":' || coalesce(to_json(case left(audit_events.actor_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+  end)::text, 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", inputs.before) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) >= (inputs."targetId", inputs."tenantId", inputs.first) and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
+      where true and (
+  audit_events.environment = inputs.environment
+  or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
+) and audit_events.actor_id = inputs."actorId"
+      order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs.limit::bigint + 1
+    ) audit_events order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
+
+-- list_audit_events. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", "targetId", "actorKeyId", position) cross join lateral (
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select audit_events.id from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", inputs.before) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) >= (inputs."targetId", inputs."tenantId", inputs.first) and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"targetName":' || coalesce(to_json(case left(audit_events.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+  end)::text, 'null') || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorName":' || coalesce(to_json(case left(audit_events.actor_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+  end)::text, 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", inputs.before) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) >= (inputs."targetId", inputs."tenantId", inputs.first) and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
       where true and (
   audit_events.environment = inputs.environment
   or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
@@ -1338,16 +3614,136 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
   ) items) page
 
 -- list_audit_events. Columns: position integer, items text, next text.
-select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", action, "targetId", "actorKeyId", position) cross join lateral (
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", action, "targetId", "actorId", position) cross join lateral (
   select
     coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select audit_events.id from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", coalesce(inputs.before, 'aud~')) and (audit_events.target_id, audit_events.tenant_id) >= (inputs."targetId", inputs."tenantId") and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select audit_events.id from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", inputs.before) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) >= (inputs."targetId", inputs."tenantId", inputs.first) and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
   from (
     select id, item,
       row_number() over so_far = 1
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-    from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-      select * from (select * from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", coalesce(inputs.before, 'aud~')) and (audit_events.target_id, audit_events.tenant_id) >= (inputs."targetId", inputs."tenantId") and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
+    from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"targetName":' || coalesce(to_json(case left(audit_events.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+  end)::text, 'null') || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorName":' || coalesce(to_json(case left(audit_events.actor_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+  end)::text, 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", inputs.before) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) >= (inputs."targetId", inputs."tenantId", inputs.first) and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
+      where true and (
+  audit_events.environment = inputs.environment
+  or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
+) and audit_events.action = inputs.action and audit_events.actor_id = inputs."actorId"
+      order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs.limit::bigint + 1
+    ) audit_events order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
+
+-- list_audit_events. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", action, "targetId", "actorKeyId", position) cross join lateral (
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select audit_events.id from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", inputs.before) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) >= (inputs."targetId", inputs."tenantId", inputs.first) and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"targetName":' || coalesce(to_json(case left(audit_events.target_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.target_id and true
+)
+  end)::text, 'null') || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorName":' || coalesce(to_json(case left(audit_events.actor_id, 4)
+    when 'key_' then (
+  select named.name from api_keys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ava_' then (
+  select named.display_name from avatars named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'ast_' then (
+  select named.original_filename from assets named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'whe_' then (
+  select named.description from webhook_endpoints named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and (named.environment = inputs.environment or inputs.environment = 'live')
+)
+    when 'usr_' then (
+  select named.name from users named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+    when 'psk_' then (
+  select named.name from passkeys named
+  where named.tenant_id = audit_events.tenant_id and named.id = audit_events.actor_id and true
+)
+  end)::text, 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", inputs.before) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) >= (inputs."targetId", inputs."tenantId", inputs.first) and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
       where true and (
   audit_events.environment = inputs.environment
   or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
@@ -1401,56 +3797,234 @@ from (
   window so_far as (rows unbounded preceding)
 ) items) page
 
+-- list_avatars. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[]) with ordinality inputs ("tenantId", environment, origin, before, limit, "maxRead", first, text, upper, lower, pattern, parts, position) cross join lateral (with
+    hits as materialized (
+      select '' as range, hit.id from  lateral (
+        select avatars.id as id from (select * from avatars where (avatars.environment, avatars.tenant_id, avatars.id) < (inputs.environment, inputs."tenantId", inputs.before) and (avatars.environment, avatars.tenant_id, avatars.id) >= (inputs.environment, inputs."tenantId", inputs.first) and avatars.status <> 'deleted' order by avatars.environment desc, avatars.tenant_id desc, avatars.id desc limit inputs."maxRead"::bigint) avatars
+        where (
+  inputs.text is null or strpos(
+    case when inputs.upper is null then lower(avatars.display_name collate "C")
+      else translate(lower(normalize(avatars.display_name) collate "C"), inputs.upper, inputs.lower) end,
+    inputs.text
+  ) > 0
+) order by avatars.environment desc, avatars.tenant_id desc, avatars.id desc limit inputs.limit::bigint + 1
+      ) hit
+    ),
+    unread as materialized (
+      select max(last_read.id) as id from  lateral (
+        select avatars.id as id from avatars where (avatars.environment, avatars.tenant_id, avatars.id) < (inputs.environment, inputs."tenantId", inputs.before) and (avatars.environment, avatars.tenant_id, avatars.id) >= (inputs.environment, inputs."tenantId", inputs.first) and avatars.status <> 'deleted' order by avatars.environment desc, avatars.tenant_id desc, avatars.id desc limit 1 offset inputs."maxRead"::bigint - 1
+      ) last_read
+      where (select count(*) from hits where hits.range = '') < inputs.limit::bigint + 1
+    ),
+    sample as materialized (
+      select lower(avatars.display_name collate "C") as name from avatars
+      where avatars.tenant_id = inputs."tenantId" and (hashtext(avatars.id) & 1023) = 0
+      order by avatars.tenant_id desc, avatars.id desc limit 2048
+    ),
+    by_index as materialized (
+      select from unread
+      where unread.id is not null and (select count(*) from hits where hits.id >= unread.id) < inputs.limit::bigint + 1
+        and exists (
+          select from unnest(inputs.parts::text[]) part
+          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
+        )
+    ),
+    older as materialized (
+      select avatars.id as id from (
+        select * from avatars
+        where (avatars.tenant_id || '') = inputs."tenantId" || '' and lower(avatars.display_name collate "C") like inputs.pattern
+          and exists (select from by_index)
+        offset 0
+      ) avatars
+      where avatars.id < (select unread.id from unread) and avatars.id >= inputs.first and avatars.environment = inputs.environment and avatars.status <> 'deleted' and (
+  inputs.text is null or strpos(
+    case when inputs.upper is null then lower(avatars.display_name collate "C")
+      else translate(lower(normalize(avatars.display_name) collate "C"), inputs.upper, inputs.lower) end,
+    inputs.text
+  ) > 0
+)
+      order by avatars.id desc limit inputs.limit::bigint + 1
+    ),
+    edge as materialized (select unread.id from unread where not exists (select from by_index)),
+    found as materialized (
+      select both_parts.id from (
+        select hits.id from hits where hits.id >= coalesce((select edge.id from edge), '')
+        union select older.id from older
+      ) both_parts
+      order by both_parts.id desc limit inputs.limit::bigint + 1
+    ) 
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (
+  select case when count(*) >= inputs.limit::bigint + 1 then min(found.id) else (select edge.id from edge) end from found
+) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select avatars.id as id, '{id:"' || avatars.id || '","tenantId":"' || avatars.tenant_id || '",environment:"' || avatars.environment || '","displayName":' || to_json(avatars.display_name)::text || ',"sourceKind":"' || avatars.source_kind || '","modelId":' || to_json(avatars.model_id)::text || ',status:"' || avatars.status || '","sourceAssetId":' || coalesce(to_json(avatars.source_asset_id)::text, 'null') || ',"pendingSourceAssetId":' || coalesce(to_json(avatars.pending_source_asset_id)::text, 'null') || ',"defaultVoiceId":' || coalesce(to_json(avatars.default_voice_id)::text, 'null') || ',error:' || coalesce(to_json(avatars.error)::text, 'null') || ',checks:' || avatars.checks::text || ',"previewUrl":' || coalesce(to_json(inputs.origin || '/public/avatars/' || avatars.preview_token collate "C")::text, 'null') || ',"cacheManifestId":' || coalesce(to_json(avatars.cache_manifest_id)::text, 'null') || ',"cacheVersion":' || avatars.cache_version::text || ',settings:' || avatars.settings::text || ',metadata:' || avatars.metadata::text || ',"createdAt":' || left(to_json(avatars.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","updatedAt":' || left(to_json(avatars.updated_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    select avatars.* from found cross join lateral (
+      select * from avatars where avatars.tenant_id = inputs."tenantId" and avatars.id = found.id
+    ) avatars
+  ) avatars order by avatars.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
+
+-- list_avatars. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[]) with ordinality inputs ("tenantId", environment, origin, before, limit, statuses, kinds, "maxRead", first, text, upper, lower, pattern, parts, position) cross join lateral (with
+    hits as materialized (
+      select listed_status || listed_kind as range, hit.id from unnest(inputs.statuses::text[]) listed_status
+          cross join unnest(inputs.kinds::text[]) listed_kind cross join lateral (
+        select avatars.id as id from (select * from avatars where (avatars.environment, avatars.tenant_id, avatars.status, avatars.source_kind, avatars.id) < (inputs.environment, inputs."tenantId", listed_status, listed_kind, inputs.before) and (avatars.environment, avatars.tenant_id, avatars.status, avatars.source_kind, avatars.id) >= (inputs.environment, inputs."tenantId", listed_status, listed_kind, inputs.first) and true order by avatars.environment desc, avatars.tenant_id desc, avatars.status desc, avatars.source_kind desc, avatars.id desc limit inputs."maxRead"::bigint) avatars
+        where (
+  inputs.text is null or strpos(
+    case when inputs.upper is null then lower(avatars.display_name collate "C")
+      else translate(lower(normalize(avatars.display_name) collate "C"), inputs.upper, inputs.lower) end,
+    inputs.text
+  ) > 0
+) order by avatars.environment desc, avatars.tenant_id desc, avatars.status desc, avatars.source_kind desc, avatars.id desc limit inputs.limit::bigint + 1
+      ) hit
+    ),
+    unread as materialized (
+      select max(last_read.id) as id from unnest(inputs.statuses::text[]) listed_status
+          cross join unnest(inputs.kinds::text[]) listed_kind cross join lateral (
+        select avatars.id as id from avatars where (avatars.environment, avatars.tenant_id, avatars.status, avatars.source_kind, avatars.id) < (inputs.environment, inputs."tenantId", listed_status, listed_kind, inputs.before) and (avatars.environment, avatars.tenant_id, avatars.status, avatars.source_kind, avatars.id) >= (inputs.environment, inputs."tenantId", listed_status, listed_kind, inputs.first) and true order by avatars.environment desc, avatars.tenant_id desc, avatars.status desc, avatars.source_kind desc, avatars.id desc limit 1 offset inputs."maxRead"::bigint - 1
+      ) last_read
+      where (select count(*) from hits where hits.range = listed_status || listed_kind) < inputs.limit::bigint + 1
+    ),
+    sample as materialized (
+      select lower(avatars.display_name collate "C") as name from avatars
+      where avatars.tenant_id = inputs."tenantId" and (hashtext(avatars.id) & 1023) = 0
+      order by avatars.tenant_id desc, avatars.id desc limit 2048
+    ),
+    by_index as materialized (
+      select from unread
+      where unread.id is not null and (select count(*) from hits where hits.id >= unread.id) < inputs.limit::bigint + 1
+        and exists (
+          select from unnest(inputs.parts::text[]) part
+          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
+        )
+    ),
+    older as materialized (
+      select avatars.id as id from (
+        select * from avatars
+        where (avatars.tenant_id || '') = inputs."tenantId" || '' and lower(avatars.display_name collate "C") like inputs.pattern
+          and exists (select from by_index)
+        offset 0
+      ) avatars
+      where avatars.id < (select unread.id from unread) and avatars.id >= inputs.first and avatars.environment = inputs.environment and avatars.status = any(inputs.statuses::text[])
+        and avatars.source_kind = any(inputs.kinds::text[]) and (
+  inputs.text is null or strpos(
+    case when inputs.upper is null then lower(avatars.display_name collate "C")
+      else translate(lower(normalize(avatars.display_name) collate "C"), inputs.upper, inputs.lower) end,
+    inputs.text
+  ) > 0
+)
+      order by avatars.id desc limit inputs.limit::bigint + 1
+    ),
+    edge as materialized (select unread.id from unread where not exists (select from by_index)),
+    found as materialized (
+      select both_parts.id from (
+        select hits.id from hits where hits.id >= coalesce((select edge.id from edge), '')
+        union select older.id from older
+      ) both_parts
+      order by both_parts.id desc limit inputs.limit::bigint + 1
+    ) 
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (
+  select case when count(*) >= inputs.limit::bigint + 1 then min(found.id) else (select edge.id from edge) end from found
+) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select avatars.id as id, '{id:"' || avatars.id || '","tenantId":"' || avatars.tenant_id || '",environment:"' || avatars.environment || '","displayName":' || to_json(avatars.display_name)::text || ',"sourceKind":"' || avatars.source_kind || '","modelId":' || to_json(avatars.model_id)::text || ',status:"' || avatars.status || '","sourceAssetId":' || coalesce(to_json(avatars.source_asset_id)::text, 'null') || ',"pendingSourceAssetId":' || coalesce(to_json(avatars.pending_source_asset_id)::text, 'null') || ',"defaultVoiceId":' || coalesce(to_json(avatars.default_voice_id)::text, 'null') || ',error:' || coalesce(to_json(avatars.error)::text, 'null') || ',checks:' || avatars.checks::text || ',"previewUrl":' || coalesce(to_json(inputs.origin || '/public/avatars/' || avatars.preview_token collate "C")::text, 'null') || ',"cacheManifestId":' || coalesce(to_json(avatars.cache_manifest_id)::text, 'null') || ',"cacheVersion":' || avatars.cache_version::text || ',settings:' || avatars.settings::text || ',metadata:' || avatars.metadata::text || ',"createdAt":' || left(to_json(avatars.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","updatedAt":' || left(to_json(avatars.updated_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    select avatars.* from found cross join lateral (
+      select * from avatars where avatars.tenant_id = inputs."tenantId" and avatars.id = found.id
+    ) avatars
+  ) avatars order by avatars.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
+
 -- list_credit_entries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", position) cross join lateral (
-select
-  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select credit_entries.id from credit_entries where (credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.environment, credit_entries.tenant_id) >= (inputs.environment, inputs."tenantId") order by credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
-from (
-  select id, item,
-    row_number() over so_far = 1
-      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-    select * from (select * from credit_entries where (credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.environment, credit_entries.tenant_id) >= (inputs.environment, inputs."tenantId") order by credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
-    where true
-    order by credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
-  ) credit_entries order by credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc) items
-  window so_far as (rows unbounded preceding)
-) items) page
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select credit_entries.id from credit_entries where (credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.environment, credit_entries.tenant_id) >= (inputs.environment, inputs."tenantId") order by credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"apiKeyName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.api_key_id and true
+))::text, 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"reportedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.reported_by and true
+))::text, 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',"closedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.closed_by and true
+))::text, 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from credit_entries where (credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.environment, credit_entries.tenant_id) >= (inputs.environment, inputs."tenantId") order by credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
+      where true
+      order by credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
+    ) credit_entries order by credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
 
 -- list_credit_entries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "apiKeyId", position) cross join lateral (
-select
-  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select credit_entries.id from credit_entries where (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."apiKeyId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."apiKeyId", inputs.environment, inputs."tenantId") order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
-from (
-  select id, item,
-    row_number() over so_far = 1
-      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-    select * from (select * from credit_entries where (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."apiKeyId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."apiKeyId", inputs.environment, inputs."tenantId") order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
-    where true
-    order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
-  ) credit_entries order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc) items
-  window so_far as (rows unbounded preceding)
-) items) page
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select credit_entries.id from credit_entries where (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."apiKeyId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."apiKeyId", inputs.environment, inputs."tenantId") order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"apiKeyName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.api_key_id and true
+))::text, 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"reportedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.reported_by and true
+))::text, 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',"closedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.closed_by and true
+))::text, 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from credit_entries where (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."apiKeyId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."apiKeyId", inputs.environment, inputs."tenantId") order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
+      where true
+      order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
+    ) credit_entries order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
 
 -- list_credit_entries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", kind, position) cross join lateral (
-select
-  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select credit_entries.id from credit_entries where (credit_entries.kind, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs.kind, inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.kind, credit_entries.environment, credit_entries.tenant_id) >= (inputs.kind, inputs.environment, inputs."tenantId") order by credit_entries.kind desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
-from (
-  select id, item,
-    row_number() over so_far = 1
-      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-    select * from (select * from credit_entries where (credit_entries.kind, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs.kind, inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.kind, credit_entries.environment, credit_entries.tenant_id) >= (inputs.kind, inputs.environment, inputs."tenantId") order by credit_entries.kind desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
-    where true
-    order by credit_entries.kind desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
-  ) credit_entries order by credit_entries.kind desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc) items
-  window so_far as (rows unbounded preceding)
-) items) page
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select credit_entries.id from credit_entries where (credit_entries.kind, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs.kind, inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.kind, credit_entries.environment, credit_entries.tenant_id) >= (inputs.kind, inputs.environment, inputs."tenantId") order by credit_entries.kind desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"apiKeyName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.api_key_id and true
+))::text, 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"reportedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.reported_by and true
+))::text, 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',"closedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.closed_by and true
+))::text, 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from credit_entries where (credit_entries.kind, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs.kind, inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.kind, credit_entries.environment, credit_entries.tenant_id) >= (inputs.kind, inputs.environment, inputs."tenantId") order by credit_entries.kind desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
+      where true
+      order by credit_entries.kind desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
+    ) credit_entries order by credit_entries.kind desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
 
 -- list_credit_entries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "ofLineage", position) cross join lateral (
@@ -1461,7 +4035,16 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     select id, item,
       row_number() over so_far = 1
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-    from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"apiKeyName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.api_key_id and true
+))::text, 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"reportedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.reported_by and true
+))::text, 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',"closedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.closed_by and true
+))::text, 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
       select * from (select * from credit_entries where (credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.environment, credit_entries.tenant_id) >= (inputs.environment, inputs."tenantId") order by credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
       where true and (
   select own.id = inputs."ofLineage" or inputs."ofLineage" = any(own.lineage) from api_keys own
@@ -1474,37 +4057,55 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
 
 -- list_credit_entries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "sessionId", position) cross join lateral (
-select
-  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select credit_entries.id from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
-from (
-  select id, item,
-    row_number() over so_far = 1
-      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-    select * from (select * from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
-    where true
-    order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
-  ) credit_entries order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc) items
-  window so_far as (rows unbounded preceding)
-) items) page
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select credit_entries.id from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"apiKeyName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.api_key_id and true
+))::text, 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"reportedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.reported_by and true
+))::text, 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',"closedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.closed_by and true
+))::text, 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
+      where true
+      order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
+    ) credit_entries order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
 
 -- list_credit_entries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "apiKeyId", kind, position) cross join lateral (
-select
-  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select credit_entries.id from credit_entries where (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."apiKeyId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."apiKeyId", inputs.environment, inputs."tenantId") order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
-from (
-  select id, item,
-    row_number() over so_far = 1
-      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-    select * from (select * from credit_entries where (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."apiKeyId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."apiKeyId", inputs.environment, inputs."tenantId") order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
-    where true and credit_entries.kind = inputs.kind
-    order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
-  ) credit_entries order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc) items
-  window so_far as (rows unbounded preceding)
-) items) page
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select credit_entries.id from credit_entries where (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."apiKeyId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."apiKeyId", inputs.environment, inputs."tenantId") order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"apiKeyName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.api_key_id and true
+))::text, 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"reportedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.reported_by and true
+))::text, 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',"closedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.closed_by and true
+))::text, 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from credit_entries where (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."apiKeyId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."apiKeyId", inputs.environment, inputs."tenantId") order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
+      where true and credit_entries.kind = inputs.kind
+      order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
+    ) credit_entries order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
 
 -- list_credit_entries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "ofLineage", "apiKeyId", position) cross join lateral (
@@ -1515,7 +4116,16 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     select id, item,
       row_number() over so_far = 1
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-    from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"apiKeyName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.api_key_id and true
+))::text, 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"reportedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.reported_by and true
+))::text, 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',"closedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.closed_by and true
+))::text, 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
       select * from (select * from credit_entries where (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."apiKeyId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."apiKeyId", inputs.environment, inputs."tenantId") order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
       where true and (
   select own.id = inputs."ofLineage" or inputs."ofLineage" = any(own.lineage) from api_keys own
@@ -1535,7 +4145,16 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     select id, item,
       row_number() over so_far = 1
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-    from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"apiKeyName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.api_key_id and true
+))::text, 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"reportedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.reported_by and true
+))::text, 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',"closedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.closed_by and true
+))::text, 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
       select * from (select * from credit_entries where (credit_entries.kind, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs.kind, inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.kind, credit_entries.environment, credit_entries.tenant_id) >= (inputs.kind, inputs.environment, inputs."tenantId") order by credit_entries.kind desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
       where true and (
   select own.id = inputs."ofLineage" or inputs."ofLineage" = any(own.lineage) from api_keys own
@@ -1555,7 +4174,16 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     select id, item,
       row_number() over so_far = 1
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-    from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"apiKeyName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.api_key_id and true
+))::text, 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"reportedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.reported_by and true
+))::text, 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',"closedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.closed_by and true
+))::text, 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
       select * from (select * from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
       where true and (
   select own.id = inputs."ofLineage" or inputs."ofLineage" = any(own.lineage) from api_keys own
@@ -1568,37 +4196,55 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
 
 -- list_credit_entries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "sessionId", "apiKeyId", position) cross join lateral (
-select
-  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select credit_entries.id from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
-from (
-  select id, item,
-    row_number() over so_far = 1
-      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-    select * from (select * from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
-    where true and credit_entries.api_key_id = inputs."apiKeyId"
-    order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
-  ) credit_entries order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc) items
-  window so_far as (rows unbounded preceding)
-) items) page
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select credit_entries.id from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"apiKeyName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.api_key_id and true
+))::text, 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"reportedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.reported_by and true
+))::text, 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',"closedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.closed_by and true
+))::text, 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
+      where true and credit_entries.api_key_id = inputs."apiKeyId"
+      order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
+    ) credit_entries order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
 
 -- list_credit_entries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "sessionId", kind, position) cross join lateral (
-select
-  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select credit_entries.id from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
-from (
-  select id, item,
-    row_number() over so_far = 1
-      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-    select * from (select * from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
-    where true and credit_entries.kind = inputs.kind
-    order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
-  ) credit_entries order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc) items
-  window so_far as (rows unbounded preceding)
-) items) page
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select credit_entries.id from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"apiKeyName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.api_key_id and true
+))::text, 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"reportedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.reported_by and true
+))::text, 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',"closedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.closed_by and true
+))::text, 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
+      where true and credit_entries.kind = inputs.kind
+      order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
+    ) credit_entries order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
 
 -- list_credit_entries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "ofLineage", "apiKeyId", kind, position) cross join lateral (
@@ -1609,7 +4255,16 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     select id, item,
       row_number() over so_far = 1
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-    from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"apiKeyName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.api_key_id and true
+))::text, 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"reportedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.reported_by and true
+))::text, 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',"closedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.closed_by and true
+))::text, 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
       select * from (select * from credit_entries where (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."apiKeyId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."apiKeyId", inputs.environment, inputs."tenantId") order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
       where true and credit_entries.kind = inputs.kind and (
   select own.id = inputs."ofLineage" or inputs."ofLineage" = any(own.lineage) from api_keys own
@@ -1629,7 +4284,16 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     select id, item,
       row_number() over so_far = 1
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-    from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"apiKeyName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.api_key_id and true
+))::text, 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"reportedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.reported_by and true
+))::text, 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',"closedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.closed_by and true
+))::text, 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
       select * from (select * from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
       where true and credit_entries.api_key_id = inputs."apiKeyId" and (
   select own.id = inputs."ofLineage" or inputs."ofLineage" = any(own.lineage) from api_keys own
@@ -1649,7 +4313,16 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     select id, item,
       row_number() over so_far = 1
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-    from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"apiKeyName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.api_key_id and true
+))::text, 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"reportedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.reported_by and true
+))::text, 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',"closedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.closed_by and true
+))::text, 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
       select * from (select * from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
       where true and credit_entries.kind = inputs.kind and (
   select own.id = inputs."ofLineage" or inputs."ofLineage" = any(own.lineage) from api_keys own
@@ -1662,20 +4335,29 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
 
 -- list_credit_entries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "sessionId", "apiKeyId", kind, position) cross join lateral (
-select
-  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select credit_entries.id from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
-from (
-  select id, item,
-    row_number() over so_far = 1
-      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-    select * from (select * from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
-    where true and credit_entries.api_key_id = inputs."apiKeyId" and credit_entries.kind = inputs.kind
-    order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
-  ) credit_entries order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc) items
-  window so_far as (rows unbounded preceding)
-) items) page
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select credit_entries.id from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"apiKeyName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.api_key_id and true
+))::text, 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"reportedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.reported_by and true
+))::text, 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',"closedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.closed_by and true
+))::text, 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
+      where true and credit_entries.api_key_id = inputs."apiKeyId" and credit_entries.kind = inputs.kind
+      order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
+    ) credit_entries order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
 
 -- list_credit_entries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "ofLineage", "sessionId", "apiKeyId", kind, position) cross join lateral (
@@ -1686,7 +4368,16 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     select id, item,
       row_number() over so_far = 1
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-    from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+    from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"apiKeyName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.api_key_id and true
+))::text, 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"reportedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.reported_by and true
+))::text, 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',"closedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = credit_entries.tenant_id and named.id = credit_entries.closed_by and true
+))::text, 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
       select * from (select * from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
       where true and credit_entries.api_key_id = inputs."apiKeyId" and credit_entries.kind = inputs.kind and (
   select own.id = inputs."ofLineage" or inputs."ofLineage" = any(own.lineage) from api_keys own
@@ -1743,9 +4434,27 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
       row_number() over so_far = 1
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
-  select avatars.display_name from avatars
-  where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || '}' as item from (
+  select named.display_name from avatars named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.avatar_id and true
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"endReason":' || coalesce(to_json((case
+  when usage_sessions.ended_at is null or usage_sessions.closed_by is null then null
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.reason is not null and not usage_sessions.must_end then usage_sessions.reason
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.started_at is null then 'not_started'
+  when usage_sessions.closed_by = 'sweep' then 'lease_expired'
+  when (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then 'failed'
+  else 'released'
+end))::text, 'null') || ',"releaseReason":' || coalesce(to_json((case
+  when usage_sessions.must_end or not usage_sessions.closed_by = 'sweep' and not (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then usage_sessions.reason
+end))::text, 'null') || ',"apiKeyName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.api_key_id and true
+))::text, 'null') || ',"reportedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.reported_by and true
+))::text, 'null') || ',"closedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.closed_by and true
+))::text, 'null') || '}' as item from (
       select * from (
         select * from usage_sessions
         where usage_sessions.ended_at is null
@@ -1848,9 +4557,27 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
       row_number() over so_far = 1
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
-  select avatars.display_name from avatars
-  where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || '}' as item from (
+  select named.display_name from avatars named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.avatar_id and true
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"endReason":' || coalesce(to_json((case
+  when usage_sessions.ended_at is null or usage_sessions.closed_by is null then null
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.reason is not null and not usage_sessions.must_end then usage_sessions.reason
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.started_at is null then 'not_started'
+  when usage_sessions.closed_by = 'sweep' then 'lease_expired'
+  when (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then 'failed'
+  else 'released'
+end))::text, 'null') || ',"releaseReason":' || coalesce(to_json((case
+  when usage_sessions.must_end or not usage_sessions.closed_by = 'sweep' and not (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then usage_sessions.reason
+end))::text, 'null') || ',"apiKeyName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.api_key_id and true
+))::text, 'null') || ',"reportedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.reported_by and true
+))::text, 'null') || ',"closedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.closed_by and true
+))::text, 'null') || '}' as item from (
       select * from (select * from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
       where true
       order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
@@ -1868,9 +4595,27 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
       row_number() over so_far = 1
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
-  select avatars.display_name from avatars
-  where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || '}' as item from (
+  select named.display_name from avatars named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.avatar_id and true
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"endReason":' || coalesce(to_json((case
+  when usage_sessions.ended_at is null or usage_sessions.closed_by is null then null
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.reason is not null and not usage_sessions.must_end then usage_sessions.reason
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.started_at is null then 'not_started'
+  when usage_sessions.closed_by = 'sweep' then 'lease_expired'
+  when (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then 'failed'
+  else 'released'
+end))::text, 'null') || ',"releaseReason":' || coalesce(to_json((case
+  when usage_sessions.must_end or not usage_sessions.closed_by = 'sweep' and not (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then usage_sessions.reason
+end))::text, 'null') || ',"apiKeyName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.api_key_id and true
+))::text, 'null') || ',"reportedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.reported_by and true
+))::text, 'null') || ',"closedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.closed_by and true
+))::text, 'null') || '}' as item from (
       select * from (select * from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
       where true and usage_sessions.api_key_id = inputs."apiKeyId"
       order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
@@ -1888,9 +4633,27 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
       row_number() over so_far = 1
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
-  select avatars.display_name from avatars
-  where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || '}' as item from (
+  select named.display_name from avatars named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.avatar_id and true
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"endReason":' || coalesce(to_json((case
+  when usage_sessions.ended_at is null or usage_sessions.closed_by is null then null
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.reason is not null and not usage_sessions.must_end then usage_sessions.reason
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.started_at is null then 'not_started'
+  when usage_sessions.closed_by = 'sweep' then 'lease_expired'
+  when (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then 'failed'
+  else 'released'
+end))::text, 'null') || ',"releaseReason":' || coalesce(to_json((case
+  when usage_sessions.must_end or not usage_sessions.closed_by = 'sweep' and not (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then usage_sessions.reason
+end))::text, 'null') || ',"apiKeyName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.api_key_id and true
+))::text, 'null') || ',"reportedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.reported_by and true
+))::text, 'null') || ',"closedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.closed_by and true
+))::text, 'null') || '}' as item from (
       select * from (select * from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
       where true and usage_sessions.avatar_id = inputs."avatarId"
       order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
@@ -1908,9 +4671,27 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
       row_number() over so_far = 1
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
-  select avatars.display_name from avatars
-  where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || '}' as item from (
+  select named.display_name from avatars named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.avatar_id and true
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"endReason":' || coalesce(to_json((case
+  when usage_sessions.ended_at is null or usage_sessions.closed_by is null then null
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.reason is not null and not usage_sessions.must_end then usage_sessions.reason
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.started_at is null then 'not_started'
+  when usage_sessions.closed_by = 'sweep' then 'lease_expired'
+  when (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then 'failed'
+  else 'released'
+end))::text, 'null') || ',"releaseReason":' || coalesce(to_json((case
+  when usage_sessions.must_end or not usage_sessions.closed_by = 'sweep' and not (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then usage_sessions.reason
+end))::text, 'null') || ',"apiKeyName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.api_key_id and true
+))::text, 'null') || ',"reportedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.reported_by and true
+))::text, 'null') || ',"closedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.closed_by and true
+))::text, 'null') || '}' as item from (
       select * from (select *, (usage_sessions.metadata ->> 'user_id') as end_user_id from usage_sessions where ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.before) and ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.first) and (usage_sessions.metadata ->> 'user_id') is not null order by (usage_sessions.metadata ->> 'user_id') desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
       where true
       order by end_user_id desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
@@ -1928,9 +4709,27 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
       row_number() over so_far = 1
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
-  select avatars.display_name from avatars
-  where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || '}' as item from (
+  select named.display_name from avatars named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.avatar_id and true
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"endReason":' || coalesce(to_json((case
+  when usage_sessions.ended_at is null or usage_sessions.closed_by is null then null
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.reason is not null and not usage_sessions.must_end then usage_sessions.reason
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.started_at is null then 'not_started'
+  when usage_sessions.closed_by = 'sweep' then 'lease_expired'
+  when (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then 'failed'
+  else 'released'
+end))::text, 'null') || ',"releaseReason":' || coalesce(to_json((case
+  when usage_sessions.must_end or not usage_sessions.closed_by = 'sweep' and not (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then usage_sessions.reason
+end))::text, 'null') || ',"apiKeyName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.api_key_id and true
+))::text, 'null') || ',"reportedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.reported_by and true
+))::text, 'null') || ',"closedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.closed_by and true
+))::text, 'null') || '}' as item from (
       select * from (select * from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
       where true and usage_sessions.status = inputs.status
       order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
@@ -1948,9 +4747,27 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
       row_number() over so_far = 1
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
-  select avatars.display_name from avatars
-  where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || '}' as item from (
+  select named.display_name from avatars named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.avatar_id and true
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"endReason":' || coalesce(to_json((case
+  when usage_sessions.ended_at is null or usage_sessions.closed_by is null then null
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.reason is not null and not usage_sessions.must_end then usage_sessions.reason
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.started_at is null then 'not_started'
+  when usage_sessions.closed_by = 'sweep' then 'lease_expired'
+  when (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then 'failed'
+  else 'released'
+end))::text, 'null') || ',"releaseReason":' || coalesce(to_json((case
+  when usage_sessions.must_end or not usage_sessions.closed_by = 'sweep' and not (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then usage_sessions.reason
+end))::text, 'null') || ',"apiKeyName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.api_key_id and true
+))::text, 'null') || ',"reportedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.reported_by and true
+))::text, 'null') || ',"closedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.closed_by and true
+))::text, 'null') || '}' as item from (
       select * from (select * from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
       where true and usage_sessions.api_key_id = inputs."apiKeyId" and usage_sessions.avatar_id = inputs."avatarId"
       order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
@@ -1968,9 +4785,27 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
       row_number() over so_far = 1
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
-  select avatars.display_name from avatars
-  where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || '}' as item from (
+  select named.display_name from avatars named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.avatar_id and true
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"endReason":' || coalesce(to_json((case
+  when usage_sessions.ended_at is null or usage_sessions.closed_by is null then null
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.reason is not null and not usage_sessions.must_end then usage_sessions.reason
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.started_at is null then 'not_started'
+  when usage_sessions.closed_by = 'sweep' then 'lease_expired'
+  when (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then 'failed'
+  else 'released'
+end))::text, 'null') || ',"releaseReason":' || coalesce(to_json((case
+  when usage_sessions.must_end or not usage_sessions.closed_by = 'sweep' and not (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then usage_sessions.reason
+end))::text, 'null') || ',"apiKeyName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.api_key_id and true
+))::text, 'null') || ',"reportedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.reported_by and true
+))::text, 'null') || ',"closedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.closed_by and true
+))::text, 'null') || '}' as item from (
       select * from (select *, (usage_sessions.metadata ->> 'user_id') as end_user_id from usage_sessions where ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.before) and ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.first) and (usage_sessions.metadata ->> 'user_id') is not null order by (usage_sessions.metadata ->> 'user_id') desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
       where true and usage_sessions.api_key_id = inputs."apiKeyId"
       order by end_user_id desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
@@ -1988,9 +4823,27 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
       row_number() over so_far = 1
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
-  select avatars.display_name from avatars
-  where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || '}' as item from (
+  select named.display_name from avatars named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.avatar_id and true
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"endReason":' || coalesce(to_json((case
+  when usage_sessions.ended_at is null or usage_sessions.closed_by is null then null
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.reason is not null and not usage_sessions.must_end then usage_sessions.reason
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.started_at is null then 'not_started'
+  when usage_sessions.closed_by = 'sweep' then 'lease_expired'
+  when (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then 'failed'
+  else 'released'
+end))::text, 'null') || ',"releaseReason":' || coalesce(to_json((case
+  when usage_sessions.must_end or not usage_sessions.closed_by = 'sweep' and not (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then usage_sessions.reason
+end))::text, 'null') || ',"apiKeyName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.api_key_id and true
+))::text, 'null') || ',"reportedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.reported_by and true
+))::text, 'null') || ',"closedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.closed_by and true
+))::text, 'null') || '}' as item from (
       select * from (select *, (usage_sessions.metadata ->> 'user_id') as end_user_id from usage_sessions where ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.before) and ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.first) and (usage_sessions.metadata ->> 'user_id') is not null order by (usage_sessions.metadata ->> 'user_id') desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
       where true and usage_sessions.avatar_id = inputs."avatarId"
       order by end_user_id desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
@@ -2008,9 +4861,27 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
       row_number() over so_far = 1
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
-  select avatars.display_name from avatars
-  where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || '}' as item from (
+  select named.display_name from avatars named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.avatar_id and true
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"endReason":' || coalesce(to_json((case
+  when usage_sessions.ended_at is null or usage_sessions.closed_by is null then null
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.reason is not null and not usage_sessions.must_end then usage_sessions.reason
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.started_at is null then 'not_started'
+  when usage_sessions.closed_by = 'sweep' then 'lease_expired'
+  when (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then 'failed'
+  else 'released'
+end))::text, 'null') || ',"releaseReason":' || coalesce(to_json((case
+  when usage_sessions.must_end or not usage_sessions.closed_by = 'sweep' and not (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then usage_sessions.reason
+end))::text, 'null') || ',"apiKeyName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.api_key_id and true
+))::text, 'null') || ',"reportedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.reported_by and true
+))::text, 'null') || ',"closedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.closed_by and true
+))::text, 'null') || '}' as item from (
       select * from (select *, (usage_sessions.metadata ->> 'user_id') as end_user_id from usage_sessions where ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.before) and ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.first) and (usage_sessions.metadata ->> 'user_id') is not null order by (usage_sessions.metadata ->> 'user_id') desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
       where true and usage_sessions.status = inputs.status
       order by end_user_id desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
@@ -2028,9 +4899,27 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
       row_number() over so_far = 1
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
-  select avatars.display_name from avatars
-  where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || '}' as item from (
+  select named.display_name from avatars named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.avatar_id and true
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"endReason":' || coalesce(to_json((case
+  when usage_sessions.ended_at is null or usage_sessions.closed_by is null then null
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.reason is not null and not usage_sessions.must_end then usage_sessions.reason
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.started_at is null then 'not_started'
+  when usage_sessions.closed_by = 'sweep' then 'lease_expired'
+  when (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then 'failed'
+  else 'released'
+end))::text, 'null') || ',"releaseReason":' || coalesce(to_json((case
+  when usage_sessions.must_end or not usage_sessions.closed_by = 'sweep' and not (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then usage_sessions.reason
+end))::text, 'null') || ',"apiKeyName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.api_key_id and true
+))::text, 'null') || ',"reportedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.reported_by and true
+))::text, 'null') || ',"closedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.closed_by and true
+))::text, 'null') || '}' as item from (
       select * from (select * from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
       where true and usage_sessions.status = inputs.status and usage_sessions.api_key_id = inputs."apiKeyId"
       order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
@@ -2048,9 +4937,27 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
       row_number() over so_far = 1
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
-  select avatars.display_name from avatars
-  where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || '}' as item from (
+  select named.display_name from avatars named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.avatar_id and true
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"endReason":' || coalesce(to_json((case
+  when usage_sessions.ended_at is null or usage_sessions.closed_by is null then null
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.reason is not null and not usage_sessions.must_end then usage_sessions.reason
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.started_at is null then 'not_started'
+  when usage_sessions.closed_by = 'sweep' then 'lease_expired'
+  when (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then 'failed'
+  else 'released'
+end))::text, 'null') || ',"releaseReason":' || coalesce(to_json((case
+  when usage_sessions.must_end or not usage_sessions.closed_by = 'sweep' and not (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then usage_sessions.reason
+end))::text, 'null') || ',"apiKeyName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.api_key_id and true
+))::text, 'null') || ',"reportedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.reported_by and true
+))::text, 'null') || ',"closedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.closed_by and true
+))::text, 'null') || '}' as item from (
       select * from (select * from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
       where true and usage_sessions.status = inputs.status and usage_sessions.avatar_id = inputs."avatarId"
       order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
@@ -2068,9 +4975,27 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
       row_number() over so_far = 1
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
-  select avatars.display_name from avatars
-  where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || '}' as item from (
+  select named.display_name from avatars named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.avatar_id and true
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"endReason":' || coalesce(to_json((case
+  when usage_sessions.ended_at is null or usage_sessions.closed_by is null then null
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.reason is not null and not usage_sessions.must_end then usage_sessions.reason
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.started_at is null then 'not_started'
+  when usage_sessions.closed_by = 'sweep' then 'lease_expired'
+  when (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then 'failed'
+  else 'released'
+end))::text, 'null') || ',"releaseReason":' || coalesce(to_json((case
+  when usage_sessions.must_end or not usage_sessions.closed_by = 'sweep' and not (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then usage_sessions.reason
+end))::text, 'null') || ',"apiKeyName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.api_key_id and true
+))::text, 'null') || ',"reportedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.reported_by and true
+))::text, 'null') || ',"closedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.closed_by and true
+))::text, 'null') || '}' as item from (
       select * from (select *, (usage_sessions.metadata ->> 'user_id') as end_user_id from usage_sessions where ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.before) and ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.first) and (usage_sessions.metadata ->> 'user_id') is not null order by (usage_sessions.metadata ->> 'user_id') desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
       where true and usage_sessions.api_key_id = inputs."apiKeyId" and usage_sessions.avatar_id = inputs."avatarId"
       order by end_user_id desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
@@ -2088,9 +5013,27 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
       row_number() over so_far = 1
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
-  select avatars.display_name from avatars
-  where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || '}' as item from (
+  select named.display_name from avatars named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.avatar_id and true
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"endReason":' || coalesce(to_json((case
+  when usage_sessions.ended_at is null or usage_sessions.closed_by is null then null
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.reason is not null and not usage_sessions.must_end then usage_sessions.reason
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.started_at is null then 'not_started'
+  when usage_sessions.closed_by = 'sweep' then 'lease_expired'
+  when (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then 'failed'
+  else 'released'
+end))::text, 'null') || ',"releaseReason":' || coalesce(to_json((case
+  when usage_sessions.must_end or not usage_sessions.closed_by = 'sweep' and not (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then usage_sessions.reason
+end))::text, 'null') || ',"apiKeyName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.api_key_id and true
+))::text, 'null') || ',"reportedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.reported_by and true
+))::text, 'null') || ',"closedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.closed_by and true
+))::text, 'null') || '}' as item from (
       select * from (select *, (usage_sessions.metadata ->> 'user_id') as end_user_id from usage_sessions where ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.before) and ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.first) and (usage_sessions.metadata ->> 'user_id') is not null order by (usage_sessions.metadata ->> 'user_id') desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
       where true and usage_sessions.status = inputs.status and usage_sessions.api_key_id = inputs."apiKeyId"
       order by end_user_id desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
@@ -2108,9 +5051,27 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
       row_number() over so_far = 1
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
-  select avatars.display_name from avatars
-  where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || '}' as item from (
+  select named.display_name from avatars named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.avatar_id and true
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"endReason":' || coalesce(to_json((case
+  when usage_sessions.ended_at is null or usage_sessions.closed_by is null then null
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.reason is not null and not usage_sessions.must_end then usage_sessions.reason
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.started_at is null then 'not_started'
+  when usage_sessions.closed_by = 'sweep' then 'lease_expired'
+  when (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then 'failed'
+  else 'released'
+end))::text, 'null') || ',"releaseReason":' || coalesce(to_json((case
+  when usage_sessions.must_end or not usage_sessions.closed_by = 'sweep' and not (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then usage_sessions.reason
+end))::text, 'null') || ',"apiKeyName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.api_key_id and true
+))::text, 'null') || ',"reportedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.reported_by and true
+))::text, 'null') || ',"closedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.closed_by and true
+))::text, 'null') || '}' as item from (
       select * from (select *, (usage_sessions.metadata ->> 'user_id') as end_user_id from usage_sessions where ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.before) and ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.first) and (usage_sessions.metadata ->> 'user_id') is not null order by (usage_sessions.metadata ->> 'user_id') desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
       where true and usage_sessions.status = inputs.status and usage_sessions.avatar_id = inputs."avatarId"
       order by end_user_id desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
@@ -2128,9 +5089,27 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
       row_number() over so_far = 1
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
-  select avatars.display_name from avatars
-  where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || '}' as item from (
+  select named.display_name from avatars named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.avatar_id and true
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"endReason":' || coalesce(to_json((case
+  when usage_sessions.ended_at is null or usage_sessions.closed_by is null then null
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.reason is not null and not usage_sessions.must_end then usage_sessions.reason
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.started_at is null then 'not_started'
+  when usage_sessions.closed_by = 'sweep' then 'lease_expired'
+  when (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then 'failed'
+  else 'released'
+end))::text, 'null') || ',"releaseReason":' || coalesce(to_json((case
+  when usage_sessions.must_end or not usage_sessions.closed_by = 'sweep' and not (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then usage_sessions.reason
+end))::text, 'null') || ',"apiKeyName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.api_key_id and true
+))::text, 'null') || ',"reportedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.reported_by and true
+))::text, 'null') || ',"closedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.closed_by and true
+))::text, 'null') || '}' as item from (
       select * from (select * from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
       where true and usage_sessions.status = inputs.status and usage_sessions.api_key_id = inputs."apiKeyId" and usage_sessions.avatar_id = inputs."avatarId"
       order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
@@ -2148,9 +5127,27 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
       row_number() over so_far = 1
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
-  select avatars.display_name from avatars
-  where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || '}' as item from (
+  select named.display_name from avatars named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.avatar_id and true
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || ',"endReason":' || coalesce(to_json((case
+  when usage_sessions.ended_at is null or usage_sessions.closed_by is null then null
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.reason is not null and not usage_sessions.must_end then usage_sessions.reason
+  when usage_sessions.closed_by = 'sweep' and usage_sessions.started_at is null then 'not_started'
+  when usage_sessions.closed_by = 'sweep' then 'lease_expired'
+  when (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then 'failed'
+  else 'released'
+end))::text, 'null') || ',"releaseReason":' || coalesce(to_json((case
+  when usage_sessions.must_end or not usage_sessions.closed_by = 'sweep' and not (usage_sessions.status = 'failed' and usage_sessions.reason = 'failed') then usage_sessions.reason
+end))::text, 'null') || ',"apiKeyName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.api_key_id and true
+))::text, 'null') || ',"reportedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.reported_by and true
+))::text, 'null') || ',"closedByName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = usage_sessions.tenant_id and named.id = usage_sessions.closed_by and true
+))::text, 'null') || '}' as item from (
       select * from (select *, (usage_sessions.metadata ->> 'user_id') as end_user_id from usage_sessions where ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.before) and ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.first) and (usage_sessions.metadata ->> 'user_id') is not null order by (usage_sessions.metadata ->> 'user_id') desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
       where true and usage_sessions.status = inputs.status and usage_sessions.api_key_id = inputs."apiKeyId" and usage_sessions.avatar_id = inputs."avatarId"
       order by end_user_id desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
@@ -2929,19 +5926,25 @@ on conflict (tenant_id, id) do update set last_seen_at = excluded.last_seen_at
 
 -- sum_usage_sessions. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, first, before, "groupBy", "maxRead", position) cross join lateral (
-select coalesce(string_agg('{day:"' || to_char(day, 'YYYY-MM-DD') || '","apiKeyId":' || coalesce('"' || api_key_id || '"', 'null') || ',"avatarId":' || coalesce('"' || avatar_id || '"', 'null') || ',sessions:' || sessions::text || ',"activeSeconds":' || active_seconds::text || ',"billedCreditMicros":' || billed::text || ',"reservedCreditMicros":' || held::text || '}', ',' order by day desc, api_key_id, avatar_id), '') as items,
-  (select usage_sessions.id from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit 1 offset inputs."maxRead"::bigint - 1) as next
-from (
-  select (usage_sessions.created_at at time zone 'UTC')::date as day,
-    case when inputs."groupBy" = 'apiKey' then usage_sessions.api_key_id end as api_key_id,
-    case when inputs."groupBy" = 'avatar' then usage_sessions.avatar_id end as avatar_id,
-    count(*) as sessions,
-    coalesce(sum(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))), 0)::bigint as active_seconds,
-    coalesce(sum(usage_sessions.used) filter (where not usage_sessions.ended_at is null), 0)::bigint as billed,
-    coalesce(sum(usage_sessions.reserved) filter (where usage_sessions.ended_at is null), 0)::bigint as held
-  from (select * from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
-  group by 1, 2, 3
-) sums) page
+    select coalesce(string_agg('{day:"' || to_char(day, 'YYYY-MM-DD') || '","apiKeyId":' || coalesce('"' || api_key_id || '"', 'null') || ',"apiKeyName":' || coalesce(to_json((
+  select named.name from api_keys named
+  where named.tenant_id = inputs."tenantId" and named.id = api_key_id and true
+))::text, 'null') || ',"avatarId":' || coalesce('"' || avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
+  select named.display_name from avatars named
+  where named.tenant_id = inputs."tenantId" and named.id = avatar_id and true
+))::text, 'null') || ',sessions:' || sessions::text || ',"activeSeconds":' || active_seconds::text || ',"billedCreditMicros":' || billed::text || ',"reservedCreditMicros":' || held::text || '}', ',' order by day desc, api_key_id, avatar_id), '') as items,
+      (select usage_sessions.id from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit 1 offset inputs."maxRead"::bigint - 1) as next
+    from (
+      select (usage_sessions.created_at at time zone 'UTC')::date as day,
+        case when inputs."groupBy" = 'apiKey' then usage_sessions.api_key_id end as api_key_id,
+        case when inputs."groupBy" = 'avatar' then usage_sessions.avatar_id end as avatar_id,
+        count(*) as sessions,
+        coalesce(sum(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))), 0)::bigint as active_seconds,
+        coalesce(sum(usage_sessions.used) filter (where not usage_sessions.ended_at is null), 0)::bigint as billed,
+        coalesce(sum(usage_sessions.reserved) filter (where usage_sessions.ended_at is null), 0)::bigint as held
+      from (select * from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
+      group by 1, 2, 3
+    ) sums) page
 
 -- sweep_challenges. Columns: swept bigint.
 with swept as (

@@ -28,6 +28,8 @@ import claimsOfDeadWorkers from "../migrations/0020_claims_of_dead_workers.sql" 
 import columnNames from "../migrations/0021_column_names.sql" with { type: "text" };
 import calls from "../migrations/0022_calls.sql" with { type: "text" };
 import webhooks from "../migrations/0023_webhooks.sql" with { type: "text" };
+import nameIndexes from "../migrations/0024_name_indexes.sql" with { type: "text" };
+import auditActorIndex from "../migrations/0025_audit_actor_index.sql" with { type: "text" };
 import journal from "../migrations/meta/_journal.json";
 import { applyMigrations, type Migration } from "./apply-migrations.ts";
 import type { Db } from "./connection/pool.ts";
@@ -62,6 +64,8 @@ const TEXTS = [
   columnNames,
   calls,
   webhooks,
+  nameIndexes,
+  auditActorIndex,
 ];
 
 /** The key of the advisory lock: any number, the same in every replica. */

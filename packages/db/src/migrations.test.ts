@@ -55,7 +55,8 @@ const FEW_ROWS = ["users", "invitations"];
 const isWriteOfFewRows = (statement: string): boolean =>
   FEW_ROWS.includes(statement.match(pattern(`^(?:update|delete from) ${NAME}`))?.[1] ?? "");
 
-const CONCURRENT = /^(create (unique )?index concurrently if not exists|drop index concurrently if exists) /i;
+const REPEATABLE =
+  /^(create (unique )?index concurrently if not exists|drop index concurrently if exists|create extension if not exists) /i;
 
 const faultsOfStatement = (statement: string, created: ReadonlySet<string>): string[] => {
   if (/^create (unique )?index\b/i.test(statement)) {
@@ -82,8 +83,11 @@ const faultsOf = (migration: Migration): string[] => {
   const statements = plainStatements(migration);
   if (migration.text.startsWith(NO_TRANSACTION)) {
     return statements
-      .filter((text) => !CONCURRENT.test(text))
-      .map(() => "outside of a transaction, only create and drop indexes, so that each statement can be repeated");
+      .filter((text) => !REPEATABLE.test(text))
+      .map(
+        () =>
+          "outside of a transaction, only create extensions, and create and drop indexes, so that each statement can be repeated",
+      );
   }
   const created = new Set(statements.flatMap((text) => text.match(CREATED_TABLE)?.[1] ?? []));
   const locked = [

@@ -24,6 +24,22 @@ describe("the start", () => {
     await on(`plain_${process.pid}`, "encoding 'UTF8' locale 'C' template template0");
   });
 
+  test.each([
+    ["a wrong password", { password: "hunter2" }, "(28P01). The user name or the password is wrong."],
+    ["an unknown user", { username: "hunter2" }, "(28P01). The user name or the password is wrong."],
+    ["a missing database", { pathname: "/hunter2" }, "(3D000). The server has no database of this name. Create it"],
+    ["no server", { port: "1" }, "(ECONNREFUSED). No server listens at its host and port"],
+    ["an unknown host", { hostname: "hunter2.invalid" }, "(ENOTFOUND). The name of its host cannot be resolved"],
+  ])("a DATABASE_URL, with %s: says what to change, without its value", async (_, change, expected) => {
+    const { href } = Object.assign(new URL(database.url), change);
+    const failure = await openDatabase({ ...config, databaseUrl: href }).then(
+      () => "opened",
+      ({ message }: Error) => message,
+    );
+    expect(failure).toStartWith(`Cannot connect to the database of DATABASE_URL ${expected}`);
+    expect(failure).not.toContain("hunter2");
+  });
+
   test("a database, with another encoding: refused", async () => {
     const create = "encoding 'LATIN1' locale 'C' template template0";
     await expect(on(`latin_${process.pid}`, create)).rejects.toThrow("it must be UTF8");

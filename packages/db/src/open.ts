@@ -42,6 +42,13 @@ const ADVICE: Record<string, string> = {
   WEAK_AUTH_REFUSED:
     " The server asks for the password in clear or hashed with MD5. Let it use scram-sha-256, or set sslmode=verify-full in DATABASE_URL; DATABASE_ALLOW_WEAK_AUTH=true sends the password all the same.",
   READ_ONLY: " The server is read-only: default_transaction_read_only is on.",
+  "28P01": " The user name or the password is wrong. Characters such as @, / and % are percent-encoded in a URL.",
+  "28000": " The server does not accept this user from this address: see its pg_hba.conf.",
+  "3D000": " The server has no database of this name. Create it (createdb), then run `realtime-avatar migrate`.",
+  "53300": " The server has no connection left: lower DATABASE_CONNECTIONS, or raise its max_connections.",
+  ECONNREFUSED: " No server listens at its host and port: start the server, or correct them.",
+  ENOTFOUND: " The name of its host cannot be resolved: correct it.",
+  DEADLINE_EXCEEDED: " Its host does not respond: is it the right one, and does a firewall let this machine in?",
 };
 
 const tryConnect = (url: string, config: DatabaseConfig, watcher: Watcher | undefined): Db => {

@@ -1,9 +1,11 @@
 /** The audit trail: the action, the actor, the target and the time of each change. */
 import { type Static, Type } from "@sinclair/typebox";
 import { KEY_ID_LENGTH } from "./api-keys/secret.ts";
+import { normalizeWindow, refuseEmptyWindow } from "./credits/window.ts";
 import { ENVIRONMENTS } from "./environment.ts";
 import type { ApiKeyId, AuditEventId, TenantId, UserId } from "./id.ts";
-import { listOf, Page } from "./page.ts";
+import { ShownName } from "./names.ts";
+import { listOf, Page, type PageRequest, readPage } from "./page.ts";
 import { ClosedObject, DateTime, Nullable, OneOf, Text } from "./schema.ts";
 
 export const AUDIT_ACTIONS = [
@@ -59,6 +61,7 @@ export const AuditEvent = ClosedObject({
   environment: OneOf(ENVIRONMENTS),
   action: OneOf(AUDIT_ACTIONS),
   targetId: Id,
+  targetName: ShownName("the target"),
   changedFields: Type.Array(Text({ minLength: 1, maxLength: 64 }), {
     minItems: 0,
     maxItems: 16,
@@ -68,6 +71,7 @@ export const AuditEvent = ClosedObject({
     description: "What acted: a key or a person; null: the operator, the service or the holder of a leaked secret.",
   }),
   actorId: Nullable(Id, { description: "Id of the key or the user that acted; null if `actorType` is." }),
+  actorName: ShownName("the actor"),
   actorKeyId: Nullable(KeyId, {
     description: "`keyId` of the credential that the actor used; null if the actor was not a key.",
   }),
@@ -80,14 +84,27 @@ export type AuditEvent = Static<typeof AuditEvent>;
 export const AUDIT_EVENT_LIST = listOf("aud", {
   action: Type.Optional(OneOf(AUDIT_ACTIONS)),
   targetId: Type.Optional(Id),
+  actorId: Type.Optional(Text({ ...Id, description: "Include only events of this key or person." })),
   actorKeyId: Type.Optional(KeyId),
+  from: Type.Optional(DateTime({ description: "Include only events from this time on." })),
+  to: Type.Optional(DateTime({ description: "Include only events before this time." })),
 });
+export type AuditPageRequest = PageRequest<typeof AUDIT_EVENT_LIST>;
+
+/** Reads the query parameters of the list, which are valid for `AUDIT_EVENT_LIST.query`. Throws the problem `validation_failed`. */
+export const readAuditPage = (parameters: object): AuditPageRequest => {
+  const page = readPage(AUDIT_EVENT_LIST, normalizeWindow({ ...parameters }));
+  const filters = normalizeWindow(page.filters);
+  refuseEmptyWindow(filters);
+  return { ...page, filters };
+};
+
 export const AuditEventPage = Page(AuditEvent);
 
 /** An audit event as stored. Its `environment` is that of the target. */
 export type AuditEventRecord = Omit<
   AuditEvent,
-  "id" | "tenantId" | "changedFields" | "actorType" | "actorId" | "createdAt"
+  "id" | "tenantId" | "changedFields" | "actorType" | "actorId" | "actorName" | "targetName" | "createdAt"
 > & {
   id: AuditEventId;
   tenantId: TenantId;

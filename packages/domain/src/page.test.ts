@@ -77,7 +77,7 @@ describe("a cursor", () => {
     ["another format", encode([2, "ava", [], id])],
     ["an id of another kind", encode([1, "ava", [], newId("key", now, random)])],
     ["a malformed id", encode([1, "ava", [], `${id}'`])],
-    ["an unknown filter", encode([1, "ava", [["name", "x"]], id])],
+    ["an unknown filter", encode([1, "ava", [["colour", "x"]], id])],
     ["an unknown parameter as a filter", encode([1, "ava", [["limit", 5]], id])],
     ["a bad filter", encode([1, "ava", [["status", "x"]], id])],
     [

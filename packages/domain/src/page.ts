@@ -66,7 +66,7 @@ export type PageRequest<OfList> =
 const VERSION = 1;
 
 /** A cursor encodes its format version, the list, the filters sorted by name, and the last id. It grants no access. */
-const writeCursor = (prefix: IdPrefix, filters: object, lastId: string): string => {
+export const writeCursor = (prefix: IdPrefix, filters: object, lastId: string): string => {
   const sorted = Object.entries(filters).sort(([a], [b]) => (a < b ? -1 : 1));
   return Buffer.from(JSON.stringify([VERSION, prefix, sorted, lastId])).toString("base64url");
 };

@@ -5,6 +5,7 @@ import { readInstance } from "@realtime-avatar/db/calls/reconcile";
 import { findCreditDrift } from "@realtime-avatar/db/credits/invariants";
 import { roomName } from "@realtime-avatar/domain/calls/room";
 import { newId, type SessionId } from "@realtime-avatar/domain/id";
+import type { SpanAttributes } from "@realtime-avatar/runtime/tracing";
 import { Secret } from "@realtime-avatar/storage/secret";
 import { callRequest, readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls/calls";
 import { seedCaller } from "@realtime-avatar/testing/credits";
@@ -36,6 +37,11 @@ const world = async ({ autoCreate = false, slots = 50 } = {}) => {
   const { caller } = await seedCaller(db, tenantId);
   const avatarId = await readyAvatar(db, caller);
   await sync(db, "worker", { slots });
+  const spans: string[] = [];
+  const tracing = {
+    record: (name: string, _: number, attributes: SpanAttributes, hasFailed = false) =>
+      void spans.push(`${name} ${JSON.stringify(attributes)}${hasFailed ? " failed" : ""}`),
+  };
   const lines: { level: "info" | "warn"; message: string; fields: object }[] = [];
   const log = {
     info: (fields: object, message: string) => void lines.push({ level: "info", message, fields }),
@@ -48,9 +54,10 @@ const world = async ({ autoCreate = false, slots = 50 } = {}) => {
     caller,
     avatarId,
     lines,
+    spans,
     nameOf,
     reconcile: (): Reconciler => {
-      const reconciler = startReconciler({ db, rooms, log, random, intervalsMs: INTERVALS_MS });
+      const reconciler = startReconciler({ db, rooms, log, random, tracing, intervalsMs: INTERVALS_MS });
       opened.push(reconciler.stop);
       return reconciler;
     },
@@ -100,6 +107,9 @@ describe("calls that end", () => {
     expect(one.livekit.rooms()).toEqual([]);
     expect((await one.stateOf(started))["used"]).toBeGreaterThanOrEqual(7);
     expect((await one.stateOf(reserved))["used"]).toBe(0);
+    // A pass that changes nothing has no span.
+    expect(one.spans.filter((span) => span.startsWith("e"))).toEqual(['end_due_calls {"ended":2,"moved":0}']);
+    for (const id of [started, reserved]) expect(one.spans).toContain(`livekit_delete_room {"session_id":"${id}"}`);
     expect(await findCreditDrift(db, one.tenantId, 10)).toEqual([]);
   });
 
@@ -258,6 +268,8 @@ describe("a LiveKit that fails", () => {
     const failures = one.lines.filter(({ level }) => level === "warn");
     expect(failures.map(({ message }) => message)).toEqual(["failed to compare calls and rooms; retrying"]);
     expect(JSON.stringify(failures)).not.toContain("eyJ");
+    expect(one.spans.filter((span) => span.endsWith(" failed"))).not.toEqual([]);
+    expect(one.spans.join()).not.toContain("eyJ");
   });
 
   test("a stop while LiveKit does not respond: waits for no more than what is running", async () => {

@@ -18,9 +18,10 @@ import {
 } from "@realtime-avatar/db/calls/reconcile";
 import type { Runner } from "@realtime-avatar/db/connection/batch";
 import { describeError } from "@realtime-avatar/db/connection/errors";
-import { roomPrefix } from "@realtime-avatar/domain/calls/room";
+import { roomPrefix, sessionOfRoom } from "@realtime-avatar/domain/calls/room";
 import { newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
 import type { ReconcilerStats } from "@realtime-avatar/runtime/metrics/calls";
+import type { SpanAttributes, Tracing } from "@realtime-avatar/runtime/tracing";
 import { LivekitError, type Rooms } from "./rooms.ts";
 
 /**
@@ -45,6 +46,7 @@ export type ReconcilerOptions = {
   rooms: Rooms;
   log: { info: Log; warn: Log };
   random: RandomBytes;
+  tracing: Pick<Tracing, "record"> | null;
   intervalsMs?: typeof INTERVALS_MS;
 };
 
@@ -66,6 +68,29 @@ const originOf = ({ random }: ReconcilerOptions): Origin => {
   return { actor: null, requestId: newRequestId(now, random), now, random };
 };
 
+/** Does a step, and records its span, unless `changes` of the result is null: a step that changes nothing has no span. */
+const traced = async <Result>(
+  { tracing }: State,
+  name: string,
+  attributes: SpanAttributes,
+  work: () => Promise<Result>,
+  changes: (result: Result) => SpanAttributes | null = () => ({}),
+): Promise<Result> => {
+  const startTime = Date.now();
+  try {
+    const result = await work();
+    const more = tracing && changes(result);
+    if (more) tracing.record(name, startTime, { ...attributes, ...more });
+    return result;
+  } catch (error) {
+    tracing?.record(name, startTime, attributes, true);
+    throw error;
+  }
+};
+
+const deleteRoom = (state: State, name: string): Promise<void> =>
+  traced(state, "livekit_delete_room", { session_id: sessionOfRoom(name) }, () => state.rooms.delete(name));
+
 /** Does `work` for each item, some at a time. Gives up after as many failures: then LiveKit or the database is down. */
 const forEach = async <Item>(
   items: readonly Item[],
@@ -86,6 +111,9 @@ const forEach = async <Item>(
   await Promise.all(Array.from({ length: AT_ONCE }, run));
 };
 
+const changesOf = ({ ended, moved = 0 }: EndedCalls & { moved?: number }): SpanAttributes | null =>
+  ended > 0 || moved > 0 ? { ended, moved } : null;
+
 /** Ends the calls that must end, and gives those of lost workers to others. Returns the rooms to delete. */
 const endCalls = async (state: State): Promise<string[]> => {
   const { db, stats, log, isStopping, failed } = state;
@@ -98,13 +126,13 @@ const endCalls = async (state: State): Promise<string[]> => {
   };
   const endDue = async (): Promise<void> => {
     for (let last = CALLS; last === CALLS && !isStopping(); ) {
-      const due = await endDueCalls(db, CALLS, originOf(state));
+      const due = await traced(state, "end_due_calls", {}, () => endDueCalls(db, CALLS, originOf(state)), changesOf);
       last = due.ended;
       count(due);
     }
   };
   const expire = async (): Promise<void> => {
-    const expired = await expireWorkers(db, originOf(state));
+    const expired = await traced(state, "expire_workers", {}, () => expireWorkers(db, originOf(state)), changesOf);
     moved = expired.moved;
     count(expired);
   };
@@ -122,7 +150,7 @@ const createDeletion = (state: State) => {
   let running: Promise<void> | null = null;
   return {
     start: (names: readonly string[]): void => {
-      running ??= forEach(names, state, state.rooms.delete).finally(() => {
+      running ??= forEach(names, state, (name) => deleteRoom(state, name)).finally(() => {
         running = null;
       });
     },
@@ -135,8 +163,10 @@ const settleLost = async (state: State, calls: readonly MissingRoom[]): Promise<
   const { db, rooms, stats, log } = state;
   let ended = 0;
   await forEach(calls, state, async ({ tenantId, sessionId, roomName, isStarted }) => {
-    if (!isStarted) return rooms.create(roomName);
-    if ((await endLostCall(db, tenantId, sessionId, "disconnected", originOf(state))) !== null) ended++;
+    const id = { session_id: sessionId };
+    if (!isStarted) return traced(state, "livekit_create_room", id, () => rooms.create(roomName));
+    const end = () => endLostCall(db, tenantId, sessionId, "disconnected", originOf(state));
+    if ((await traced(state, "end_lost_call", id, end)) !== null) ended++;
   });
   stats.ended += ended;
   if (ended > 0) log.warn({ calls: ended }, "ended calls whose rooms were gone");
@@ -147,16 +177,16 @@ const deleteOrphans = async (state: State, orphans: readonly string[]): Promise<
   if (orphans.length === 0) return;
   state.stats.orphans += orphans.length;
   state.log.info({ rooms: orphans.length }, "deleting rooms without an open call");
-  await forEach(orphans, state, state.rooms.delete);
+  await forEach(orphans, state, (name) => deleteRoom(state, name));
 };
 
-/** Returns a function that compares one list of the rooms with the calls. */
+/** Returns a function that compares one list of the rooms with the calls, and returns how many differ. */
 const createComparison = (state: State) => {
   const { db, rooms } = state;
   let prefix: string | null = null;
   /** The open calls whose room the last list did not have. */
   let lastMissing = new Set<string>();
-  return async (): Promise<void> => {
+  return async (): Promise<SpanAttributes | null> => {
     prefix ??= roomPrefix(await readInstance(db));
     // Read before the list: what it then lacks is deleted.
     const ended = await listRoomsToDelete(db, ROOMS);
@@ -166,12 +196,12 @@ const createComparison = (state: State) => {
     const lost = missing.filter(({ sessionId }) => lastMissing.has(sessionId));
     lastMissing = new Set(missing.map(({ sessionId }) => sessionId));
     await deleteOrphans(state, stray);
-    if (ended.length > 0) {
-      const listed = new Set(names);
-      const gone = ended.filter(({ roomName }) => !listed.has(roomName));
-      if (gone.length > 0) await markRoomsGone(db, gone);
-    }
+    const listed = new Set(ended.length > 0 ? names : []);
+    const gone = ended.filter(({ roomName }) => !listed.has(roomName));
+    if (gone.length > 0) await markRoomsGone(db, gone);
     await settleLost(state, lost.slice(0, ROOMS));
+    const changes = { stray: stray.length, lost: lost.length, gone: gone.length };
+    return Object.values(changes).some((count) => count > 0) ? changes : null;
   };
 };
 
@@ -221,7 +251,7 @@ export const startReconciler = (options: ReconcilerOptions): Reconciler => {
   const running = Promise.all([
     repeat(state, intervalsMs.end, stopping.promise, async () => deletion.start(await endCalls(state))),
     repeat(state, intervalsMs.list, stopping.promise, async () => {
-      await compare();
+      await traced(state, "compare_rooms", {}, compare, (changes) => changes);
       await checkAutoCreate(state);
     }),
   ]);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { ConfigError, readCommonConfig, readPort } from "./config.ts";
+import { ConfigError, readCommonConfig, readMetricsPort, readPort } from "./config.ts";
 
 const defaults = {
   host: "127.0.0.1",
@@ -15,6 +15,12 @@ const defaults = {
   keepAliveMs: 75_000,
   shutdownGraceMs: 0,
 };
+
+test("a port for metrics, that of the service: refused, by both names; any free port: not", () => {
+  const read = (METRICS_PORT: string, port: number) => readMetricsPort({ METRICS_PORT }, "METRICS_PORT", "PORT", port);
+  expect(() => read("3000", 3000)).toThrow(new ConfigError("METRICS_PORT", "another port than PORT"));
+  expect([read("3001", 3000), read("0", 0), read("", 3000)]).toEqual([3001, 0, null]);
+});
 
 describe("readCommonConfig", () => {
   test("the variables, unset or empty: defaults", () => {

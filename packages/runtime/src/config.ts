@@ -43,9 +43,13 @@ export const readInteger = <Fallback extends number | null>(
     return value >= minimum && value <= maximum ? value : undefined;
   });
 
-/** A TCP port for metrics; null when they are disabled. */
-export const readMetricsPort = (variables: Variables, name: string): number | null =>
-  variables[name] ? readPort(variables, name, 0) : null;
+/** A TCP port for metrics, another one than `port` of the variable `portName`; null when they are disabled. */
+export const readMetricsPort = (variables: Variables, name: string, portName: string, port: number): number | null => {
+  if (!variables[name]) return null;
+  const metricsPort = readPort(variables, name, 0);
+  if (metricsPort !== 0 && metricsPort === port) throw new ConfigError(name, `another port than ${portName}`);
+  return metricsPort;
+};
 
 /** A TCP port; 0 selects any free port. */
 export const readPort = (variables: Variables, name: string, fallback: number): number =>

@@ -34,6 +34,31 @@ describe("runProcess", () => {
     },
   );
 
+  test.each([
+    ["SIGINT", ""],
+    ["SIGTERM", "initdb ended\n"],
+  ] as const)(
+    "a start, on %s: ends where it registers next; only without Ctrl-C its failure is printed",
+    async (signal, stderr) => {
+      const first = `atExit(async () => console.log("closed")); console.log("starting"); await Bun.sleep(100);`;
+      const ended = async (rest: string) => {
+        const running = startProcess(command(first + rest));
+        await running.waitFor(/starting/);
+        running.kill(signal);
+        return { code: await running.exited, stdout: running.stdout(), stderr: running.stderr() };
+      };
+      const registers = `atExit(async () => console.log("closed first")); console.log("started");`;
+      expect(await ended(registers)).toEqual({ code: 0, stdout: "starting\nclosed first\nclosed\n", stderr: "" });
+      const failed = await ended(`throw new Error("initdb ended");`);
+      expect(failed).toEqual({ code: signal === "SIGINT" ? 0 : 1, stdout: "starting\nclosed\n", stderr });
+    },
+  );
+
+  test("a start, with a misspelt setting: says which is meant, before anything fails, without the value", async () => {
+    const { stderr } = await runToEnd(command(`throw new Error("no database");`), { DATABSE_URL: "hunter2" });
+    expect(stderr).toBe("DATABSE_URL is not a setting. Did you mean DATABASE_URL?\nno database\n");
+  });
+
   test("a process, closing fails: exit 1", async () => {
     const running = startProcess(command(`atExit(() => Promise.reject(new Error("x"))); console.log("started");`));
     await running.waitFor(/started/);

@@ -1,10 +1,11 @@
 /** Start and shutdown of a process. */
 import { readFileSync } from "node:fs";
+import { warnOfMisspeltSettings } from "./config/settings.ts";
 import { onNpmEnd } from "./npm.ts";
 
 /**
  * Registers a function that shutdown calls; the last registered runs first. It gets the signal, or null without one, and a
- * promise that resolves when SIGINT arrives.
+ * promise that resolves when SIGINT arrives. Throws when a signal has come: the start ends there.
  */
 export type AtExit = (
   close: (signal: NodeJS.Signals | null, interrupted: Promise<unknown>) => Promise<unknown>,
@@ -34,6 +35,9 @@ const nameOf = (error: unknown): string => {
 const framesOf = (error: unknown): string =>
   ((error instanceof Error ? error.stack : null)?.split("\n") ?? []).filter((line) => /^\s+at /.test(line)).join("\n");
 
+/** The end of a start, after a signal. */
+class Stopped extends Error {}
+
 /** How a process ends. */
 export type ProcessOptions = {
   /**
@@ -47,12 +51,13 @@ export type ProcessOptions = {
 /**
  * Runs `start`. If it throws, prints the error in one line on standard error, runs the registered functions, and exits with
  * code 1. After an uncaught exception its state is unknown: it runs the registered functions without a signal, for 20 seconds
- * at most, and exits with code 1, so that what starts it starts it again. On SIGTERM, SIGINT or SIGHUP (the terminal closed), and when the npm process that started it ends, waits until
- * `start` is complete, runs the registered functions, and exits with code 0, or 1 if one of them fails. Further signals do
- * not end it: Ctrl-C reaches a process twice when a script runner forwards it.
+ * at most, and exits with code 1, so that what starts it starts it again. On SIGTERM, SIGINT or SIGHUP (the terminal closed), and
+ * when the npm process that started it ends, waits until `start` is complete or registers its next function, runs the registered
+ * functions, and exits with code 0, or 1 if one of them fails. Further signals do not end it: Ctrl-C reaches a process twice when a
+ * script runner forwards it. It reaches the child processes of a start as well: that those fail is no error then.
  */
 export const runProcess = (
-  start: (atExit: AtExit) => Promise<void>,
+  start: (atExit: AtExit, isStopping: () => boolean) => Promise<void>,
   { endsWithStdin = false }: ProcessOptions = {},
 ): void => {
   const closing: Parameters<AtExit>[0][] = [];
@@ -65,9 +70,11 @@ export const runProcess = (
     for (let close = closing.pop(); close; close = closing.pop()) await close(signal, interrupted);
   };
   let isStopping = false;
+  let isInterrupted = false;
   const stop = (signal: NodeJS.Signals): void => {
     if (isStopping) return;
     isStopping = true;
+    isInterrupted = signal === "SIGINT";
     started
       .then(() => closeAll(signal))
       .then(
@@ -98,8 +105,14 @@ export const runProcess = (
     });
     if (!ignoresHangUp()) process.on("SIGHUP", stop);
   }
+  if (!endsWithStdin) warnOfMisspeltSettings(process.env);
   // After the signal handlers: a signal during the start must not end the process at once.
-  const started = start((close) => closing.push(close)).catch(async (error: unknown) => {
+  const atExit: AtExit = (close) => {
+    closing.push(close);
+    if (isStopping) throw new Stopped();
+  };
+  const started = start(atExit, () => isStopping).catch(async (error: unknown) => {
+    if (error instanceof Stopped || isInterrupted) return;
     console.error(error instanceof Error ? error.message : "The process could not start.");
     await closeAll(null).catch(() => {});
     process.exit(1);

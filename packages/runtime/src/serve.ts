@@ -92,8 +92,9 @@ export const serve = (
       // Only Bun's router exposes the path as sent. It is used for nothing else: the application does the routing.
       routes: {
         ...Object.fromEntries(PATTERNS.map((pattern) => [pattern, routed])),
-        // The start of the pages, as people write it: with a slash at the end. Deeper paths have none.
+        // The pages, as people write them: with a slash at the end. Deeper paths have none.
         "/:s0/": (request) => fetch(routable(request, [request.params.s0, ""])),
+        "/:s0/:s1/": (request) => fetch(routable(request, [request.params.s0, request.params.s1, ""])),
       },
       fetch: (request) => fetch(routable(request, null)),
       error: onFailure,

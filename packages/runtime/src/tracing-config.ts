@@ -59,8 +59,7 @@ export const readTracingConfig = (variables: Variables, serviceName: string): Tr
   let hasEndpoint = false;
   for (const name of ENDPOINTS) {
     // The exporter would silently use its default.
-    const isUrl = (text: string): true | undefined =>
-      /^https?:$/.test(URL.parse(text)?.protocol ?? "") ? true : undefined;
+    const isUrl = (text: string): true | undefined => (/^https?:/i.test(text) && URL.canParse(text) ? true : undefined);
     hasEndpoint = readVariable(variables, name, false, "an http:// or https:// URL", isUrl) || hasEndpoint;
   }
   if (!hasEndpoint) return null;

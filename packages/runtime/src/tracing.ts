@@ -19,6 +19,9 @@ import {
 import type { RecordSpan } from "@realtime-avatar/db/connection/request-limit";
 import type { SamplerName, TracingConfig } from "./tracing-config.ts";
 
+/** What a span says of its work: ids and codes, never a secret or data of a person. */
+export type SpanAttributes = Readonly<Record<string, string | number>>;
+
 /** The span of one request. */
 export type RequestSpan = {
   traceId: string;
@@ -39,6 +42,11 @@ export type RequestSpan = {
 export type Tracing = {
   /** Starts the span of a request, as a child of the span in its `traceparent`. */
   begin(request: Request): RequestSpan;
+  /**
+   * Records a span of work that no request waits for, and that has ended now. It begins a trace. Its attributes are called
+   * `realtime_avatar.<name>`. `startTime`: in milliseconds since 1970.
+   */
+  record(name: string, startTime: number, attributes: SpanAttributes, hasFailed?: boolean): void;
   /** Exports the remaining spans; waits at most `milliseconds`. */
   stop(milliseconds: number): Promise<void>;
 };
@@ -53,6 +61,9 @@ const HEADERS = {
   get: (headers: Headers, name: string) => headers.get(name) ?? undefined,
   keys: (headers: Headers) => [...headers.keys()],
 };
+
+const named = (attributes: SpanAttributes): SpanAttributes =>
+  Object.fromEntries(Object.entries(attributes).map(([name, value]) => [`realtime_avatar.${name}`, value]));
 
 /** Starts tracing. `warn` is called when an export fails; its message contains no data of the error. */
 export const startTracing = (config: TracingConfig, version: string, warn: (message: string) => void): Tracing => {
@@ -85,8 +96,9 @@ export const startTracing = (config: TracingConfig, version: string, warn: (mess
         traceparent: `00-${traceId}-${spanId}-${isSampled ? "01" : "00"}`,
         recordSpan: !isSampled
           ? undefined
-          : (kind, startTime, error) => {
-              const options = { kind: SpanKind.CLIENT, startTime, attributes: { "db.system.name": "postgresql" } };
+          : (kind, startTime, error, own) => {
+              const attributes = own ? named(own) : { "db.system.name": "postgresql" };
+              const options = { kind: SpanKind.CLIENT, startTime, attributes };
               const work = tracer.startSpan(kind, options, context);
               if (error !== undefined) work.setStatus({ code: SpanStatusCode.ERROR });
               work.end();
@@ -104,6 +116,11 @@ export const startTracing = (config: TracingConfig, version: string, warn: (mess
           span.end();
         },
       };
+    },
+    record: (name, startTime, attributes, hasFailed = false) => {
+      const span = tracer.startSpan(name, { startTime, attributes: named(attributes) }, ROOT_CONTEXT);
+      if (hasFailed) span.setStatus({ code: SpanStatusCode.ERROR });
+      span.end(Date.now());
     },
     stop: async (milliseconds) => {
       let timer: Timer | undefined;

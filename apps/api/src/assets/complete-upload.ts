@@ -18,6 +18,7 @@ import {
   uploadKey,
 } from "@realtime-avatar/domain/assets/asset";
 import { contentTypeOf, MAGIC_BYTES } from "@realtime-avatar/domain/assets/magic";
+import { describeRefusedType } from "@realtime-avatar/domain/assets/refused-type";
 import { Asset, CompleteUpload } from "@realtime-avatar/domain/assets/schemas";
 import { ASSET_TRANSITIONS, type AssetStatus, USABLE_STATUSES } from "@realtime-avatar/domain/assets/status";
 import { type AssetId, isId } from "@realtime-avatar/domain/id";
@@ -66,8 +67,7 @@ const inspect = (
     return { code: "wrong_size", detail: `The file must have ${asset.reservedBytes} bytes, as was declared.` };
   }
   const magic = contentTypeOf(head);
-  if (magic === null)
-    return { code: "unsupported_file", detail: "The file does not begin as one of an accepted type." };
+  if (magic === null) return { code: "unsupported_file", detail: describeRefusedType(head, [asset.kind]) };
   const { kind, contentType } = magic;
   if (kind === asset.kind) return { contentType };
   const detail = `The file begins as ${contentType}, which is of kind ${kind}, not ${asset.kind}.`;

@@ -148,6 +148,21 @@ describe("the upload form, received", () => {
 });
 
 describe("the upload form, refused", () => {
+  test("a form, with a GIF and a kind: the error says what was sent, and what that kind allows", async () => {
+    const gif = filePart("GIF89a\x01\x00\x01\x00", "a.png");
+    const detailOf = async (...fields: Part[]): Promise<unknown> => {
+      const result = await receive([formOf([...fields, gif])]);
+      return result instanceof Problem ? result.extras.errors?.[0]?.detail : null;
+    };
+    expect(await detailOf(fieldPart("kind", "image"))).toBe(
+      "This is a GIF image. Export one picture of it as PNG. Accepted: JPEG, PNG or WebP.",
+    );
+    expect(await detailOf(fieldPart("kind", "video"))).toBe("This is a GIF image. Accepted: MP4, MOV or WebM.");
+    expect(await detailOf()).toEndWith(
+      "Accepted: image (JPEG, PNG or WebP), video (MP4, MOV or WebM), audio (MP3, WAV, M4A, AAC, Ogg or FLAC).",
+    );
+  });
+
   const image = filePart(PNG);
   const part = (headers: string, content = "x"): Part => ({ headers, content });
 

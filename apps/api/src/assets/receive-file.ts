@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { ASSET_KINDS, ASSET_LIMITS, type AssetKind } from "@realtime-avatar/domain/assets/limits";
 import { contentTypeOf, MAGIC_BYTES, type Magic } from "@realtime-avatar/domain/assets/magic";
+import { describeRefusedType } from "@realtime-avatar/domain/assets/refused-type";
 import { UploadFields } from "@realtime-avatar/domain/assets/schemas";
 import { Problem, validationFailed } from "@realtime-avatar/domain/problem";
 import { validate } from "@realtime-avatar/domain/schema";
@@ -29,8 +30,6 @@ const MAX_KIND_BYTES = 16;
 const PARTS = { file: "file", fields: { kind: MAX_KIND_BYTES } };
 const MAX_FILENAME_LENGTH = 240;
 
-const ACCEPTED = ASSET_KINDS.flatMap((kind): readonly string[] => ASSET_LIMITS[kind].contentTypes).join(", ");
-
 /** A file that is larger than its kind allows. */
 export const fileTooLarge = (kind: AssetKind): Problem => {
   const { maxBytes } = ASSET_LIMITS[kind];
@@ -50,7 +49,8 @@ export const formTooLarge = (): Problem => {
 export const identify = (firstBytes: Uint8Array, declaredKind: string | null, name: string): Magic => {
   const magic = contentTypeOf(firstBytes);
   if (magic === null) {
-    throw validationFailed([fieldError(name, "unsupported_file", `Must begin as one of: ${ACCEPTED}.`)]);
+    const kinds = ASSET_KINDS.filter((kind) => declaredKind === null || kind === declaredKind);
+    throw validationFailed([fieldError(name, "unsupported_file", describeRefusedType(firstBytes, kinds))]);
   }
   checkKind(magic, declaredKind);
   return magic;

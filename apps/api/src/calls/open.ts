@@ -7,6 +7,7 @@ import type { AtExit } from "@realtime-avatar/runtime/lifecycle";
 import type { Logger, LogOutput } from "@realtime-avatar/runtime/log";
 import type { Metrics } from "@realtime-avatar/runtime/metrics";
 import { secureRandom } from "@realtime-avatar/runtime/random";
+import type { Tracing } from "@realtime-avatar/runtime/tracing";
 import { type EmbeddedLivekit, type LivekitProgram, prepareLivekit } from "../children/livekit.ts";
 import { findProgram } from "../children/program.ts";
 import type { ApiConfig } from "../config.ts";
@@ -23,6 +24,7 @@ type CallsOptions = {
   config: Pick<ApiConfig, "avatarWorkerSecret" | "database" | "livekit" | "sweepInApi">;
   livekitProgram: LivekitProgram;
   metrics: Metrics | null;
+  tracing: Tracing | null;
   log: Logger;
   logOutput: LogOutput;
 };
@@ -53,13 +55,13 @@ const prepareEmbedded = async (options: CallsOptions): Promise<EmbeddedLivekit |
 
 /** `config`: as it was given, or of `embedded`, which is to be started when the service listens. */
 export const openCalls = async (options: CallsOptions, atExit: AtExit) => {
-  const { db, isEmbedded, config, log, metrics } = options;
+  const { db, isEmbedded, config, log, metrics, tracing } = options;
   const embedded = await prepareEmbedded(options);
   const livekit = embedded?.config ?? config.livekit;
   // As with overdue sessions: where no worker need run.
   if (livekit && (config.sweepInApi ?? isEmbedded)) {
     const rooms = createRooms(livekit, metrics?.livekitResponded);
-    const reconciler = startReconciler({ db, rooms, log, random: secureRandom });
+    const reconciler = startReconciler({ db, rooms, log, random: secureRandom, tracing });
     metrics?.showReconciler(reconciler.stats);
     metrics?.showFleet(() => countFleet(db.within(FLEET_MS)));
     atExit(reconciler.stop);

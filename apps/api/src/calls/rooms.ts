@@ -1,5 +1,6 @@
 /** The rooms of calls, as requests create and delete them. No request waits for LiveKit longer than its client does: two seconds. */
 import { withSpan } from "@realtime-avatar/db/connection/request-limit";
+import { sessionOfRoom } from "@realtime-avatar/domain/calls/room";
 import { LivekitError, type Rooms } from "@realtime-avatar/livekit/rooms";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import type { RequestContext } from "../http/request-context.ts";
@@ -30,7 +31,8 @@ export const createCallRooms = (rooms: Rooms, log: Logger, now: () => number = (
     isAvailable: () => now() >= pausedUntil,
     create: async (name, { recordSpan }) => {
       try {
-        await withSpan("livekit_create_room", { deadline: 0, recordSpan }, () => rooms.create(name));
+        const limit = { deadline: 0, recordSpan };
+        await withSpan("livekit_create_room", limit, () => rooms.create(name), { session_id: sessionOfRoom(name) });
         return true;
       } catch (error) {
         pausedUntil = now() + PAUSE_MS;

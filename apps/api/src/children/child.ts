@@ -43,8 +43,6 @@ export type ChildOptions = {
   log: Logger;
   logOutput: LogOutput;
   isTerminal: boolean;
-  /** In a process group of its own: a terminal sends its signals to this process alone. */
-  isDetached?: boolean;
   /** Receives the lines of its standard error. */
   onError?: (line: string) => void;
   /** The pause before the first restart, in milliseconds. */
@@ -59,16 +57,7 @@ export type Child = {
 
 /** Runs a child from `start` to `stop`: one that ends by itself is started again, after a pause that grows. */
 export const createChild = (options: ChildOptions): Child => {
-  const {
-    name,
-    command,
-    variables,
-    log,
-    logOutput,
-    isTerminal,
-    isDetached = false,
-    firstPauseMs = FIRST_PAUSE_MS,
-  } = options;
+  const { name, command, variables, log, logOutput, isTerminal, firstPauseMs = FIRST_PAUSE_MS } = options;
   const { onError = (line) => process.stderr.write(line) } = options;
   const stopping = Promise.withResolvers<void>();
   let isStopping = false;
@@ -78,7 +67,8 @@ export const createChild = (options: ChildOptions): Child => {
   const runOnce = async (): Promise<void> => {
     const started = Bun.spawn([...command], {
       env: { ...variables },
-      detached: isDetached,
+      // In a process group of its own: Ctrl-C reaches this process alone, also while the child is loading.
+      detached: true,
       stdin: "pipe",
       stdout: "pipe",
       stderr: "pipe",

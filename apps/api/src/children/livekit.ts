@@ -103,7 +103,7 @@ const configurationOf = ({ apiKey, apiSecret }: LivekitConfig, { api, tcp, udp }
   });
 
 /** What the avatar worker needs of the environment. The rest may be secret. */
-const NEEDED = /^(PATH|HOME|TMPDIR|LD_LIBRARY_PATH|LOG_LEVEL|AVATAR_SLOTS)$/;
+const NEEDED = /^(PATH|HOME|TMPDIR|LD_LIBRARY_PATH|LOG_LEVEL|AVATAR_SLOTS|OTEL_\w+|NODE_EXTRA_CA_CERTS)$/;
 
 const avatarWorkerVariables = (variables: Variables, serviceUrl: string, secret: Secret): Variables => ({
   ...Object.fromEntries(Object.entries(variables).filter(([name]) => NEEDED.test(name))),
@@ -158,7 +158,6 @@ export const prepareLivekit = async (options: EmbeddedOptions): Promise<Embedded
         command: ["/bin/sh", "-c", SCRIPT, program, file, logFile],
         // It would read variables of its own.
         variables: { PATH: variables["PATH"] },
-        isDetached: true,
       }),
       worker: createChild({
         ...options,

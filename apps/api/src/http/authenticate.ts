@@ -100,6 +100,7 @@ const authenticateKey = async (
     stored = await findValidCredential(db, secret, targetId, context, stored.caller.tenantId, withHeadroom);
   }
   const { caller, target } = stored;
+  context.keyEnvironment = caller.environment;
   recentSecrets.add(secret, caller.tenantId);
   noteUse(caller);
   return { caller, target, secret };

@@ -18,9 +18,15 @@ export const asPage = <Html extends string | Uint8Array>(
   return html;
 };
 
-/** Leads from an address with a slash at the end to the page. */
-export const redirect = (location: string, set: ResponseHead): string => {
-  set.status = 308;
+/** Whether the client is a browser, which accepts HTML by name. Programs accept JSON or anything. */
+export const wantsHtml = (request: Request): boolean => {
+  const accept = request.headers.get("accept") ?? "";
+  return /text\/html/i.test(accept) && !/json/i.test(accept);
+};
+
+/** Leads to the page at `location`: for good (308), or for now (307). */
+export const redirect = (location: string, set: ResponseHead, status: 307 | 308 = 308): string => {
+  set.status = status;
   (set.headers as Record<string, string>)["location"] = location;
   return "";
 };
@@ -35,8 +41,9 @@ code,pre,textarea{font:.8125rem/1.5 ui-monospace,monospace}
 :focus-visible{outline:2px solid var(--accent);outline-offset:2px}
 `;
 
-const ICON =
-  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='8' fill='%234f46e5'/%3E%3Ccircle cx='16' cy='13' r='5' fill='%23fff'/%3E%3Cpath d='M6 27a10 8 0 0 1 20 0z' fill='%23fff'/%3E%3C/svg%3E";
+/** The sign of the product, as `apps/dashboard/src/icon.svg` has it. */
+export const ICON =
+  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='8' fill='%234f46e5'/%3E%3Ccircle cx='16' cy='10.5' r='5' fill='%23fff'/%3E%3Cpath d='M6.5 23.8v1.2M11.25 21v4M16 20v5M20.75 21v4M25.5 23.8v1.2' fill='none' stroke='%23fff' stroke-width='3.4' stroke-linecap='round'/%3E%3C/svg%3E";
 
 /** A whole page, and what its policy has to allow. `style` follows the common style; `body` is HTML. */
 export const htmlPage = ({ title, style = "", head = "", body }: Record<"title" | "body", string> & HtmlParts) => {

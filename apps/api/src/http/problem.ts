@@ -1,11 +1,13 @@
 /** Error responses: `application/problem+json` (RFC 9457), with fixed texts, nothing internal and no input of the caller. */
 import { DatabaseError, databaseFailure, isAbort } from "@realtime-avatar/db/connection/errors";
 import { SCOPES } from "@realtime-avatar/domain/api-keys/scope";
+import type { Environment } from "@realtime-avatar/domain/environment";
 import { ROLES } from "@realtime-avatar/domain/people/roles";
 import {
   FIELD_ERROR_CODES,
   type FieldErrorCode,
   LIMITED_BY,
+  notFound,
   PROBLEMS,
   Problem,
   type ProblemCode,
@@ -31,6 +33,15 @@ export const toProblem = (error: unknown): Problem => {
   // `throwWriteError` reports writes with an unknown outcome. Every other failure of the database changed nothing.
   if (databaseFailure(error)) return new Problem("unavailable", UNAVAILABLE, { retryable: true });
   return new Problem("internal_error", "The service has a defect. The request id identifies the request in its log.");
+};
+
+/**
+ * The problem `not_found` for a key. It says for which environment the key is, whatever the id: a key of the other environment is
+ * a frequent cause, and the response reveals nothing about other resources.
+ */
+export const notFoundForKey = (environment: Environment): Problem => {
+  const ofKey = `The API key is for the ${environment} environment, and finds nothing of the other one.`;
+  return new Problem("not_found", `${notFound().detail} ${ofKey}`);
 };
 
 /**

@@ -3,6 +3,7 @@
 import type { Origin } from "@realtime-avatar/db/audit/audit-events";
 import type { RecordSpan } from "@realtime-avatar/db/connection/request-limit";
 import { maskApiKeys } from "@realtime-avatar/domain/api-keys/secret";
+import type { Environment } from "@realtime-avatar/domain/environment";
 import { newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
 import type { ProblemCode } from "@realtime-avatar/domain/problem";
 import type { RequestSpan } from "@realtime-avatar/runtime/tracing";
@@ -27,6 +28,8 @@ export type RequestContext = {
   onBodyRead?: (() => void) | undefined;
   tenantId?: string;
   keyId?: string;
+  /** Of the key, once it is authenticated. */
+  keyEnvironment?: Environment;
   /** The person who calls. */
   userId?: string;
   problem?: ProblemCode;

@@ -190,7 +190,9 @@ const operationOf = (method: string, path: string, detail: RouteDetail, shared: 
   if (!operationId || !summary || !description || !success)
     throw new TypeError(`${method} ${path} has no OpenAPI description`);
   const { isPublic, isForKeys, role, isIdempotent, isVersioned, isConditionalChange } = traitsOf(method, detail);
-  const tag = Object.entries(TAGS).find(([prefix]) => path === prefix || path.startsWith(`${prefix}/`));
+  const tag = Object.entries(TAGS).find(
+    ([prefix]) => path === prefix || (/^[./]/.test(path.slice(prefix.length)) && path.startsWith(prefix)),
+  );
   const scopes = scope?.split(" ") ?? [];
   const names = scopes.map((name) => `\`${name}\``).join(" or ");
   const ofKeys = scope === "any" ? "any valid key" : `the scope ${names}`;
@@ -232,7 +234,9 @@ const operationOf = (method: string, path: string, detail: RouteDetail, shared: 
           ...(isIdempotent ? headers(["Idempotent-Replayed"]) : {}),
           ...(detail.setsCookie ? headers(["Set-Cookie"]) : {}),
           ...(detail.isPage ? headers(PAGE_HEADERS) : {}),
+          ...(success.isCsv ? headers(["Content-Disposition"]) : {}),
         },
+        ...(success.isCsv && { content: CSV }),
         ...(success.schema && { content: { ...content(success.schema), ...(detail.isPage ? PAGE : {}) } }),
       },
       ...(success.status === 303 ? { default: REFUSED_HEAD } : {}),
@@ -255,6 +259,7 @@ const REFUSED_HEAD = {
   description: "The head of the request is larger than 16 KiB, or malformed: 431 or 400 without a body.",
 };
 
+const CSV = { "text/csv": { schema: { type: "string" } } };
 const PAGE = { "text/html": { schema: { type: "string" } } };
 const PAGE_HEADERS = ["Vary", "Content-Security-Policy", "Cross-Origin-Opener-Policy", "Referrer-Policy"];
 

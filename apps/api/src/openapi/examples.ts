@@ -40,6 +40,12 @@ const apiKey: apiKeys.ApiKey = {
   createdAt: time,
 };
 
+const apiKeyWithCreator: apiKeys.ApiKeyWithCreator = {
+  ...apiKey,
+  createdBy: `usr_${suffix}`,
+  createdByName: "Ada Lovelace",
+};
+
 const asset: Asset = {
   id: `ast_${suffix}`,
   tenantId: `ten_${suffix}`,
@@ -95,9 +101,11 @@ const auditEvent: AuditEvent = {
   environment: "live",
   action: "avatar.updated",
   targetId: avatar.id,
+  targetName: avatar.displayName,
   changedFields: ["displayName"],
   actorType: "api_key",
   actorId: apiKey.id,
+  actorName: apiKey.name,
   actorKeyId: apiKey.keyId,
   requestId: REQUEST_ID,
   createdAt: time,
@@ -123,6 +131,15 @@ const session: credits.UsageSession = {
   mustEnd: false,
   reportedBy: null,
   closedBy: null,
+  endReason: null,
+  releaseReason: null,
+};
+
+const sessionWithNames: credits.UsageSessionWithNames = {
+  ...session,
+  apiKeyName: apiKey.name,
+  reportedByName: null,
+  closedByName: null,
 };
 
 const balance: credits.CreditBalance = {
@@ -144,8 +161,11 @@ const entry: credits.CreditEntry = {
   amountCreditMicros: 300_000_000,
   sessionId: session.sessionId,
   apiKeyId: apiKey.id,
+  apiKeyName: apiKey.name,
   reportedBy: null,
+  reportedByName: null,
   closedBy: null,
+  closedByName: null,
   reference: null,
   requestId: REQUEST_ID,
   createdAt: time,
@@ -154,7 +174,9 @@ const entry: credits.CreditEntry = {
 const sum: credits.UsageSum = {
   day: "2026-11-20",
   apiKeyId: apiKey.id,
+  apiKeyName: apiKey.name,
   avatarId: null,
+  avatarName: null,
   sessions: 2,
   activeSeconds: 42,
   billedCreditMicros: 42_000_000,
@@ -169,7 +191,8 @@ export const EXAMPLES = {
   ...PEOPLE_EXAMPLES,
   ...WEBHOOK_EXAMPLES,
   ApiKey: apiKey,
-  ApiKeyPage: page(apiKey),
+  ApiKeyPage: page(apiKeyWithCreator),
+  ApiKeyWithCreator: apiKeyWithCreator,
   ApiKeyWithSecret: { ...apiKey, apiKey: secret } satisfies apiKeys.ApiKeyWithSecret,
   Asset: asset,
   AssetPage: page(asset),
@@ -275,7 +298,8 @@ export const EXAMPLES = {
   UpdateCreditBalance: { lowThresholdCreditMicros: 600_000_000 },
   UpdateAvatar: { displayName: "Ada Lovelace", metadata: { team: "sales" } } satisfies UpdateAvatar,
   UsageSession: session,
-  UsageSessionPage: { ...window, ...page(session) },
+  UsageSessionPage: { ...window, ...page(sessionWithNames) },
+  UsageSessionWithNames: sessionWithNames,
   UsageSum: sum,
   UsageSummaryPage: { ...window, ...page(sum) },
 };

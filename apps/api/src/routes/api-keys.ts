@@ -9,6 +9,7 @@ import {
   updateApiKey,
 } from "@realtime-avatar/db/api-keys/api-keys";
 import type { AnyCaller } from "@realtime-avatar/db/api-keys/callers";
+import { findCreator } from "@realtime-avatar/db/api-keys/creator";
 import { listApiKeys } from "@realtime-avatar/db/api-keys/list";
 import type { Origin } from "@realtime-avatar/db/audit/audit-events";
 import type { Db } from "@realtime-avatar/db/connection/pool";
@@ -21,6 +22,7 @@ import {
   API_KEY_LIST,
   ApiKey,
   ApiKeyPage,
+  ApiKeyWithCreator,
   ApiKeyWithSecret,
   CreateApiKey,
   RotateApiKey,
@@ -28,6 +30,7 @@ import {
 } from "@realtime-avatar/domain/api-keys/schemas";
 import { updatedApiKey } from "@realtime-avatar/domain/api-keys/update";
 import { managedEnvironments } from "@realtime-avatar/domain/environment";
+import { readSearch } from "@realtime-avatar/domain/lists/search";
 import { Problem } from "@realtime-avatar/domain/problem";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../dependencies.ts";
@@ -35,7 +38,7 @@ import { authentication } from "../http/authenticate.ts";
 import { listHandler } from "../http/list.ts";
 import { grantorOf, isPerson, keyOf, requirePasskey } from "../http/people/person.ts";
 import { NO_PARAMETERS, readQuery } from "../http/query.ts";
-import { type ResponseHead, sendResource } from "../http/response.ts";
+import { sendResource } from "../http/response.ts";
 import { type Attempt, execute, type OutcomeOf, type Settled, writtenResource } from "../http/write.ts";
 import { operations } from "../openapi/operation.ts";
 
@@ -60,8 +63,8 @@ const OPERATIONS = operations({
   },
   getApiKey: {
     summary: "Read an API key",
-    description: "Returns a key without its secret.",
-    success: { status: 200, description: "The key.", schema: ApiKey },
+    description: "Returns a key without its secret, and who created it.",
+    success: { status: 200, description: "The key.", schema: ApiKeyWithCreator },
   },
   updateApiKey: {
     summary: "Change an API key",
@@ -89,9 +92,8 @@ const OPERATIONS = operations({
 });
 
 const API_KEY = { schema: ApiKey, toText: JSON.stringify };
+const WITH_CREATOR = { schema: ApiKeyWithCreator, toText: JSON.stringify };
 const WITH_SECRET = { schema: ApiKeyWithSecret, toText: JSON.stringify };
-
-const sendKey = (key: ApiKeyRecord, set: ResponseHead): string => sendResource(API_KEY, presentApiKey(key), key, set);
 
 const CREATE_API_KEY = {
   body: CreateApiKey,
@@ -172,8 +174,11 @@ export const apiKeyRoutes = (dependencies: Dependencies) =>
     })
     .get(
       "",
-      listHandler(dependencies, API_KEY_LIST, ({ caller, db }, page) =>
-        listApiKeys(db, caller.tenantId, managedEnvironments(caller.environment), page),
+      listHandler(
+        dependencies,
+        API_KEY_LIST,
+        ({ caller, db }, page) => listApiKeys(db, caller.tenantId, managedEnvironments(caller.environment), page),
+        readSearch,
       ),
       { scope: "api_keys:write", detail: OPERATIONS.listApiKeys },
     )
@@ -181,15 +186,18 @@ export const apiKeyRoutes = (dependencies: Dependencies) =>
       "/self",
       ({ caller, request, set }) => {
         readQuery(request, NO_PARAMETERS);
-        return sendKey(keyOf(caller), set);
+        const key = keyOf(caller);
+        return sendResource(API_KEY, presentApiKey(key), key, set);
       },
       { scope: "any", detail: OPERATIONS.getCallingApiKey },
     )
     .get(
       "/:id",
-      ({ caller, target, request, set }) => {
+      async ({ caller, db, target, request, set }) => {
         readQuery(request, NO_PARAMETERS);
-        return sendKey(visibleApiKey(grantorOf(caller), target), set);
+        const key = visibleApiKey(grantorOf(caller), target);
+        const body = { ...presentApiKey(key), ...(await findCreator(db, key, caller.environment)) };
+        return sendResource(WITH_CREATOR, body, key, set);
       },
       { scope: "api_keys:write", detail: OPERATIONS.getApiKey },
     )

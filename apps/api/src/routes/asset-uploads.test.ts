@@ -228,7 +228,9 @@ describe("an upload by a signed PUT", () => {
     ] as const) {
       const { id, tenantId, upload: target } = (await call("POST", "/uploads", request(file))).body;
       expect((await send(target, file)).status).toBe(200);
-      expect(outcome(await call("POST", `/${id}/complete`))).toEqual([422, "validation_failed", "#", code]);
+      const refused = await call("POST", `/${id}/complete`);
+      expect(outcome(refused)).toEqual([422, "validation_failed", "#", code]);
+      expect(refused.body.errors[0].detail).toStartWith(file === text ? "This is a text. Accepted: JPEG" : "The file");
       expect(await stored(`originals/${tenantId}/${id}`)).toEqual([]);
       expect((await call("DELETE", `/${id}`)).body.status).toBe("deleted");
       expect(await stored(`uploads/${tenantId}/${id}`)).toEqual([]);

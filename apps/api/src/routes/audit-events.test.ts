@@ -49,9 +49,11 @@ describe("the audit trail", () => {
       environment: "live",
       action: "api_key.revoked",
       targetId: key.id,
+      targetName: "y",
       changedFields: ["status"],
       actorType: "api_key",
       actorId: rootId,
+      actorName: "Key of a test",
       actorKeyId: parseApiKey(root)?.keyId ?? "",
       requestId: requestIds[4] ?? "",
       createdAt: revoked?.createdAt ?? "",
@@ -111,6 +113,71 @@ describe("the audit trail", () => {
         expect(seen).toEqual(expected);
       }
     }
+  });
+
+  test("the trail, filtered by actor and time, and paged: the same events as a filter over the whole", async () => {
+    const key = await make({ environment: "live" });
+    for (let index = 0; index < 4; index++) await makeAvatar(key.apiKey);
+    // A second credential: the actor stays.
+    const { body: rotated } = await api.call("POST", `/api/v1/api-keys/${key.id}/rotate`, { key: root, body: {} });
+    for (let index = 0; index < 4; index++) await makeAvatar(rotated.apiKey);
+    const all: AuditEvent[] = (await list("?limit=100")).body.data;
+    const [newest, , middle, , oldest] = all.filter(({ actorId }) => actorId === key.id) as AuditEvent[];
+    const from = oldest?.createdAt ?? "";
+    // Another spelling of the same moment, beside a cursor too.
+    const to = (newest?.createdAt ?? "").replace("Z", "+00:00");
+    for (const filter of [
+      { actorId: key.id },
+      { actorId: key.id, action: "avatar.created" },
+      { actorId: rootId, action: "api_key.rotated" },
+      { actorId: key.id, actorKeyId: rotated.keyId },
+      { actorId: key.id, targetId: middle?.targetId ?? "" },
+      { from },
+      { from, to },
+      { to, action: "avatar.created" },
+      { from, to, actorId: key.id },
+      { from, to, targetId: key.id },
+      { from, to, actorId: "key_unknown" },
+    ]) {
+      const seen: AuditEvent[] = [];
+      const filters = new URLSearchParams(filter);
+      for (let query = `?limit=3&${filters}`; ; ) {
+        const { status, body } = await list(query);
+        expect(status).toBe(200);
+        seen.push(...body.data);
+        if (body.nextCursor === null) break;
+        query = `?limit=3&cursor=${body.nextCursor}&${filters}`;
+      }
+      const { from: start = "", to: end = "9", ...others } = filter as Record<string, string>;
+      const before = end.replace("+00:00", "Z");
+      const expected = all.filter(
+        (event) =>
+          event.createdAt >= start &&
+          event.createdAt < before &&
+          Object.entries(others).every(([name, value]) => event[name as keyof AuditEvent] === value),
+      );
+      expect([filter, seen]).toEqual([filter, expected]);
+    }
+  });
+
+  test("a window, empty or no window: 422; other filters beside a cursor: 422", async () => {
+    const at = "2026-11-20T12:00:00.000Z";
+    for (const query of [`from=${at}&to=${at}`, `from=${at}&to=2026-11-20T12:00:00.000%2B01:00`]) {
+      const { status, body } = await list(`?${query}`);
+      expect([status, body.errors]).toMatchObject([422, [{ parameter: "from", code: "empty_window" }]]);
+    }
+    for (const query of ["from=yesterday", "to=2026-02-30T00:00:00Z", "actorId=", "from=&to="]) {
+      expect((await list(`?${query}`)).status).toBe(422);
+    }
+    const { nextCursor } = (await list(`?limit=1&actorId=${rootId}&from=2026-01-01T00:00:00Z`)).body;
+    for (const query of ["actorId=key_x", "from=2026-01-01T00:00:00.001Z", "to=2027-01-01T00:00:00Z"]) {
+      expect((await list(`?cursor=${nextCursor}&${query}`)).body.errors).toMatchObject([{ code: "invalid_cursor" }]);
+    }
+    // A leap second, and a forged cursor of one.
+    const forged = (at: string) =>
+      Buffer.from(JSON.stringify([1, "aud", [["to", at]], "aud_01h455vb4pex5vsknk084sn02q"])).toString("base64url");
+    expect((await list(`?to=2026-12-31T23:59:60Z`)).status).toBe(200);
+    expect((await list(`?cursor=${forged("2026-12-31T23:59:60Z")}`)).status).toBe(200);
   });
 
   test("the trail, read by another tenant: nothing, by its ids either", async () => {

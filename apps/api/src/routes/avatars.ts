@@ -25,6 +25,7 @@ import { type AvatarStatus, DELETABLE_STATUSES } from "@realtime-avatar/domain/a
 import { isUnknownTestAsset } from "@realtime-avatar/domain/avatars/test-assets";
 import { isId, newId } from "@realtime-avatar/domain/id";
 import type { JobRecord } from "@realtime-avatar/domain/job";
+import { readSearch } from "@realtime-avatar/domain/lists/search";
 import { notFound, type Problem, validationFailed } from "@realtime-avatar/domain/problem";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../dependencies.ts";
@@ -194,7 +195,12 @@ export const avatarRoutes = (dependencies: Dependencies) => {
     })
     .get(
       "",
-      listHandler(dependencies, AVATAR_LIST, ({ caller, db }, page) => listAvatars(db, caller, page, assetOrigin())),
+      listHandler(
+        dependencies,
+        AVATAR_LIST,
+        ({ caller, db }, page) => listAvatars(db, caller, page, assetOrigin()),
+        readSearch,
+      ),
       { scope: "avatars:read", detail: OPERATIONS.listAvatars },
     )
     .get(

@@ -124,7 +124,9 @@ describe("the usage summary", () => {
       {
         day,
         apiKeyId,
+        apiKeyName: "Key of a test",
         avatarId: null,
+        avatarName: null,
         sessions: 2,
         activeSeconds: 8,
         billedCreditMicros: 4 * SECOND,

@@ -6,13 +6,17 @@ import { emptyBalance } from "@realtime-avatar/domain/credits/balance";
 import {
   CREDIT_ENTRY_LIST,
   CreditBalance,
+  CreditEntry,
   CreditEntryPage,
   UpdateCreditBalance,
 } from "@realtime-avatar/domain/credits/schemas";
+import { fileQueryOf } from "@realtime-avatar/domain/lists/csv";
+import { type PageRequest, readPage } from "@realtime-avatar/domain/page";
 import { notFound } from "@realtime-avatar/domain/problem";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../dependencies.ts";
 import { authentication } from "../http/authenticate.ts";
+import { CSV_DESCRIPTION, type Export, exportHandler } from "../http/files/export.ts";
 import { listHandler } from "../http/list.ts";
 import { NO_PARAMETERS, readQuery } from "../http/query.ts";
 import { responseText } from "../http/response.ts";
@@ -40,6 +44,12 @@ const OPERATIONS = operations({
     query: CREDIT_ENTRY_LIST.query,
     success: { status: 200, description: "A page of entries.", schema: CreditEntryPage },
   },
+  exportCreditEntries: {
+    summary: "Export credit entries",
+    description: `The entries of the list, as a file. ${CSV_DESCRIPTION}`,
+    query: fileQueryOf(CREDIT_ENTRY_LIST),
+    success: { status: 200, description: "The entries.", isCsv: true },
+  },
 });
 
 /**
@@ -51,6 +61,14 @@ const entriesOf = (caller: AnyCaller) => ({
   environment: caller.environment,
   ofLineage: caller.sessionId === null && caller.lineage.length > 0 ? caller.id : null,
 });
+
+const EXPORT: Export<PageRequest<typeof CREDIT_ENTRY_LIST>> = {
+  name: "credit-entries",
+  list: CREDIT_ENTRY_LIST,
+  item: CreditEntry,
+  pageOf: (parameters) => readPage(CREDIT_ENTRY_LIST, { ...parameters }),
+  read: (db, caller, page) => listCreditEntries(db, entriesOf(caller), page),
+};
 
 const BALANCE = { schema: CreditBalance, toText: JSON.stringify };
 
@@ -102,4 +120,8 @@ export const creditRoutes = (dependencies: Dependencies) =>
         listCreditEntries(db, entriesOf(caller), page),
       ),
       { scope: "credits:read", detail: OPERATIONS.listCreditEntries },
-    );
+    )
+    .get("/entries.csv", exportHandler(dependencies, EXPORT), {
+      scope: "credits:read",
+      detail: OPERATIONS.exportCreditEntries,
+    });

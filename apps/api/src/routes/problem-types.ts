@@ -2,7 +2,7 @@
 import { notFound, PROBLEMS, type ProblemCode } from "@realtime-avatar/domain/problem";
 import { type Static, Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import { asPage, htmlPage, textHtml } from "../http/html-page.ts";
+import { asPage, htmlPage, textHtml, wantsHtml } from "../http/html-page.ts";
 import { withRequestContext } from "../http/request-context.ts";
 import { operations } from "../openapi/operation.ts";
 
@@ -41,9 +41,6 @@ const page = ({ code, status, title, meaning, remedy }: ProblemType) =>
 </main>`,
   });
 
-/** Whether the client is a browser, which accepts HTML by name. Programs accept JSON or anything. */
-const wantsHtml = (accept: string): boolean => /text\/html/i.test(accept) && !/json/i.test(accept);
-
 const OPERATIONS = operations({
   getProblemType: {
     summary: "Explain a problem",
@@ -62,7 +59,7 @@ export const problemTypeRoutes = () =>
       if (code === undefined) throw notFound();
       const problemType = presentProblemType(code);
       set.headers["vary"] = "Accept";
-      if (!wantsHtml(request.headers.get("accept") ?? "")) return problemType;
+      if (!wantsHtml(request)) return problemType;
       const { html, allowed } = page(problemType);
       return asPage(html, allowed, set);
     },

@@ -25,15 +25,18 @@ import {
   USAGE_SESSION_LIST,
   UsageSession,
   UsageSessionPage,
+  UsageSessionWithNames,
 } from "@realtime-avatar/domain/credits/schemas";
 import { presentSession } from "@realtime-avatar/domain/credits/session";
-import { readSessionPage } from "@realtime-avatar/domain/credits/session-list";
+import { readSessionPage, type SessionPageRequest } from "@realtime-avatar/domain/credits/session-list";
 import { isId, newId, type SessionId } from "@realtime-avatar/domain/id";
+import { fileQueryOf } from "@realtime-avatar/domain/lists/csv";
 import { pageText } from "@realtime-avatar/domain/page";
 import { notFound, Problem } from "@realtime-avatar/domain/problem";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../dependencies.ts";
 import { authentication, checkScope } from "../http/authenticate.ts";
+import { CSV_DESCRIPTION, type Export, exportHandler } from "../http/files/export.ts";
 import { keyOf } from "../http/people/person.ts";
 import { NO_PARAMETERS, readQuery } from "../http/query.ts";
 import { sendResource } from "../http/response.ts";
@@ -64,10 +67,16 @@ const OPERATIONS = operations({
     query: USAGE_SESSION_LIST.query,
     success: { status: 200, description: "A page of sessions.", schema: UsageSessionPage },
   },
+  exportUsageSessions: {
+    summary: "Export usage sessions",
+    description: `The sessions of the list, as a file. ${CSV_DESCRIPTION}`,
+    query: fileQueryOf(USAGE_SESSION_LIST),
+    success: { status: 200, description: "The sessions.", isCsv: true },
+  },
   getUsageSession: {
     summary: "Read a usage session",
     description: "Returns a session in any status.",
-    success: { status: 200, description: "The session.", schema: UsageSession },
+    success: { status: 200, description: "The session.", schema: UsageSessionWithNames },
   },
   reportUsage: {
     summary: "Report the usage of a session",
@@ -93,6 +102,7 @@ const OPERATIONS = operations({
 });
 
 const SESSION = { schema: UsageSession, toText: JSON.stringify, present: presentSession };
+const SESSION_WITH_NAMES = { schema: UsageSessionWithNames, toText: JSON.stringify };
 /** The response of an opening before its write, which completes it. */
 const OPENED_SESSION = { schema: OpenedSession, toText: JSON.stringify, present: presentSession };
 const REPORTED_SESSION = { schema: ReportedSession, toText: JSON.stringify, present: presentSession };
@@ -204,16 +214,24 @@ const RELEASE_SESSION = {
   },
 };
 
+const EXPORT: Export<SessionPageRequest> = {
+  name: "usage-sessions",
+  list: USAGE_SESSION_LIST,
+  item: UsageSessionWithNames,
+  pageOf: readSessionPage,
+  read: listUsageSessions,
+};
+
 export const usageSessionRoutes = (dependencies: Dependencies) => {
   const { clock, responseBytes, metrics } = dependencies;
-  return new Elysia({ name: "usage-sessions", prefix: "/api/v1/usage/sessions" })
+  return new Elysia({ name: "usage-sessions", prefix: "/api/v1/usage" })
     .use(authentication(dependencies))
-    .post("", ({ write }) => execute(write, OPEN_SESSION).catch(countRefusal(metrics)), {
+    .post("/sessions", ({ write }) => execute(write, OPEN_SESSION).catch(countRefusal(metrics)), {
       scope: { scopes: ["realtime:write"], withHeadroom: true },
       detail: OPERATIONS.openUsageSession,
     })
     .get(
-      "",
+      "/sessions",
       async ({ caller, db, request, set }) => {
         const page = readSessionPage(readQuery(request, USAGE_SESSION_LIST.query), clock());
         const { from, to } = page.filters;
@@ -222,21 +240,25 @@ export const usageSessionRoutes = (dependencies: Dependencies) => {
       },
       { scope: "usage:read", detail: OPERATIONS.listUsageSessions },
     )
+    .get("/sessions.csv", exportHandler(dependencies, EXPORT), {
+      scope: "usage:read",
+      detail: OPERATIONS.exportUsageSessions,
+    })
     .get(
-      "/:id",
+      "/sessions/:id",
       async ({ caller, db, params: { id }, request, set }) => {
         readQuery(request, NO_PARAMETERS);
         const session = await findUsageSession(db, caller, sessionIdOf(id));
         if (!session) throw notFound();
-        return sendResource(SESSION, presentSession(session), session, set);
+        return sendResource(SESSION_WITH_NAMES, presentSession(session), session, set);
       },
       { scope: "usage:read", detail: OPERATIONS.getUsageSession },
     )
-    .post("/:id/usage", ({ write }) => execute(write, REPORT_USAGE), {
+    .post("/sessions/:id/usage", ({ write }) => execute(write, REPORT_USAGE), {
       scope: "usage:write",
       detail: OPERATIONS.reportUsage,
     })
-    .post("/:id/release", ({ write }) => execute(write, RELEASE_SESSION), {
+    .post("/sessions/:id/release", ({ write }) => execute(write, RELEASE_SESSION), {
       scope: { scopes: ["realtime:write", "usage:write"] },
       detail: OPERATIONS.releaseSession,
     });

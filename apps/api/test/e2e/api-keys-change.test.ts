@@ -17,7 +17,7 @@ describe("the change of a key", () => {
     const answer = await patch(root, made.id, { name: "renamed", scopes: ["avatars:read", "avatars:read"] });
     expect([answer.status, answer.headers.get("etag")]).toEqual([200, '"2"']);
     expect(answer.body).toEqual({ ...withoutSecret(made), name: "renamed", scopes: ["avatars:read"] });
-    expect((await get(root, made.id)).body).toEqual(answer.body);
+    expect((await get(root, made.id)).body).toMatchObject(answer.body);
     const self = await api.call("GET", `${PATH}/self`, { key: root });
     expect(await trail(made.id)).toMatchObject([
       {
@@ -38,10 +38,10 @@ describe("the change of a key", () => {
     const set = { spendLimitCreditMicros: 9007199254740991, expiresAt: "2090-01-01T01:00:00+01:00" };
     const first = await patch(root, made.id, set);
     expect(first.body).toMatchObject({ ...set, expiresAt: "2090-01-01T00:00:00.000Z" });
-    expect((await get(root, made.id)).body).toEqual(first.body);
+    expect((await get(root, made.id)).body).toMatchObject(first.body);
     const second = await patch(root, made.id, { spendLimitCreditMicros: null, expiresAt: null });
     expect(second.body).toMatchObject({ spendLimitCreditMicros: null, expiresAt: null });
-    expect((await get(root, made.id)).body).toEqual(second.body);
+    expect((await get(root, made.id)).body).toMatchObject(second.body);
     expect(second.headers.get("etag")).toBe('"3"');
   });
 
@@ -49,7 +49,7 @@ describe("the change of a key", () => {
     const parent = await make(root);
     const child = await make(parent.apiKey, { scopes: ["avatars:read"] });
     await patch(root, parent.id, { scopes: ["usage:read"] });
-    expect((await get(root, child.id)).body).toEqual(withoutSecret(child));
+    expect((await get(root, child.id)).body).toMatchObject(withoutSecret(child));
     expect((await api.call("GET", "/api/v1/avatars", { key: child.apiKey })).status).toBe(200);
   });
 });

@@ -96,3 +96,39 @@ describe("the list of avatars", () => {
     }
   });
 });
+
+describe("the search of avatars", () => {
+  test("a search, in pages: its filters stay, and other filters beside a cursor are refused", async () => {
+    for (const displayName of ["Search 100%", "SEARCH 1000", "Other"]) await make({ displayName });
+    const search = (query: string) => api.call("GET", `${PATH}?${query}`, { key });
+    const names = ({ body }: Answer) => body.data.map(({ displayName }: { displayName: string }) => displayName);
+    const first = await search("name=search&limit=1");
+    expect(names(first)).toEqual(["SEARCH 1000"]);
+    const cursor = `cursor=${first.body.nextCursor}`;
+    const last = await search(cursor);
+    expect([names(last), last.body.nextCursor]).toEqual([["Search 100%"], null]);
+    expect((await search(`name=Search&${cursor}`)).body.errors[0].code).toBe("invalid_cursor");
+    expect(names(await search("name=0%25"))).toEqual(["Search 100%"]);
+    const [{ id, createdAt }] = last.body.data;
+    expect(names(await search(`id=${id}`))).toEqual(["Search 100%"]);
+    expect(names(await search(`name=search&to=${createdAt}`))).toEqual([]);
+    expect(names(await search(`name=other&from=${createdAt}`))).toEqual(["Other"]);
+    // Another tenant finds none of them.
+    const { secret } = await seedKey(api.database.db, await seedTenant(api.database.db), { scopes: ["*"] });
+    const foreign = { key: secret.reveal() };
+    for (const query of ["name=search", `id=${id}`, cursor]) {
+      expect((await api.call("GET", `${PATH}?${query}`, foreign)).body).toEqual({ data: [], nextCursor: null });
+    }
+  });
+
+  test.each([
+    ["name=", "name", "too_short"],
+    [`name=${"x".repeat(161)}`, "name", "too_long"],
+    ["name=%00", "name", "invalid_text"],
+    ["from=2026-02-30T00:00:00Z", "from", "invalid_date_time"],
+    ["from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z", "from", "empty_window"],
+  ])("a search, with %j: 422", async (query, parameter, code) => {
+    const { status, body } = await api.call("GET", `${PATH}?${query}`, { key });
+    expect([status, body.errors]).toEqual([422, [expect.objectContaining({ parameter, code })]]);
+  });
+});

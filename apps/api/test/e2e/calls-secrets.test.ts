@@ -4,10 +4,10 @@ import { createLog } from "@realtime-avatar/runtime/log";
 import { createMetrics } from "@realtime-avatar/runtime/metrics";
 import { startTracing } from "@realtime-avatar/runtime/tracing";
 import { readTracingConfig } from "@realtime-avatar/runtime/tracing-config";
+import { startCollector } from "@realtime-avatar/testing/network/collector";
 import { callAnew } from "../support/api.ts";
 import { callOptions, EVENTS, START, signEvent, startCallApi, until, WORKER_SECRET } from "../support/calls/calls.ts";
 import { dump } from "../support/dump.ts";
-import { startCollector } from "../support/traces.ts";
 
 const collector = startCollector();
 // The exporter reads the environment by itself.

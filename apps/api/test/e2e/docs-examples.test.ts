@@ -97,7 +97,6 @@ beforeAll(async () => {
 });
 
 describe.each([
-  ["README.md", readme],
   ["docs/api.md", apiDocument],
   ["docs/credits.md", creditsDocument],
 ] as const)("the examples of %s", (_, text = "") => {
@@ -137,6 +136,17 @@ describe.each([
     const [, asset] = /^\{"id":"(ast_\w+)".*"status":"uploaded"/.exec(stdout) ?? [];
     if (asset !== undefined) variables["ASSET_ID"] = asset;
   });
+});
+
+test("the calls of README.md, pasted one after the other: the avatar is ready", async () => {
+  const calls = [...(readme ?? "").matchAll(/<!-- example -->\n```sh\n(.*?)```/gs)].map(([, call = ""]) => call);
+  expect(calls).toHaveLength(4);
+  const [photo = "", ...others] = calls.map((call) => call.replaceAll("http://127.0.0.1:3000", url));
+  const write = photo.replace(/npx .*/, bun(join(REPOSITORY, "scripts/sample-photo.ts")).join(" "));
+  const read = others.pop();
+  const script = `cd ${folder}\n${write}${others.join("")}until ${read?.trim()} | grep '"status":"ready"'; do sleep 0.1; done`;
+  const { code, stdout } = await runToEnd(["sh", "-c", script], variables);
+  expect([code, stdout]).toEqual([0, expect.stringMatching(/"previewUrl":"http/)]);
 });
 
 describe("the program of docs/keys.md", () => {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileDatabase, fileFolder } from "@realtime-avatar/testing/fixture";
+import { startCollector } from "@realtime-avatar/testing/network/collector";
 import {
   bun,
   REPOSITORY,
@@ -14,7 +15,6 @@ import {
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { createMetrics as createAvatarWorkerMetrics } from "../../../avatar-worker/src/metrics.ts";
 import { callAt, type TestApi } from "../support/api.ts";
-import { startCollector } from "../support/traces.ts";
 
 const database = await fileDatabase();
 const tenantId = await seedTenant(database.db);

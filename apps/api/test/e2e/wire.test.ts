@@ -254,8 +254,10 @@ const statusOf = (target: string): number => {
   // And there is no delivery.
   if (/:(token|name)$|\/webhook-deliveries\/./.test(target)) return 404;
   if (target.endsWith("/oidc/callback")) return 303;
+  // For browsers alone.
+  if (target === "/" || target === "/dashboard/*") return 404;
   // Leads to the page.
-  if (target === "/docs/" || target === "/dashboard/") return 308;
+  if (/^\/(docs|dashboard.*)\/$/.test(target)) return 308;
   return FOR_PEOPLE.test(target) ? 403 : 200;
 };
 

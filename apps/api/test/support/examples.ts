@@ -4,7 +4,7 @@ import { portraitPath } from "@realtime-avatar/testing/photos";
 
 /** A command, and the answer that the document gives. */
 export const examplesOf = (text = ""): [title: string, command: string, answer: string][] =>
-  [...text.matchAll(/<!-- example -->\n```sh\n(.*?)```\n\n```json\n(.*?)```/gs)].map(
+  [...text.matchAll(/<!-- example -->\n```sh\n(.*?)```\n\n```(?:json|csv)\n(.*?)```/gs)].map(
     ([, command = "", answer = ""]) => [command.replace(/\\\n\s*/g, "").split("\n")[0] ?? "", command, answer],
   );
 
@@ -51,8 +51,9 @@ const settledText = (json: string): string =>
     // It is noted a moment after the use.
     .replace(/"lastUsedAt": ?(null|"[-0-9T:.Z]+")/g, '"lastUsedAt":"<time or null>"');
 
-/** What differs from run to run, made the same. */
-export const settled = (json: string): unknown => JSON.parse(settledText(json));
+/** What differs from run to run, made the same. Of a CSV file, the columns. */
+export const settled = (text: string): unknown =>
+  text.startsWith("{") ? JSON.parse(settledText(text)) : text.split(/\r?\n/)[0]?.split(",");
 
 /** `actual` as a document shows it: an array may end with "…" for the elements that are left out. */
 export const shortened = (actual: unknown, shown: unknown): unknown => {

@@ -4,6 +4,7 @@ import type { Logger } from "@realtime-avatar/runtime/log";
 import type { WorkerMetrics } from "../metrics.ts";
 import type { Renderer } from "../renderer/renderer.ts";
 import { type Call, startCall } from "../room/call.ts";
+import type { CallTraces } from "../tracing.ts";
 import { createLease } from "./lease.ts";
 import type { Service } from "./service.ts";
 
@@ -20,6 +21,7 @@ export type SyncParts = {
   renderer: Renderer;
   log: Logger;
   metrics: Pick<WorkerMetrics, "watcher" | "syncFailed"> | null;
+  traces: CallTraces | null;
 };
 
 export type Sync = {
@@ -31,7 +33,8 @@ export type Sync = {
 };
 
 /** The calls of the worker, by session. */
-const createCalls = ({ service, renderer, log, metrics }: SyncParts, onChange: () => void) => {
+const createCalls = ({ metrics, ...parts }: SyncParts, onChange: () => void) => {
+  const { log } = parts;
   const calls = new Map<string, Call>();
 
   const start = async (assigned: AssignedCall): Promise<void> => {
@@ -40,7 +43,7 @@ const createCalls = ({ service, renderer, log, metrics }: SyncParts, onChange: (
     if (known?.report().generation === generation) return;
     await known?.leave();
     log.info({ session, generation, mode: assigned.mode }, "a call was assigned");
-    calls.set(session, startCall(assigned, { service, renderer, log, watcher: metrics?.watcher ?? null, onChange }));
+    calls.set(session, startCall(assigned, { ...parts, watcher: metrics?.watcher ?? null, onChange }));
   };
 
   return {
@@ -82,7 +85,7 @@ const pause = (ms: number, signal: AbortSignal): Promise<void> =>
 
 /** Syncs until `stop`. */
 export const startSync = (parts: SyncParts): Sync => {
-  const { service, slots, renderer, log } = parts;
+  const { service, slots, renderer, log, traces } = parts;
   // Aborted by a change: a sync that waits for work is then sent again, with the change.
   let change = new AbortController();
   let isStopping = false;
@@ -97,9 +100,11 @@ export const startSync = (parts: SyncParts): Sync => {
   const syncOnce = async (): Promise<void> => {
     const { signal } = change;
     const sentAt = performance.now();
+    const sentTime = Date.now();
     const request: SyncRequest = { slots, features: [...features], calls: calls.report() };
     try {
       const response = await service.sync(request, signal);
+      traces?.synced(request.calls, sentTime, false);
       if (isStopping) return;
       lease.renew(sentAt, response.lease_seconds);
       if (!isReachable) log.info("the service responds again");
@@ -111,6 +116,7 @@ export const startSync = (parts: SyncParts): Sync => {
       if (isReachable) log.warn({ reason: error instanceof Error ? error.message : "unknown" }, "a sync has failed");
       isReachable = false;
       parts.metrics?.syncFailed();
+      traces?.synced(request.calls, sentTime, true);
     }
     await pause(sentAt + SYNC_INTERVAL_MS - performance.now(), signal);
   };

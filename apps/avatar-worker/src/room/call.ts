@@ -1,7 +1,8 @@
 /** A call in a room of the service: the avatar hears the person, and the person sees and hears the avatar. */
 
 import { DisconnectReason, Room, RoomEvent } from "@livekit/rtc-node";
-import { asksToEnd, type EndReason, LIFECYCLE_TOPIC } from "@realtime-avatar/domain/calls/lifecycle";
+import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
+import { asksToEnd, LIFECYCLE_TOPIC } from "@realtime-avatar/domain/calls/lifecycle";
 import { PERSON_IDENTITY } from "@realtime-avatar/domain/calls/room";
 import type { AssignedCall, ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { timeOfId } from "@realtime-avatar/domain/id";
@@ -10,6 +11,7 @@ import type { Service } from "../fleet/service.ts";
 import { createEcho } from "../renderer/echo.ts";
 import { isLoud } from "../renderer/loudness.ts";
 import type { Renderer, Rendering } from "../renderer/renderer.ts";
+import type { CallTraces } from "../tracing.ts";
 import { listenTo } from "./audio-in.ts";
 import { watchFlood } from "./flood.ts";
 import { joinRoom, leaveRoom } from "./join.ts";
@@ -32,6 +34,7 @@ export type CallParts = {
   renderer: Renderer;
   log: Logger;
   watcher: CallWatcher | null;
+  traces: CallTraces | null;
   onChange: () => void;
 };
 
@@ -108,6 +111,12 @@ const watchPerson = (
   if (room.remoteParticipants.has(PERSON_IDENTITY)) arrived();
 };
 
+/** Shows in metrics and traces that both sides are present. */
+const observeJoin = (assigned: AssignedCall, { watcher, traces }: CallParts): void => {
+  traces?.joined(assigned);
+  if (assigned.generation === 1) watcher?.joined(Date.now() - timeOfId(assigned.session_id));
+};
+
 /** Starts a call. It ends by itself when the person is gone, when its seconds are over, or when it fails. */
 export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   const { session_id, generation, used_seconds } = assigned;
@@ -127,7 +136,7 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
     if (state === next || state === "ended") return;
     state = next;
     log.info({ state, usedSeconds: usedSeconds(), ...(reason && { reason }) }, "the state of a call has changed");
-    if (state === "started" && generation === 1) parts.watcher?.joined(Date.now() - timeOfId(session_id));
+    if (state === "started") observeJoin(assigned, parts);
     if (state === "ended" && reason) parts.watcher?.ended(reason, usedSeconds());
     parts.onChange();
   };
@@ -135,6 +144,7 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   const leave = (): Promise<void> => {
     usedAtEnd ??= usedSeconds();
     clearInterval(timer);
+    if (!leaving) parts.traces?.left(assigned, reason ?? "left");
     // While it is still joining, there is nothing to leave.
     leaving ??= joining
       .catch(() => {})

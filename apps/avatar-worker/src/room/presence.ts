@@ -1,6 +1,6 @@
 /** The times of a call: since when both sides are present, and when it has to end. Pure; times are in milliseconds. */
 
-import type { EndReason } from "@realtime-avatar/domain/calls/lifecycle";
+import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
 
 /** The call ends so much earlier than its seconds, because leaving takes a moment. */

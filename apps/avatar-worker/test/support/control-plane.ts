@@ -1,6 +1,6 @@
 /** The service as an avatar worker sees it, without a database: the tests assign calls, and read what the worker reports. */
 import { randomBytes } from "node:crypto";
-import type { EndReason } from "@realtime-avatar/domain/calls/lifecycle";
+import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
 import {
   type AVATAR_IDENTITY,
   avatarToken,

@@ -22,14 +22,32 @@ describe("audit tail", () => {
     for (const event of events) expect(validate(AuditEvent, event)).toEqual([]);
     const some = await json("audit", "tail", "--tenant", tenantId, "--target", id, "--action", "api_key.rotated");
     expect(some).toEqual([events[1]]);
-    const { stdout } = await cli("audit", "tail", "--tenant", tenantId, "--limit", "1");
+    // A window of time, and the actor by each of its names.
+    const within = ["--from", events[1].createdAt, "--to", events[2].createdAt];
+    expect(await json("audit", "tail", "--tenant", tenantId, "--target", id, ...within)).toEqual(
+      events.filter(({ createdAt }: AuditEvent) => createdAt >= within[1] && createdAt < within[3]),
+    );
+    const { record } = await seedKey(db, tenantId, { environment: "live", scopes: ["*"] });
+    const avatarId = await seedAvatar(db, tenantId, "live");
+    await db.client`alter table audit_events disable trigger user`;
+    await db.client`update audit_events set actor_id = ${record.id}, actor_key_id = ${record.keyId} where target_id in (${avatarId}, ${id})`;
+    await db.client`alter table audit_events enable trigger user`;
+    for (const actor of [record.id, record.keyId]) {
+      const [first, ...others] = await json("audit", "tail", "--tenant", tenantId, "--actor", actor);
+      // An event of a test key, with the name of the live key that acted.
+      expect([first, others.at(-1)]).toMatchObject([
+        { environment: "test", targetId: id, actorName: record.name },
+        { targetId: avatarId },
+      ]);
+    }
+    const { stdout } = await cli("audit", "tail", "--tenant", tenantId, "--limit", "1", "--target", id);
     const [head = "", row = ""] = stdout.split("\n");
     expect(head.split(/ {2,}/)).toEqual(["TIME", "ACTION", "TARGET", "CHANGED", "ACTOR", "CREDENTIAL", "REQUEST"]);
-    expect(row.split(/ {2,}/).slice(1, 5)).toEqual(["api_key.revoked", id, "status", "-"]);
+    expect(row.split(/ {2,}/).slice(1, 5)).toEqual(["api_key.revoked", id, "status", record.id]);
     // The operator sees both environments.
     for (const environment of ["live", "test"] as const) await seedAvatar(db, tenantId, environment);
     const created = await json("audit", "tail", "--tenant", tenantId, "--action", "avatar.created");
-    expect(created.map(({ environment }: AuditEvent) => environment).sort()).toEqual(["live", "test"]);
+    expect(created.map(({ environment }: AuditEvent) => environment).sort()).toEqual(["live", "live", "test"]);
     expect((await cli("audit", "tail", "--tenant", tenantId, "--action", "avatar.deleted")).stdout).toBe(
       "No matching events.\n",
     );

@@ -3,8 +3,9 @@
 import { listAuditEvents } from "@realtime-avatar/db/audit/audit-events";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { AUDIT_EVENT_LIST, type AuditEvent } from "@realtime-avatar/domain/audit";
+import { normalizeWindow, refuseEmptyWindow } from "@realtime-avatar/domain/credits/window";
 import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
-import type { Id, TenantId } from "@realtime-avatar/domain/id";
+import { type Id, isId, type TenantId } from "@realtime-avatar/domain/id";
 import { itemsOf, type PageRequest } from "@realtime-avatar/domain/page";
 import type { Command } from "commander";
 import { withDatabase } from "../database.ts";
@@ -31,7 +32,8 @@ const listEvents = async (db: Db, tenantId: TenantId, request: EventRequest): Pr
     const limit = request.limit - events.length;
     const pageRequest = { ...request, before, limit };
     const pages = ENVIRONMENTS.map((environment) => listAuditEvents(db, { tenantId, environment }, pageRequest));
-    const page = mergePages(await Promise.all(pages), limit);
+    // Of an event in both, that of live is kept: it has the names of live objects.
+    const page = mergePages((await Promise.all(pages)).reverse(), limit);
     events.push(...itemsOf<AuditEvent>(page));
     if (page.next === null || events.length >= request.limit) return events;
     before = page.next as Id<"aud">;
@@ -84,12 +86,17 @@ type TailOptions = TenantOptions & {
   action?: string;
   target?: string;
   actor?: string;
+  from?: string;
+  to?: string;
   follow?: boolean;
 };
 
 const tail = async (options: TailOptions): Promise<void> => {
-  const { tenant, limit, action, target: targetId, actor: actorKeyId } = options;
-  const request = pageRequest(AUDIT_EVENT_LIST, { limit, action, targetId, actorKeyId });
+  const { tenant, limit, action, target: targetId, actor = "", from, to } = options;
+  const by = isId("key", actor) || isId("usr", actor) ? { actorId: actor } : { actorKeyId: options.actor };
+  const { filters, ...page } = pageRequest(AUDIT_EVENT_LIST, { limit, action, targetId, ...by, from, to });
+  const request = { ...page, filters: normalizeWindow(filters) };
+  refuseEmptyWindow(request.filters);
   await withDatabase(async ({ db }) => {
     const newest = await listEvents(db, tenant, request);
     const events = newest.toReversed();
@@ -108,7 +115,9 @@ export const addAudit = (program: Command): void => {
     .option("--limit <count>", "maximum number of events, 1 to 100 (default: 50)", parseInteger)
     .option("--action <action>", "filter by action, for example api_key.revoked")
     .option("--target <id>", "filter by the id of the key or avatar that was changed")
-    .option("--actor <keyId>", "filter by the credential of the actor (the 16 characters after rta_live_ or rta_test_)")
+    .option("--actor <id>", "filter by the key or the person (usr_…) that acted, or the credential: the keyId of a key")
+    .option("--from <time>", "events since this RFC 3339 date-time")
+    .option("--to <time>", "events before this RFC 3339 date-time")
     .option("--follow", "keep running and show new events; with --json, one event per line")
     .action(tail);
 };

@@ -12,7 +12,7 @@ import { type Id, newId, type TenantId } from "@realtime-avatar/domain/id";
 import { secureRandom as random } from "@realtime-avatar/runtime/random";
 import type { Command } from "commander";
 import { operatorOrigin, withDatabase } from "../database.ts";
-import { idParser, type PageOptions, type TenantOptions, withPageOptions, withTenantOptions } from "../options.ts";
+import { idParser, type SearchOptions, type TenantOptions, withSearchOptions, withTenantOptions } from "../options.ts";
 import { mergePages, pageRequest, printPage } from "../pages.ts";
 import { type Columns, fields, print, table } from "../terminal.ts";
 
@@ -40,9 +40,9 @@ const CHECKS: Columns<Check> = {
   DETAIL: ({ detail }) => detail,
 };
 
-const list = async (options: PageOptions & { status?: string; sourceKind?: string }): Promise<void> => {
-  const { tenant: tenantId, status, sourceKind, limit, cursor } = options;
-  const request = pageRequest(AVATAR_LIST, { status, sourceKind, limit, cursor });
+const list = async (options: SearchOptions & { status?: string; sourceKind?: string }): Promise<void> => {
+  const { tenant: tenantId, status, sourceKind, name, from, to, limit, cursor } = options;
+  const request = pageRequest(AVATAR_LIST, { status, sourceKind, name, from, to, limit, cursor });
   await withDatabase(async ({ db }) => {
     const pages = ENVIRONMENTS.map((environment) => listAvatars(db, { tenantId, environment }, request, NO_ORIGIN));
     const written = mergePages(await Promise.all(pages), request.limit);
@@ -93,7 +93,7 @@ const prepare = (id: Id<"ava">, options: TenantOptions): Promise<void> =>
 export const addAvatars = (program: Command): void => {
   const avatars = program.command("avatars").description("inspect avatars, and prepare them again");
 
-  withPageOptions(avatars.command("list"))
+  withSearchOptions(avatars.command("list"))
     .description("list the avatars of a tenant, newest first")
     .option("--status <status>", "filter by status; deleted avatars are listed only with --status deleted")
     .option("--source-kind <kind>", "image or video")

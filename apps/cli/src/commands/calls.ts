@@ -63,7 +63,7 @@ const end = (id: SessionId, options: OutputOptions & { tenant?: TenantId }): Pro
       if (found.endedAt === null) {
         const origin = operatorOrigin();
         const event = auditEvent("usage_session.ended", { ...owner, id }, origin);
-        const room = await endLostCall(db, owner.tenantId, id, "user_ended", origin, event);
+        const room = await endLostCall(db, owner.tenantId, id, "operator_ended", origin, event);
         if (room !== null) await deleteRoom(room);
       }
       const record = await findUsageSession(db, owner, id);

@@ -2,6 +2,7 @@
 
 import { findApiKey, insertRootApiKey, revokeApiKey, rotateApiKey } from "@realtime-avatar/db/api-keys/api-keys";
 import { findCredential } from "@realtime-avatar/db/api-keys/callers";
+import { findCreator } from "@realtime-avatar/db/api-keys/creator";
 import { listApiKeys } from "@realtime-avatar/db/api-keys/list";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { retryWhileStale } from "@realtime-avatar/db/query/retry-while-stale";
@@ -23,7 +24,13 @@ import { validate } from "@realtime-avatar/domain/schema";
 import { secureRandom as random } from "@realtime-avatar/runtime/random";
 import type { Command } from "commander";
 import { operatorOrigin, withDatabase } from "../database.ts";
-import { type PageOptions, parseInteger, type TenantOptions, withPageOptions, withTenantOptions } from "../options.ts";
+import {
+  parseInteger,
+  type SearchOptions,
+  type TenantOptions,
+  withSearchOptions,
+  withTenantOptions,
+} from "../options.ts";
 import { pageRequest, printPage } from "../pages.ts";
 import { type Columns, fields, print, printable, UsageError, usageError } from "../terminal.ts";
 
@@ -105,9 +112,9 @@ const COLUMNS: Columns<ApiKey> = {
   NAME: ({ name }) => name,
 };
 
-const list = async (options: PageOptions & { status?: string; environment?: string }): Promise<void> => {
-  const { status, environment, limit, cursor } = options;
-  const request = pageRequest(API_KEY_LIST, { status, environment, limit, cursor });
+const list = async (options: SearchOptions & { status?: string; environment?: string }): Promise<void> => {
+  const { status, environment, name, from, to, limit, cursor } = options;
+  const request = pageRequest(API_KEY_LIST, { status, environment, name, from, to, limit, cursor });
   await withDatabase(async ({ db }) => {
     const written = await listApiKeys(db, options.tenant, ENVIRONMENTS, request);
     printPage(options, { list: API_KEY_LIST, request, written }, COLUMNS, "No matching keys.");
@@ -116,7 +123,8 @@ const list = async (options: PageOptions & { status?: string; environment?: stri
 
 const show = (id: string, options: TenantOptions): Promise<void> =>
   withDatabase(async ({ db }) => {
-    const key = presentApiKey(await findKey(db, options.tenant, id));
+    const found = await findKey(db, options.tenant, id);
+    const key = { ...presentApiKey(found), ...(await findCreator(db, found, "live")) };
     print(options, key, fields(key));
   });
 
@@ -161,7 +169,7 @@ export const addKeys = (program: Command): void => {
     .option("--expires-at <time>", "expiry as an RFC 3339 date-time (default: never)")
     .action(create);
 
-  withPageOptions(keys.command("list"))
+  withSearchOptions(keys.command("list"))
     .description("list the keys of a tenant, newest first")
     .option("--status <status>", "active, revoked or expired")
     .option("--environment <environment>", "live or test")

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { findInvitation } from "@realtime-avatar/db/people/invitations";
 import { newId } from "@realtime-avatar/domain/id";
+import { ROLES } from "@realtime-avatar/domain/people/roles";
 import { parseToken } from "@realtime-avatar/domain/people/tokens";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { cliTests, run, UNKNOWN_TENANT } from "../../test/cli.ts";
@@ -52,11 +53,16 @@ describe("users invite", () => {
     expect([raised.code, raised.stdout]).toEqual([2, ""]);
   });
 
+  test("users invite, for a new user without a role: exit 2, and the roles", async () => {
+    const { code, stderr } = await cli(...invitationArgs("--email", "nobody@example.com"));
+    expect(code).toBe(2);
+    for (const role of ROLES) expect(stderr).toContain(`${role} (`);
+  });
+
   test("users invite, an invalid option: exit 2, or 1 for an unknown tenant", async () => {
     const attempts = [
       ["--email", "x", "--role", "owner"],
       ["--email", "a@b.c", "--role", "admin"],
-      ["--email", "nobody@example.com"],
     ];
     for (const args of attempts) {
       const { code, stdout } = await cli(...invitationArgs(...args));

@@ -16,6 +16,9 @@ import { type Columns, fields, print, printable, UsageError, usageError } from "
 
 type InviteOptions = TenantOptions & { email: string; role?: string };
 
+/** The roles, for people who choose one. */
+const ROLES_TEXT = "viewer (reads), developer (also creates and changes) or owner (also manages people)";
+
 /** Where the link leads: the same rule as in the service. */
 const publicUrl = (): string =>
   readPublicUrl(process.env) ?? `http://localhost:${readPort(process.env, "PORT", 3000) || 3000}`;
@@ -32,7 +35,8 @@ const invite = async (options: InviteOptions): Promise<void> => {
   const url = publicUrl();
   await withDatabase(async ({ db }) => {
     const user = await findUserByEmail(db, tenantId, email);
-    if (user === null && options.role === undefined) throw new UsageError("--role: Name the role of the new user.");
+    if (user === null && options.role === undefined)
+      throw new UsageError(`--role: A new user needs one: ${ROLES_TEXT}.`);
     if (user !== null && options.role !== undefined && options.role !== user.role) {
       throw new UsageError(`--role: The user exists, with the role ${user.role}. The link adds a passkey.`);
     }
@@ -94,7 +98,7 @@ export const addUsers = (program: Command): void => {
       "print a link to register a passkey: for a new user, or for a further passkey of the user with this address",
     )
     .requiredOption("--email <address>", "email address; no mail is sent")
-    .option("--role <role>", "viewer, developer or owner; required for a new user")
+    .option("--role <role>", `required for a new user: ${ROLES_TEXT}`)
     .action(invite);
 
   withPageOptions(users.command("list")).description("list the users of a tenant, newest first").action(list);

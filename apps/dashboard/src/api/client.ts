@@ -6,6 +6,7 @@ import {
   NoResponse,
   type ProblemCode,
   type RealtimeAvatarClient,
+  UnexpectedResponse,
 } from "@realtime-avatar/client";
 
 export const ENVIRONMENTS = ["live", "test"] as const;
@@ -91,6 +92,11 @@ export const errorText = (
       requestId: error.requestId,
       fields: (errors ?? []).map(({ pointer, detail }) => ({ name: fieldOf(pointer), detail })),
     };
+  }
+  if (error instanceof UnexpectedResponse && error.response.status === 413) {
+    const detail =
+      "The proxy in front of the service allows only smaller uploads. Use a smaller file, or ask the operator to raise the limit of the proxy: the documentation (deployment) says to what.";
+    return { title: "Too large for the proxy", detail, requestId: error.requestId, fields: [] };
   }
   if (error instanceof NoResponse) {
     return { title: "No response", detail: noResponse(request), requestId: error.requestId, fields: [] };

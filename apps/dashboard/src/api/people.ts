@@ -98,7 +98,8 @@ export const changeUser = (id: string, body: { name?: string; role?: Role }) =>
 export const removeUser = (id: string) => api().DELETE("/api/v1/users/{id}", byId(id));
 
 export const listInvitations = (): Promise<Invitation[]> => all(api().list("/api/v1/invitations"));
-export const invite = async (body: { email: string; role: Role }): Promise<NewInvitation> =>
+/** Replaces an earlier invitation for the same address, whose link becomes invalid. */
+export const invite = async (body: { email: string; role: Role; lifetimeSeconds: number }): Promise<NewInvitation> =>
   (await api().POST("/api/v1/invitations", { body })).data;
 export const withdrawInvitation = (id: string) => api().DELETE("/api/v1/invitations/{id}", byId(id));
 

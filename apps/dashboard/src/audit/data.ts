@@ -2,6 +2,7 @@
 import type { AuditEvent } from "@realtime-avatar/client";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useAccount } from "../layout/context.tsx";
+import type { Search } from "../search.ts";
 
 const REFRESH_MS = 15_000;
 
@@ -52,6 +53,9 @@ const FIELD_TEXTS: Record<string, string> = {
   displayName: "name",
   scopes: "permissions",
   spendLimitCreditMicros: "spend cap",
+  maxConcurrentSessions: "calls at once",
+  keyId: "secret",
+  redactedKey: "secret",
   expiresAt: "expiry",
   sourceAssetId: "photo or video",
   modelId: "model",
@@ -59,24 +63,8 @@ const FIELD_TEXTS: Record<string, string> = {
   lowThresholdCreditMicros: "threshold of low credits",
 };
 
-export const fieldText = (field: string): string => FIELD_TEXTS[field] ?? field;
-
-/** What is shown for an object that has no name, by the prefix of its id. */
-const KIND_TEXTS: Record<string, string> = {
-  key: "A key",
-  ava: "An avatar",
-  ast: "A file",
-  usr: "A former member",
-  uss: "A session",
-  inv: "An invitation",
-  psk: "A passkey",
-  idn: "A linked account",
-  ses: "A call",
-  ten: "The team",
-  whe: "A webhook endpoint",
-};
-
-export const kindText = (id: string): string => KIND_TEXTS[id.slice(0, 3)] ?? id;
+export const fieldsText = ({ changedFields }: AuditEvent): string =>
+  [...new Set(changedFields.map((field) => FIELD_TEXTS[field] ?? field))].join(", ");
 
 /** Who acted when neither a key nor a person did. */
 export const serviceText = (action: AuditEvent["action"]): string => {
@@ -87,21 +75,33 @@ export const serviceText = (action: AuditEvent["action"]): string => {
     : "the service or its operator";
 };
 
-export type Filters = { action: string | undefined; target: string | undefined };
+export type Filters = Pick<Search, "action" | "target" | "actor" | "since" | "until">;
 
-export const useAuditEvents = ({ action, target }: Filters) => {
+/** The beginning of a day of the browser, or of the day after it. */
+const startOf = (day: string, daysLater = 0): string => {
+  const start = new Date(`${day}T00:00:00`);
+  start.setDate(start.getDate() + daysLater);
+  return start.toISOString();
+};
+
+/** The query of the events, without those of a page. */
+export const auditQuery = ({ action, target, actor, since, until }: Filters) => ({
+  ...(action !== undefined && { action: action as AuditEvent["action"] }),
+  ...(target !== undefined && { targetId: target }),
+  ...(actor !== undefined && { actorId: actor }),
+  ...(since !== undefined && { from: startOf(since) }),
+  ...(until !== undefined && { to: startOf(until, 1) }),
+});
+
+export const useAuditEvents = (filters: Filters) => {
   const { client, environment } = useAccount();
+  const query = auditQuery(filters);
   return useInfiniteQuery({
-    queryKey: ["audit", environment, action ?? "", target ?? ""],
+    queryKey: ["audit", environment, query],
     initialPageParam: undefined as string | undefined,
     queryFn: async ({ pageParam }) => {
-      const query = {
-        limit: 50,
-        ...(action !== undefined && { action: action as AuditEvent["action"] }),
-        ...(target !== undefined && { targetId: target }),
-        ...(pageParam !== undefined && { cursor: pageParam }),
-      };
-      return (await client.GET("/api/v1/audit-events", { params: { query } })).data;
+      const page = { limit: 50, ...query, ...(pageParam !== undefined && { cursor: pageParam }) };
+      return (await client.GET("/api/v1/audit-events", { params: { query: page } })).data;
     },
     refetchInterval: REFRESH_MS,
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,

@@ -1,11 +1,12 @@
 /** Avatars and their preparation. */
 import type { Avatar } from "@realtime-avatar/client";
+import { MAX_DISPLAY_NAME_LENGTH } from "@realtime-avatar/domain/text";
 import { type InfiniteData, useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
+import { FIRST_PAGE, LATER_PAGE, type PageOf, readUntilFound, searchQuery } from "../api/pages.ts";
 import type { Tone } from "../components/text.tsx";
 import { useAccount } from "../layout/context.tsx";
+import { type SearchFilters, useKeptData } from "../layout/use-list-search.ts";
 
-/** How many avatars are loaded at a time, newest first. */
-const PAGE = 100;
 const POLL_MS = 1500;
 const IDLE_POLL_MS = 20_000;
 
@@ -24,7 +25,7 @@ export const statusName = (status: Avatar["status"]): string => (status === "pre
 export const isPreparing = ({ status, pendingSourceAssetId }: Avatar): boolean =>
   status === "preprocessing" || (pendingSourceAssetId !== null && status !== "deleted");
 
-type AvatarPage = { data: Avatar[]; nextCursor: string | null };
+type AvatarPage = PageOf<Avatar>;
 export type Avatars = {
   avatars: Avatar[];
   /** Whether there are older avatars, which are not loaded. */
@@ -44,18 +45,28 @@ const withAvatar = (list: InfiniteData<AvatarPage>, avatar: Avatar): InfiniteDat
   })),
 });
 
-/** The avatars of the environment. While one is being prepared, the list is read again every 1.5 seconds for each page. */
-export const useAvatars = () => {
+/** What the list is filtered by. `status`: undefined for all but deleted ones. */
+export type AvatarSearch = SearchFilters & { status: Avatar["status"] | undefined };
+
+/** The avatars of the environment that match. While one is being prepared, the list is read again every 1.5 seconds for each page. */
+export const useAvatars = (search: AvatarSearch) => {
   const { client, environment } = useAccount();
+  const { status } = search;
+  const filters = { ...(status && { status }), ...searchQuery(search, MAX_DISPLAY_NAME_LENGTH) };
   return useInfiniteQuery({
-    queryKey: ["avatars", environment],
+    queryKey: ["avatars", environment, "list", filters],
     initialPageParam: undefined as string | undefined,
-    queryFn: async ({ pageParam }) => {
-      const query = { limit: PAGE, ...(pageParam !== undefined && { cursor: pageParam }) };
-      return (await client.GET("/api/v1/avatars", { params: { query } })).data;
+    queryFn: ({ pageParam, signal }) => {
+      const limit = pageParam === undefined ? FIRST_PAGE : LATER_PAGE;
+      const read = async (cursor: string | undefined): Promise<PageOf<Avatar>> => {
+        const query = { ...filters, limit, ...(cursor !== undefined && { cursor }) };
+        return (await client.GET("/api/v1/avatars", { params: { query } })).data;
+      };
+      return readUntilFound(read, pageParam, signal);
     },
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
     select: fromPages,
+    placeholderData: useKeptData(),
     refetchInterval: ({ state }) => {
       const pages = state.data?.pages ?? [];
       const isWaiting = pages.some(({ data }) => data.some(isPreparing));
@@ -73,8 +84,8 @@ export const useAvatar = (id: string, listed: Avatar | undefined) => {
     queryFn: async () => {
       const avatar = (await client.GET("/api/v1/avatars/{id}", { params: { path: { id } } })).data;
       // The card behind the details shows the same.
-      queries.setQueryData<InfiniteData<AvatarPage>>(
-        ["avatars", environment],
+      queries.setQueriesData<InfiniteData<AvatarPage>>(
+        { queryKey: ["avatars", environment, "list"] },
         (list) => list && withAvatar(list, avatar),
       );
       return avatar;

@@ -11,8 +11,9 @@ import { Failure, Loaded, Skeleton } from "../components/state.tsx";
 import { Badge, Item, Time } from "../components/text.tsx";
 import { useAccount, useHasRole } from "../layout/context.tsx";
 import { useAction } from "../layout/use-action.ts";
+import { callLine } from "./call-line.ts";
 import { Checks } from "./checks.tsx";
-import { isPreparing, STATUS_TONES, statusName, useAvatar, useSourceUrl } from "./data.ts";
+import { isPreparing, STATUS_TONES, statusName, useAvatar } from "./data.ts";
 import { Portrait } from "./portrait.tsx";
 import { ReplaceSourceDialog } from "./replace.tsx";
 import { KIND_NAMES } from "./source.ts";
@@ -115,24 +116,14 @@ const DeleteDialog = ({ avatar, onClose, onDeleted }: AboveProps & { onDeleted: 
   );
 };
 
-/** An application opens a call with its own key: see the page of keys. */
-const callLine = ({ id }: Avatar): string =>
-  `curl -sS ${location.origin}/api/v1/usage/sessions -H "Authorization: Bearer $API_KEY" ` +
-  `-H "Content-Type: application/json" -d '{"avatarId": "${id}", "maxSessionSeconds": 60}'`;
-
 const Facts = ({ avatar }: { avatar: Avatar }) => {
   const { error, checks, status } = avatar;
   const kind = KIND_NAMES[avatar.sourceKind];
-  const sourceUrl = useSourceUrl(avatar, status === "failed");
   return (
     <>
       <div className="grid gap-5 sm:grid-cols-[11rem_minmax(0,1fr)]">
         <div className="aspect-square w-44 overflow-hidden rounded-xl bg-raised">
-          {avatar.previewUrl === null && sourceUrl ? (
-            <img src={sourceUrl} alt="The one that was refused" className="size-full object-contain" />
-          ) : (
-            <Portrait avatar={avatar} />
-          )}
+          <Portrait avatar={avatar} />
         </div>
         <dl className="grid content-start gap-3">
           <Item name="Status">
@@ -168,7 +159,7 @@ const Facts = ({ avatar }: { avatar: Avatar }) => {
         <div className="mt-5">
           <CopyText
             label={`Open a call of up to a minute with it. API_KEY is a ${avatar.environment} key with realtime:write.`}
-            text={callLine(avatar)}
+            text={callLine(avatar.id)}
           />
         </div>
       )}

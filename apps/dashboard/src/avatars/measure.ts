@@ -39,14 +39,15 @@ const measureVideo = (file: Blob): Promise<Picture> =>
     video.src = url;
   });
 
-/** What the file is. A file that cannot be read, such as a folder that was dropped, is of no type. */
+/** What the file is. */
 export const measureSource = async (file: Blob): Promise<Source> => {
   const firstBytes = await file
     .slice(0, MAGIC_BYTES)
     .arrayBuffer()
-    .catch(() => new ArrayBuffer(0));
-  const magic = contentTypeOf(new Uint8Array(firstBytes));
+    .then((buffer) => new Uint8Array(buffer))
+    .catch(() => null);
+  const magic = firstBytes && contentTypeOf(firstBytes);
   const type = magic?.kind === "image" || magic?.kind === "video" ? magic : null;
   const picture = type && (await (type.kind === "image" ? measureImage(file) : measureVideo(file)));
-  return { type, sizeBytes: file.size, picture };
+  return { firstBytes, type, sizeBytes: file.size, picture };
 };

@@ -2,14 +2,15 @@ import type { Avatar } from "@realtime-avatar/client";
 import { useState } from "react";
 import { Button } from "../components/button.tsx";
 import { CopyButton } from "../components/copy.tsx";
-import { FilterField } from "../components/field.tsx";
+import { foundText, More, SearchBar } from "../components/search-bar.tsx";
 import { Empty, Loaded } from "../components/state.tsx";
 import { Badge, PageHead } from "../components/text.tsx";
-import { counted } from "../format.ts";
+import { Windowed } from "../components/windowed.tsx";
+import { CreateButton } from "../keyboard/create-button.tsx";
 import { useAccount, useHasRole } from "../layout/context.tsx";
 import { useNavigation, useParameters } from "../layout/navigation.tsx";
 import { useFileDrop } from "../layout/use-file-drop.ts";
-import { useFilter } from "../layout/use-filter.ts";
+import { useListSearch } from "../layout/use-list-search.ts";
 import { CreateAvatarDialog } from "./create.tsx";
 import { type Avatars, STATUS_TONES, statusName, useAvatars } from "./data.ts";
 import { AvatarDetails } from "./details.tsx";
@@ -70,48 +71,37 @@ const NoAvatars = ({ onCreate }: { onCreate: () => void }) => {
   );
 };
 
-const AVATAR_ID = /^ava_[0-9a-z]{26}$/;
-/** From how many avatars on a filter is worth its place. */
-const FILTERED_FROM = 8;
+/** The statuses that can be selected; the first is every one but `deleted`. */
+const STATUSES = [
+  ["", "Any status"],
+  ...(["draft", "preprocessing", "ready", "failed", "disabled", "deleted"] as const).map(
+    (status) => [status, statusName(status).replace(/^./, (first) => first.toUpperCase())] as const,
+  ),
+] as const;
+const statusOf = (text: string | undefined) => STATUSES.map(([status]) => status).find((status) => status === text);
 
-const matches = ({ displayName, id }: Avatar, filter: string): boolean =>
-  [displayName, id].some((text) => text.toLowerCase().includes(filter));
+/** How many cards are shown or hidden together: whole rows, however many columns there are. */
+const PART = 24;
 
-type ListProps = { list: Avatars; onCreate: () => void; more: { run: () => void; isBusy: boolean } };
+type ListProps = {
+  list: Avatars;
+  isFiltered: boolean;
+  onCreate: () => void;
+  more: { run: () => void; isBusy: boolean };
+};
 
-const AvatarList = ({ list: { avatars, hasMore }, onCreate, more }: ListProps) => {
+const AvatarList = ({ list: { avatars, hasMore }, isFiltered, onCreate, more }: ListProps) => {
   const { change } = useNavigation();
-  const [filter, setFilter] = useFilter();
-  const query = filter.trim().toLowerCase();
-  const shown = avatars.filter((avatar) => matches(avatar, query));
-  if (avatars.length === 0 && !hasMore) return <NoAvatars onCreate={onCreate} />;
+  if (avatars.length === 0 && !hasMore && !isFiltered) return <NoAvatars onCreate={onCreate} />;
   return (
     <>
-      {(avatars.length >= FILTERED_FROM || filter !== "") && (
-        <div className="mb-4 flex min-h-9 flex-wrap items-center gap-3">
-          <FilterField label="Filter by name or id" value={filter} onChange={setFilter} />
-          <span role="status" className="text-sm text-muted">
-            {query !== "" &&
-              `${counted(shown.length, "avatar")} of ${avatars.length}${hasMore ? " that are loaded" : ""}`}
-          </span>
-          {shown.length === 0 && AVATAR_ID.test(query) && (
-            <Button onClick={() => change({ avatar: query })}>Look up this id</Button>
-          )}
-        </div>
-      )}
-      <ul aria-label="Avatars" className={GRID}>
-        {shown.map((avatar) => (
-          <AvatarCard key={avatar.id} avatar={avatar} onShow={() => change({ avatar: avatar.id })} />
-        ))}
-      </ul>
-      {hasMore && (
-        <p className="mt-4 flex flex-wrap items-center gap-3 text-sm text-muted">
-          The newest {avatars.length} avatars are loaded.
-          <Button isBusy={more.isBusy} onClick={more.run}>
-            Load older ones
-          </Button>
-        </p>
-      )}
+      {avatars.length === 0 && !hasMore && <p className="py-6 text-muted">No avatar matches.</p>}
+      <div className="grid gap-4">
+        <Windowed items={avatars} size={PART} label="Avatars" className={GRID}>
+          {(avatar) => <AvatarCard key={avatar.id} avatar={avatar} onShow={() => change({ avatar: avatar.id })} />}
+        </Windowed>
+      </div>
+      {hasMore && <More isFound={avatars.length > 0} name="avatars" {...more} />}
     </>
   );
 };
@@ -121,9 +111,12 @@ type Creating = { first: File | null };
 
 export const AvatarsPage = () => {
   const canWrite = useHasRole("developer");
-  const query = useAvatars();
+  const { avatar: shownId, status: named } = useParameters();
+  const status = statusOf(named) || undefined;
+  const list = useListSearch();
+  const isFiltered = list.isFiltered || status !== undefined;
+  const query = useAvatars({ ...list.search, status });
   const { change } = useNavigation();
-  const { avatar: shownId } = useParameters();
   const [creating, setCreating] = useState<Creating | null>(null);
   // Read before they are needed, so that the dialog opens whole.
   useRequirements();
@@ -133,20 +126,25 @@ export const AvatarsPage = () => {
   const more = { run: () => void query.fetchNextPage(), isBusy: query.isFetchingNextPage };
   return (
     <div className={isOver ? "rounded-2xl outline-2 outline-offset-8 outline-accent outline-dashed" : ""}>
-      <PageHead
-        title="Avatars"
-        actions={
-          canWrite && (
-            <Button kind="primary" onClick={create}>
-              Create an avatar
-            </Button>
-          )
-        }
-      >
+      <PageHead title="Avatars" actions={canWrite && <CreateButton onClick={create}>Create an avatar</CreateButton>}>
         Your application names an avatar by its id when it opens a call.
       </PageHead>
+      <SearchBar
+        list={list}
+        status={{ value: status ?? "", values: STATUSES, set: (value) => change({ status: value || undefined }, true) }}
+        isFiltered={isFiltered}
+      >
+        {isFiltered &&
+          !query.isFetching &&
+          query.data &&
+          foundText(query.data.avatars.length, "avatar", query.data.hasMore)}
+      </SearchBar>
       <Loaded query={query} skeleton={<CardSkeletons />}>
-        {(list) => <AvatarList list={list} onCreate={create} more={more} />}
+        {(found) => (
+          <div aria-busy={query.isPlaceholderData} className="aria-busy:opacity-60">
+            <AvatarList list={found} isFiltered={isFiltered} onCreate={create} more={more} />
+          </div>
+        )}
       </Loaded>
       {creating && (
         <CreateAvatarDialog

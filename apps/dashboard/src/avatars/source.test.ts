@@ -10,11 +10,13 @@ const requirements = model.requirements as Requirements;
 const BOTH = ["image", "video"] as const;
 
 const IMAGE: Source = {
+  firstBytes: Uint8Array.of(0xff, 0xd8, 0xff),
   type: { kind: "image", contentType: "image/jpeg" },
   sizeBytes: 500_000,
   picture: { width: 1024, height: 768, seconds: null },
 };
 const VIDEO: Source = {
+  firstBytes: Buffer.from("\0\0\0\x14ftypisom\0\0\0\0avc1"),
   type: { kind: "video", contentType: "video/mp4" },
   sizeBytes: 5_000_000,
   picture: { width: 1080, height: 1920, seconds: 10 },
@@ -60,8 +62,24 @@ test.each([
 
 test("a source, replaced by one of another kind: refused", () => {
   expect(refused(VIDEO, requirements, ["image"])).toEqual(["Type fail"]);
-  expect(checkSource(VIDEO, requirements, ["image"])[0]?.detail).toBe("Must be a photo (JPEG, PNG or WebP).");
+  expect(checkSource(VIDEO, requirements, ["image"])[0]?.detail).toBe(
+    "This is an MP4 video. Accepted: JPEG, PNG or WebP.",
+  );
   expect(refused(IMAGE, requirements, ["video"])).toEqual(["Type fail"]);
+});
+
+test.each([
+  [
+    "a text",
+    Buffer.from("hello"),
+    BOTH,
+    "This is a text. Accepted: image (JPEG, PNG or WebP), video (MP4, MOV or WebM).",
+  ],
+  ["an empty file", Buffer.alloc(0), ["video"], "The file is empty. Accepted: MP4, MOV or WebM."],
+  ["a folder", null, BOTH, "The file cannot be read. Is it a folder?"],
+] as const)("a source that is %s: says so, and what is accepted", (_, firstBytes, kinds, detail) => {
+  const source: Source = { firstBytes, type: null, sizeBytes: 5, picture: null };
+  expect(checkSource(source, requirements, kinds)).toEqual([{ name: "Type", verdict: "fail", detail }]);
 });
 
 test("a source, checked with other bounds of the service: those decide", () => {

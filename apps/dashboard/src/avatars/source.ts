@@ -4,6 +4,7 @@
  */
 import type { components } from "@realtime-avatar/client";
 import { ASSET_LIMITS, type ContentType } from "@realtime-avatar/domain/assets/limits";
+import { describeRefusedType, TYPE_NAMES, typesOf } from "@realtime-avatar/domain/assets/refused-type";
 import { bytes, duration } from "../format.ts";
 
 export type Requirements = components["schemas"]["Model"]["requirements"];
@@ -11,6 +12,8 @@ export type SourceKind = keyof Requirements;
 
 /** What a file is, as far as the browser can tell. */
 export type Source = {
+  /** The first bytes; null when the file cannot be read, such as a folder that was dropped. */
+  firstBytes: Uint8Array | null;
   /** By the first bytes, as the service decides it; null when they are of no accepted type. */
   type: { kind: SourceKind; contentType: ContentType<SourceKind> } | null;
   sizeBytes: number;
@@ -25,21 +28,7 @@ export type SourceCheck = {
   detail: string;
 };
 
-const TYPE_NAMES: Record<ContentType<SourceKind>, string> = {
-  "image/jpeg": "JPEG",
-  "image/png": "PNG",
-  "image/webp": "WebP",
-  "video/mp4": "MP4",
-  "video/quicktime": "MOV",
-  "video/webm": "WebM",
-};
 export const KIND_NAMES: Record<SourceKind, string> = { image: "photo", video: "video" };
-
-/** `JPEG, PNG or WebP` */
-const typesOf = (kind: SourceKind): string => {
-  const names = ASSET_LIMITS[kind].contentTypes.map((type) => TYPE_NAMES[type]);
-  return `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
-};
 
 /** The value of `accept` of a file input. */
 export const acceptOf = (kinds: readonly SourceKind[]): string =>
@@ -89,13 +78,13 @@ const lengthCheck = (seconds: number | null, { min, max }: Bounds): SourceCheck 
 
 /** The checks of a file that is to be a source of one of these kinds. */
 export const checkSource = (
-  { type, sizeBytes, picture }: Source,
+  { firstBytes, type, sizeBytes, picture }: Source,
   requirements: Requirements | undefined,
   kinds: readonly SourceKind[],
 ): SourceCheck[] => {
   if (type === null || !kinds.includes(type.kind)) {
-    const accepted = kinds.map((kind) => `a ${KIND_NAMES[kind]} (${typesOf(kind)})`).join(" or ");
-    return [{ name: "Type", verdict: "fail", detail: `Must be ${accepted}.` }];
+    const detail = firstBytes ? describeRefusedType(firstBytes, kinds) : "The file cannot be read. Is it a folder?";
+    return [{ name: "Type", verdict: "fail", detail }];
   }
   const { kind, contentType } = type;
   const { maxBytes } = ASSET_LIMITS[kind];

@@ -13,13 +13,17 @@ type Props = ComponentProps<"button"> & {
   isBusy?: boolean;
 };
 
+/** The classes of a button, for a link that looks like one. */
+export const buttonClass = (kind: keyof typeof KINDS): string =>
+  `inline-flex min-h-9 items-center justify-center gap-2 rounded-lg border px-3.5 py-1.5 text-sm font-medium whitespace-nowrap select-none disabled:opacity-50 aria-busy:cursor-progress ${KINDS[kind]}`;
+
 export const Button = ({ kind = "plain", isBusy = false, className = "", children, onClick, ...rest }: Props) => (
   <button
     type="button"
     {...rest}
     onClick={isBusy ? (event) => event.preventDefault() : onClick}
     aria-busy={isBusy || undefined}
-    className={`inline-flex min-h-9 items-center justify-center gap-2 rounded-lg border px-3.5 py-1.5 text-sm font-medium whitespace-nowrap select-none disabled:opacity-50 aria-busy:cursor-progress ${KINDS[kind]} ${className}`}
+    className={`${buttonClass(kind)} ${className}`}
   >
     {children}
     {isBusy && <span aria-hidden="true">…</span>}

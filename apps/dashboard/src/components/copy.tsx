@@ -3,7 +3,23 @@ import { Button } from "./button.tsx";
 
 const SHOWN_MS = 2000;
 
-/** Copies `text`, and says so for two seconds. */
+/** What became of the last copy, for two seconds, and a function that copies. */
+const useCopy = (text: string): [outcome: "copied" | "failed" | null, copy: () => void] => {
+  const [outcome, setOutcome] = useState<"copied" | "failed" | null>(null);
+  useEffect(() => {
+    if (outcome === null) return;
+    const timer = setTimeout(() => setOutcome(null), SHOWN_MS);
+    return () => clearTimeout(timer);
+  }, [outcome]);
+  const copy = () =>
+    void navigator.clipboard.writeText(text).then(
+      () => setOutcome("copied"),
+      () => setOutcome("failed"),
+    );
+  return [outcome, copy];
+};
+
+/** Copies `text`, and says so. */
 export const CopyButton = ({
   text,
   label,
@@ -14,17 +30,7 @@ export const CopyButton = ({
   /** What the button says. */
   name?: string;
 }) => {
-  const [outcome, setOutcome] = useState<"copied" | "failed" | null>(null);
-  useEffect(() => {
-    if (outcome === null) return;
-    const timer = setTimeout(() => setOutcome(null), SHOWN_MS);
-    return () => clearTimeout(timer);
-  }, [outcome]);
-  const copy = () =>
-    navigator.clipboard.writeText(text).then(
-      () => setOutcome("copied"),
-      () => setOutcome("failed"),
-    );
+  const [outcome, copy] = useCopy(text);
   return (
     <Button onClick={copy} aria-label={label}>
       <span role="status" className="min-w-14">
@@ -54,3 +60,31 @@ export const Id = ({ id }: { id: string }) => (
     <CopyButton text={id} label={`Copy the id ${id}`} />
   </span>
 );
+
+/** Two sheets, a tick, or a cross. */
+const SHAPES = {
+  ready: "M5.5 5.5v-3h8v8h-3M2.5 5.5h8v8h-8z",
+  copied: "M3 8.5l3.5 3.5 7-8",
+  failed: "M4 4l8 8M12 4l-8 8",
+};
+
+/** Copies an id that is not shown, beside the name that is. */
+export const CopyId = ({ id }: { id: string }) => {
+  const [outcome, copy] = useCopy(id);
+  return (
+    <button
+      type="button"
+      onClick={copy}
+      title={id}
+      aria-label={`Copy the id ${id}`}
+      className="grid size-6 shrink-0 place-items-center rounded-md text-muted hover:bg-raised hover:text-text"
+    >
+      <svg aria-hidden="true" viewBox="0 0 16 16" className="size-3.5 fill-none stroke-current stroke-[1.5]">
+        <path d={SHAPES[outcome ?? "ready"]} />
+      </svg>
+      <span role="status" className="sr-only">
+        {outcome === "copied" ? "Copied" : outcome === "failed" ? "Not copied" : ""}
+      </span>
+    </button>
+  );
+};

@@ -1,4 +1,5 @@
 import { type ComponentProps, type ReactNode, useId } from "react";
+import { useSingleKeys } from "../keyboard/preference.ts";
 
 const CONTROL =
   "w-full min-h-9 rounded-lg border border-field bg-surface px-3 py-1.5 text-text placeholder:text-muted aria-invalid:border-bad";
@@ -69,7 +70,7 @@ export const InlineSelect = ({
   </select>
 );
 
-/** Filters the list below it, as it is typed. */
+/** Filters the list below it, as it is typed. The key `/` leads to it. */
 export const FilterField = ({
   label,
   value,
@@ -81,6 +82,7 @@ export const FilterField = ({
 }) => (
   <input
     type="search"
+    {...(useSingleKeys() && { "aria-keyshortcuts": "/" })}
     aria-label={label}
     placeholder={label}
     value={value}

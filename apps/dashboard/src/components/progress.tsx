@@ -1,14 +1,35 @@
-/** What is being done and how far it is: `share` from 0 to 1, null where it is unknown. */
-export const Progress = ({ text, share }: { text: string; share: number | null }) => (
-  <div>
-    <p role="status" className="mb-1 text-sm">
-      {text}
-    </p>
-    <progress
-      aria-label={text}
-      max={1}
-      {...(share !== null && { value: share })}
-      className="block h-2 w-full accent-fill"
-    />
-  </div>
-);
+import { useEffect, useState } from "react";
+
+/** The whole seconds since `text` was first shown. */
+const useSeconds = (text: string): number => {
+  const [shown, setShown] = useState({ text, seconds: 0 });
+  useEffect(() => {
+    const since = Date.now();
+    setShown({ text, seconds: 0 });
+    const timer = setInterval(() => setShown({ text, seconds: Math.floor((Date.now() - since) / 1000) }), 1000);
+    return () => clearInterval(timer);
+  }, [text]);
+  return shown.text === text ? shown.seconds : 0;
+};
+
+/**
+ * What is being done and how far it is: `share` from 0 to 1, null where it is unknown. Then the seconds count, so that it does not
+ * look stuck.
+ */
+export const Progress = ({ text, share }: { text: string; share: number | null }) => {
+  const seconds = useSeconds(text);
+  return (
+    <div>
+      <p className="mb-1 flex justify-between gap-3 text-sm">
+        <span role="status">{text}</span>
+        {share === null && seconds > 0 && <span className="text-muted tabular-nums">{seconds} s</span>}
+      </p>
+      <progress
+        aria-label={text}
+        max={1}
+        {...(share !== null && { value: share })}
+        className="block h-2 w-full accent-fill"
+      />
+    </div>
+  );
+};

@@ -1,6 +1,8 @@
 /** Small texts: headings, badges, times, ids. */
 import { type ReactNode, useEffect, useState } from "react";
 import { dateTime, relativeTime } from "../format.ts";
+import { Breadcrumbs, type Page } from "../layout/navigation.tsx";
+import { PRODUCT } from "../paths.ts";
 
 const TONES = {
   good: "bg-good-soft text-good",
@@ -16,26 +18,34 @@ export const Badge = ({ tone = "plain", children }: { tone?: Tone; children: Rea
   </span>
 );
 
+export const HOME = ["/", "Home"] as const;
+
 export const PageHead = ({
   title,
+  above = [HOME],
   children,
   actions,
 }: {
   title: string;
+  /** The pages above this one, from the home page on. */
+  above?: readonly (readonly [Page, string])[];
   children?: ReactNode;
   actions?: ReactNode;
 }) => {
   useEffect(() => {
-    document.title = `${title} · Realtime Avatar Service`;
+    document.title = `${title} · ${PRODUCT}`;
   }, [title]);
   return (
-    <div className="mb-6 flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
-      <div className="min-w-0">
-        <h1 className="text-2xl font-semibold tracking-tight break-words">{title}</h1>
-        {children && <p className="mt-1 max-w-2xl text-muted">{children}</p>}
+    <>
+      {above.length > 0 && <Breadcrumbs title={title} above={above} />}
+      <div className="mb-6 flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
+        <div className="min-w-0">
+          <h1 className="text-2xl font-semibold tracking-tight break-words">{title}</h1>
+          {children && <p className="mt-1 max-w-2xl text-muted">{children}</p>}
+        </div>
+        {actions && <div className="flex flex-wrap gap-2">{actions}</div>}
       </div>
-      {actions && <div className="flex flex-wrap gap-2">{actions}</div>}
-    </div>
+    </>
   );
 };
 

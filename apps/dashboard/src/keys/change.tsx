@@ -17,7 +17,7 @@ import {
   inheritedOf,
   requestOf,
 } from "./changes.ts";
-import { descendantsOf, type Keys, useKeyVersion } from "./data.ts";
+import { type Keys, useDescendants, useKeyVersion, useParent } from "./data.ts";
 import { fieldsOf, KeyFields, type Values } from "./fields.tsx";
 
 const valuesOf = (key: ApiKey): Values => ({
@@ -66,11 +66,12 @@ const Changed = () => (
 const useChange = (presented: ApiKey | undefined, keys: Keys) => {
   // Only what was entered: when the key has changed meanwhile, the rest of the form follows it.
   const [edits, setEdits] = useState<Partial<Values>>({});
+  const parent = useParent(presented?.parentId ?? null, keys);
   if (!presented) return null;
   const values = { ...valuesOf(presented), ...edits };
   const after = fieldsOf(values, presented.expiresAt);
   const differences = after ? differencesOf(presented, after) : [];
-  const inherited = inheritedOf(presented, keys.byId.get(presented.parentId ?? ""));
+  const inherited = inheritedOf(presented, parent ?? undefined);
   return {
     values,
     presentExpiry: presented.expiresAt,
@@ -102,7 +103,7 @@ export const ChangeKeyDialog = ({ apiKey, keys, onClose }: { apiKey: ApiKey; key
     ["keys", "audit"],
     (outcome) => (outcome === "saved" ? onClose() : setChanged(true)),
   );
-  const descendants = descendantsOf(keys, apiKey.id).length;
+  const descendants = useDescendants(apiKey.id).data?.keys.length ?? 0;
   return (
     <FormDialog
       title={`Change ${apiKey.name}`}

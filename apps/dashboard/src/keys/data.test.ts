@@ -1,9 +1,10 @@
 /** The tree of keys. */
 import { expect, test } from "bun:test";
-import type { ApiKey } from "@realtime-avatar/client";
-import { creatorText, descendantsOf, keysOf, treeOf } from "./data.ts";
+import type { ApiKeyWithCreator } from "@realtime-avatar/client";
+import { creatorText } from "./creator.tsx";
+import { treeOf } from "./data.ts";
 
-const key = (id: string, parentId: string | null, fields: Partial<ApiKey> = {}): ApiKey =>
+const key = (id: string, parentId: string | null, fields: Partial<ApiKeyWithCreator> = {}): ApiKeyWithCreator =>
   ({
     id,
     parentId,
@@ -12,7 +13,7 @@ const key = (id: string, parentId: string | null, fields: Partial<ApiKey> = {}):
     status: "active",
     redactedKey: id,
     ...fields,
-  }) as ApiKey;
+  }) as ApiKeyWithCreator;
 
 /** Newest first, as the API lists them. */
 const ALL = [
@@ -25,39 +26,21 @@ const ALL = [
   key("b", null),
   key("a", null),
 ];
-const rows = (all: ApiKey[], options: Partial<Parameters<typeof treeOf>[1]> = {}) =>
-  treeOf(keysOf(all, false), { environment: "live", withEnded: false, filter: "", ...options }).map(
-    ({ key: { id }, depth }) => `${id} ${depth}`,
-  );
+const rows = (all: ApiKeyWithCreator[]) => treeOf(all).map(({ key: { id }, depth }) => `${id} ${depth}`);
 
-test("the tree, of keys: children behind parents, ended keys left out", () => {
-  expect(rows(ALL)).toEqual(["b 0", "b1 1", "a 0", "a1 1"]);
-  expect(rows(ALL, { withEnded: true })).toEqual(["b 0", "b1 1", "a 0", "a2 1", "a21 2", "a1 1"]);
+test("the tree, of keys: children behind parents", () => {
+  expect(rows(ALL)).toEqual(["b 0", "b1 1", "a 0", "t1 1", "t2 2", "a2 1", "a21 2", "a1 1"]);
 });
 
-test("a key, its parent not loaded or of another environment: a root with its creator in words", () => {
-  expect(rows(ALL.slice(0, 6))).toEqual(["b1 0", "a1 0"]);
-  expect(rows(ALL, { environment: "test" })).toEqual(["t1 0", "t2 1"]);
-  const find = (id: string) => ALL.find((each) => each.id === id) as ApiKey;
-  expect(creatorText(keysOf(ALL, false), find("a"))).toBeNull();
-  expect(creatorText(keysOf(ALL, false), find("t1"))).toBe("Created by the live key name of a");
-  expect(creatorText(keysOf(ALL.slice(0, 6), true), find("a1"))).toBe("Created by an older key, which is not loaded");
-  // What a test session sees: the keys of live are not there.
-  const ofTest = ALL.filter(({ environment }) => environment === "test");
-  expect(creatorText(keysOf(ofTest, false), find("t1"))).toBe("Created by a live key");
+test("a key, its parent not listed: a root", () => {
+  expect(rows(ALL.slice(3, 6))).toEqual(["a2 0", "b1 0", "a1 0"]);
 });
 
-test("the tree, filtered by name, id or public part: matches in any letter case", () => {
-  expect(rows(ALL, { filter: " NAME OF A1 " })).toEqual(["a1 0"]);
-  expect(rows(ALL, { filter: "b1" })).toEqual(["b1 0"]);
-  expect(rows(ALL, { filter: "nothing" })).toEqual([]);
-});
-
-test("the descendants, of a key: active ones of both environments", () => {
-  const ids = (id: string) => descendantsOf(keysOf(ALL, false), id).map((each) => each.id);
-  expect(ids("a")).toEqual(["t2", "t1", "a1"]);
-  expect(ids("b")).toEqual(["b1"]);
-  expect(ids("b1")).toEqual([]);
+test("the creator of a key, in words: by name; of a live key in test, without; none for a root key", () => {
+  expect(creatorText(key("a", null, { createdBy: "usr_1", createdByName: "Ada" }))).toBeNull();
+  expect(creatorText(key("a1", "a", { createdBy: "a", createdByName: "Website" }))).toBe("Created by Website");
+  const inTest = { environment: "test", createdBy: "a", createdByName: null } as const;
+  expect(creatorText(key("t1", "a", inTest))).toBe("Created by a live key");
 });
 
 test("the tree, of 5,000 keys in nine levels: complete and in order", () => {

@@ -1,57 +1,60 @@
 /** The keys of the tenant, and which key created which. */
-import type { ApiKey, components, RealtimeAvatarClient } from "@realtime-avatar/client";
+import type { ApiKeyWithCreator } from "@realtime-avatar/client";
+import { MAX_NAME_LENGTH } from "@realtime-avatar/domain/text";
 import { type InfiniteData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import type { Environment } from "../api/client.ts";
+import { FIRST_PAGE, LATER_PAGE, type PageOf, readUntilFound, searchQuery } from "../api/pages.ts";
 import { useAccount } from "../layout/context.tsx";
+import { type SearchFilters, useKeptData } from "../layout/use-list-search.ts";
 
-/** How many keys are loaded at a time, newest first. */
-const CHUNK = 500;
-const PAGE = 100;
 const REFRESH_MS = 15_000;
 
+export type KeyStatus = ApiKeyWithCreator["status"];
+/** What the list is filtered by. `status`: null for all. */
+export type KeySearch = SearchFilters & { status: KeyStatus | null };
+
 export type Keys = {
-  /** The loaded keys that the environment shows, newest first: from live also those of test. */
-  all: ApiKey[];
-  byId: ReadonlyMap<string, ApiKey>;
+  /** The loaded keys, newest first. */
+  all: ApiKeyWithCreator[];
+  byId: ReadonlyMap<string, ApiKeyWithCreator>;
   /** Whether there are older keys, which are not loaded. */
   hasMore: boolean;
 };
 
-type ApiKeyPage = components["schemas"]["ApiKeyPage"];
-type Chunk = { items: ApiKey[]; next: string | null };
-
-const readChunk = async (client: RealtimeAvatarClient, cursor: string | undefined): Promise<Chunk> => {
-  const items: ApiKey[] = [];
-  for (let next = cursor; ; ) {
-    const query = { limit: PAGE, ...(next && { cursor: next }) };
-    const page: ApiKeyPage = (await client.GET("/api/v1/api-keys", { params: { query } })).data;
-    items.push(...page.data);
-    if (page.nextCursor === null || items.length >= CHUNK) return { items, next: page.nextCursor };
-    next = page.nextCursor;
-  }
-};
-
-export const keysOf = (all: ApiKey[], hasMore: boolean): Keys => ({
+export const keysOf = (all: ApiKeyWithCreator[], hasMore: boolean): Keys => ({
   all,
   byId: new Map(all.map((key) => [key.id, key])),
   hasMore,
 });
 
-const fromChunks = ({ pages }: InfiniteData<Chunk>): Keys =>
+const fromPages = ({ pages }: InfiniteData<PageOf<ApiKeyWithCreator>>): Keys =>
   keysOf(
-    pages.flatMap(({ items }) => items),
-    pages.at(-1)?.next !== null,
+    pages.flatMap(({ data }) => data),
+    pages.at(-1)?.nextCursor !== null,
   );
 
-export const useKeys = () => {
+/** The keys of the environment that match. */
+export const useKeys = (search: KeySearch) => {
   const { client, environment } = useAccount();
+  const filters = {
+    environment,
+    ...(search.status !== null && { status: search.status }),
+    ...searchQuery(search, MAX_NAME_LENGTH),
+  };
   return useInfiniteQuery({
-    queryKey: ["keys", environment],
+    queryKey: ["keys", environment, "list", filters],
     initialPageParam: undefined as string | undefined,
-    queryFn: ({ pageParam }) => readChunk(client, pageParam),
-    getNextPageParam: ({ next }) => next ?? undefined,
-    select: fromChunks,
-    // Every chunk is read again, so that the load stays the same however many are loaded.
+    queryFn: ({ pageParam, signal }) => {
+      const limit = pageParam === undefined ? FIRST_PAGE : LATER_PAGE;
+      const read = async (cursor: string | undefined): Promise<PageOf<ApiKeyWithCreator>> => {
+        const query = { ...filters, limit, ...(cursor !== undefined && { cursor }) };
+        return (await client.GET("/api/v1/api-keys", { params: { query } })).data;
+      };
+      return readUntilFound(read, pageParam, signal);
+    },
+    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
+    select: fromPages,
+    placeholderData: useKeptData(),
+    // Every page is read again, so that the load stays the same however many are loaded.
     refetchInterval: ({ state }) => REFRESH_MS * Math.max(1, state.data?.pages.length ?? 1),
   });
 };
@@ -63,6 +66,57 @@ export const useKey = (id: string, isEnabled: boolean) => {
     queryKey: ["keys", environment, id],
     queryFn: async () => (await client.GET("/api/v1/api-keys/{id}", { params: { path: { id } } })).data,
     enabled: isEnabled,
+  });
+};
+
+/** The key that created another one; null for none, and for one that cannot be seen, as one of live from test. */
+export const useParent = (parentId: string | null, keys: Keys): ApiKeyWithCreator | null => {
+  const { client, environment } = useAccount();
+  const listed = keys.byId.get(parentId ?? "");
+  const query = useQuery({
+    queryKey: ["keys", environment, "parent", parentId],
+    // A list: what is not found is no error.
+    queryFn: async () => {
+      const { data } = await client.GET("/api/v1/api-keys", { params: { query: { id: parentId ?? "" } } });
+      return data.data[0] ?? null;
+    },
+    enabled: parentId !== null && listed === undefined,
+  });
+  return listed ?? query.data ?? null;
+};
+
+/** How many descendants of a key are named at most. */
+const MAX_DESCENDANTS = 100;
+
+export type Descendants = {
+  keys: ApiKeyWithCreator[];
+  /** Whether there are more of them. */
+  hasMore: boolean;
+};
+
+/** The active keys that end when the key is revoked: its descendants in both environments, newest first. */
+export const useDescendants = (id: string) => {
+  const { client, environment } = useAccount();
+  return useQuery({
+    queryKey: ["keys", environment, "descendants", id],
+    queryFn: async ({ signal }): Promise<Descendants> => {
+      const read = async (cursor: string | undefined): Promise<PageOf<ApiKeyWithCreator>> => {
+        const query = { ancestorId: id, status: "active" as const, limit: MAX_DESCENDANTS };
+        const params = { query: { ...query, ...(cursor !== undefined && { cursor }) } };
+        return (await client.GET("/api/v1/api-keys", { params })).data;
+      };
+      const keys: ApiKeyWithCreator[] = [];
+      for (let next: string | undefined; ; ) {
+        const { data, nextCursor } = await readUntilFound(read, next, signal);
+        keys.push(...data);
+        if (nextCursor === null || keys.length >= MAX_DESCENDANTS || data.length === 0) {
+          return { keys, hasMore: nextCursor !== null };
+        }
+        next = nextCursor;
+      }
+    },
+    // What was created since is to be named as well.
+    staleTime: 0,
   });
 };
 
@@ -85,28 +139,14 @@ export const useKeyVersion = (id: string) => {
   });
 };
 
-export type ListOptions = {
-  environment: Environment;
-  /** Whether revoked and expired keys are listed. */
-  withEnded: boolean;
-  /** A part of the name, the id or the public part of a key; empty for all. */
-  filter: string;
-};
-
 /** A key in the tree of its lineage. `depth`: how many of its ancestors are listed above it. */
-export type Row = { key: ApiKey; depth: number };
-
-const matches = ({ name, id, redactedKey }: ApiKey, filter: string): boolean =>
-  [name, id, redactedKey].some((text) => text.toLowerCase().includes(filter));
+export type Row = { key: ApiKeyWithCreator; depth: number };
 
 /**
- * The keys of the environment as a tree: each key behind its parent. A key whose parent is not listed is a root. With a
- * filter, the keys that match it, without a tree.
+ * The keys as a tree: each key behind its parent. A key whose parent is not listed is a root. A key is newer than its parent, and the
+ * newest keys are loaded first: so below each key that is listed, none of those that match is missing.
  */
-export const treeOf = ({ all }: Keys, { environment, withEnded, filter }: ListOptions): Row[] => {
-  const listed = all.filter((key) => key.environment === environment && (withEnded || key.status === "active"));
-  const query = filter.trim().toLowerCase();
-  if (query !== "") return listed.filter((key) => matches(key, query)).map((key) => ({ key, depth: 0 }));
+export const treeOf = (listed: readonly ApiKeyWithCreator[]): Row[] => {
   const ids = new Set(listed.map(({ id }) => id));
   const children = Map.groupBy(listed, ({ parentId }) => (parentId !== null && ids.has(parentId) ? parentId : ""));
   const rows: Row[] = [];
@@ -118,27 +158,4 @@ export const treeOf = ({ all }: Keys, { environment, withEnded, filter }: ListOp
   };
   add("", 0);
   return rows;
-};
-
-/** Which key has created a key, in words, for a key that is not listed below it; null for a root key. */
-export const creatorText = ({ byId, hasMore }: Keys, { parentId, environment }: ApiKey): string | null => {
-  if (parentId === null) return null;
-  const parent = byId.get(parentId);
-  if (parent) return `Created by the ${parent.environment} key ${parent.name}`;
-  if (hasMore) return "Created by an older key, which is not loaded";
-  return environment === "test" ? "Created by a live key" : "Created by a key that is not listed";
-};
-
-/**
- * The active keys that end when the key is revoked: its descendants in both environments. They are newer than the key, and
- * the newest keys are loaded first: none is missing for a key that is loaded.
- */
-export const descendantsOf = ({ all, byId }: Keys, id: string): ApiKey[] => {
-  const isBelow = ({ parentId }: ApiKey): boolean => {
-    for (let ancestor = parentId; ancestor !== null; ancestor = byId.get(ancestor)?.parentId ?? null) {
-      if (ancestor === id) return true;
-    }
-    return false;
-  };
-  return all.filter((key) => key.status === "active" && isBelow(key));
 };

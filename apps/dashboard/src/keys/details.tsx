@@ -1,34 +1,41 @@
-import type { ApiKey } from "@realtime-avatar/client";
+import type { ApiKeyWithCreator } from "@realtime-avatar/client";
 import { Button } from "../components/button.tsx";
 import { Id } from "../components/copy.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { Loaded, Skeleton } from "../components/state.tsx";
 import { Item, Time } from "../components/text.tsx";
-import { useAccount, useHasRole } from "../layout/context.tsx";
+import { useHasRole } from "../layout/context.tsx";
 import { LINK, PageLink, useNavigation } from "../layout/navigation.tsx";
 import { effectText } from "./changes.ts";
-import { creatorText, descendantsOf, type Keys, useKey } from "./data.ts";
+import { Creator } from "./creator.tsx";
+import { type Keys, useDescendants, useKey } from "./data.ts";
 import type { Open } from "./list.tsx";
 import { Expiry, KeyStatus, Scopes, Spent } from "./row.tsx";
 
-const Creator = ({ apiKey, keys }: { apiKey: ApiKey; keys: Keys }) => {
-  const { environment } = useAccount();
-  const { parentId } = apiKey;
-  const parent = keys.byId.get(parentId ?? "");
-  if (parentId === null) return <>a person or the operator</>;
-  // In test, the keys of live cannot be read.
-  if (!parent && environment === "test" && !keys.hasMore) return <>a live key</>;
+/** The active keys below a key: the way down in the tree, wherever they are in the list. */
+const Below = ({ id }: { id: string }) => {
+  const { data } = useDescendants(id);
+  if (!data) return <>…</>;
+  const { keys, hasMore } = data;
+  if (keys.length === 0) return <>0</>;
   return (
     <>
-      <PageLink to="/keys" search={{ key: parentId }} className={LINK}>
-        {parent?.name ?? parentId}
-      </PageLink>
-      {!parent && <span className="block text-sm text-muted">{creatorText(keys, apiKey)}.</span>}
+      {hasMore ? `more than ${keys.length}` : keys.length}
+      <ul className="mt-1 max-h-32 overflow-y-auto text-sm">
+        {keys.map((key) => (
+          <li key={key.id} className="truncate">
+            <PageLink to="/keys" search={{ key: key.id, all: true }} className={LINK}>
+              {key.name}
+            </PageLink>
+            {key.environment === "test" && <span className="text-muted"> (test)</span>}
+          </li>
+        ))}
+      </ul>
     </>
   );
 };
 
-const Facts = ({ apiKey, keys }: { apiKey: ApiKey; keys: Keys }) => {
+const Facts = ({ apiKey }: { apiKey: ApiKeyWithCreator }) => {
   const { calls, expiry } = effectText(apiKey, {
     spendLimitCreditMicros: null,
     maxConcurrentSessions: apiKey.effectiveMaxConcurrentSessions,
@@ -66,10 +73,10 @@ const Facts = ({ apiKey, keys }: { apiKey: ApiKey; keys: Keys }) => {
         <Time at={apiKey.createdAt} />
       </Item>
       <Item name="Created by">
-        <Creator apiKey={apiKey} keys={keys} />
+        <Creator apiKey={apiKey} />
       </Item>
       <Item name="Active keys below it">
-        {keys.byId.has(apiKey.id) ? descendantsOf(keys, apiKey.id).length : "not known: older than the loaded keys"}
+        <Below id={apiKey.id} />
       </Item>
     </dl>
   );
@@ -91,17 +98,18 @@ export const KeyDetails = ({ id, keys, onOpen, onClose }: Props) => {
       actions={
         <>
           <Button onClick={() => go("/audit", { target: id })}>Its audit trail</Button>
-          {canWrite && listed?.status === "active" && (
-            <Button onClick={() => onOpen({ kind: "change", key: listed })}>Change</Button>
+          <Button onClick={() => go("/audit", { actor: id })}>What it did</Button>
+          {canWrite && key?.status === "active" && (
+            <Button onClick={() => onOpen({ kind: "change", key })}>Change</Button>
           )}
         </>
       }
     >
       {listed ? (
-        <Facts apiKey={listed} keys={keys} />
+        <Facts apiKey={listed} />
       ) : (
         <Loaded query={query} skeleton={<Skeleton label="the key" />}>
-          {(apiKey) => <Facts apiKey={apiKey} keys={keys} />}
+          {(apiKey) => <Facts apiKey={apiKey} />}
         </Loaded>
       )}
     </Dialog>

@@ -1,15 +1,15 @@
 /** The dialogs that end secrets: rotation and revocation. Each says what ends before it does. */
 import type { ApiKey, ApiKeyWithSecret } from "@realtime-avatar/client";
-import { useQueryClient } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import { EndDialog, FormDialog } from "../components/action-dialog.tsx";
 import { SelectField } from "../components/field.tsx";
+import { Loaded, Skeleton } from "../components/state.tsx";
 import { Badge } from "../components/text.tsx";
 import { counted } from "../format.ts";
 import { useAccount } from "../layout/context.tsx";
 import { useAction } from "../layout/use-action.ts";
 import { useStay } from "../layout/use-stay.ts";
-import { descendantsOf, type Keys } from "./data.ts";
+import { type Descendants, useDescendants } from "./data.ts";
 
 const OVERLAPS = [
   [0, "At once"],
@@ -79,20 +79,44 @@ export const RotateDialog = ({
   );
 };
 
-export const RevokeDialog = ({ apiKey, keys, onClose }: { apiKey: ApiKey; keys: Keys; onClose: () => void }) => {
+/** The keys that end with another one. */
+const Ending = ({ descendants: { keys, hasMore } }: { descendants: Descendants }) => {
+  if (keys.length === 0) return <p className="text-muted">It has created no other active key.</p>;
+  return (
+    <>
+      <p className="mb-2 font-medium text-bad">
+        {hasMore && "More than "}
+        {counted(keys.length, "key")} that it created, directly or not, {keys.length === 1 ? "ends" : "end"} with it:
+      </p>
+      <ul className="max-h-56 overflow-y-auto rounded-lg border border-line">
+        {keys.map((key) => (
+          <li
+            key={key.id}
+            className="flex items-center justify-between gap-3 border-b border-line px-3 py-2 last:border-0"
+          >
+            <span className="min-w-0 truncate">{key.name}</span>
+            <Badge tone={key.environment === "live" ? "good" : "warn"}>{key.environment}</Badge>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+};
+
+export const RevokeDialog = ({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) => {
   const { client } = useAccount();
-  const queries = useQueryClient();
-  // Keys that were created since the list was read are to be named as well.
-  useEffect(() => void queries.invalidateQueries({ queryKey: ["keys"] }), [queries]);
-  const descendants = descendantsOf(keys, apiKey.id);
-  const count = counted(descendants.length, "key");
+  const query = useDescendants(apiKey.id);
+  const { keys = [], hasMore = false } = query.data ?? {};
+  const others = hasMore ? "all keys" : counted(keys.length, "key");
+  const all = hasMore ? "the key and all below it" : counted(keys.length + 1, "key");
   return (
     <EndDialog
       title={`Revoke ${apiKey.name}`}
-      confirm={`Revoke ${descendants.length === 0 ? "the key" : counted(descendants.length + 1, "key")}`}
+      confirm={`Revoke ${keys.length === 0 ? "the key" : all}`}
+      isDisabled={query.isPending}
       end={() => client.DELETE("/api/v1/api-keys/{id}", { params: { path: { id: apiKey.id } } })}
       refreshes={["keys", "audit"]}
-      notice={`${apiKey.name} ${descendants.length === 0 ? "is" : `and ${count} below it are`} revoked.`}
+      notice={`${apiKey.name} ${keys.length === 0 ? "is" : `and ${others} below it are`} revoked.`}
       onClose={onClose}
     >
       <p className="mb-3">
@@ -103,26 +127,9 @@ export const RevokeDialog = ({ apiKey, keys, onClose }: { apiKey: ApiKey; keys: 
         Calls that it has opened are not cut off: the engine is told to end them when it reports their use next. They
         are charged for what they have used.
       </p>
-      {descendants.length === 0 ? (
-        <p className="text-muted">It has created no other active key.</p>
-      ) : (
-        <>
-          <p className="mb-2 font-medium text-bad">
-            {count} that it created, directly or not, {descendants.length === 1 ? "ends" : "end"} with it:
-          </p>
-          <ul className="max-h-56 overflow-y-auto rounded-lg border border-line">
-            {descendants.map((key) => (
-              <li
-                key={key.id}
-                className="flex items-center justify-between gap-3 border-b border-line px-3 py-2 last:border-0"
-              >
-                <span className="min-w-0 truncate">{key.name}</span>
-                <Badge tone={key.environment === "live" ? "good" : "warn"}>{key.environment}</Badge>
-              </li>
-            ))}
-          </ul>
-        </>
-      )}
+      <Loaded query={query} skeleton={<Skeleton label="the keys that it created" rows={2} height="h-9" />}>
+        {(descendants) => <Ending descendants={descendants} />}
+      </Loaded>
     </EndDialog>
   );
 };

@@ -52,9 +52,12 @@ const ScopeFields = ({
   return (
     <fieldset className="mb-4">
       <legend className="mb-1 text-sm font-medium">What the key may do</legend>
-      <div className="grid gap-px overflow-hidden rounded-lg border border-line bg-line">
+      <div className="grid gap-px overflow-hidden rounded-lg border border-line bg-line sm:grid-cols-2">
         {offered.map((scope) => (
-          <label key={scope} className="flex cursor-pointer items-start gap-3 bg-surface px-3 py-2">
+          <label
+            key={scope}
+            className="flex cursor-pointer items-start gap-3 bg-surface px-3 py-2 sm:last:odd:col-span-2"
+          >
             <input
               type="checkbox"
               className="mt-1 size-4 shrink-0 accent-fill"
@@ -112,28 +115,14 @@ export const KeyFields = ({
       // For a form that is shown after its dialog has opened.
       autoFocus
     />
-    <ScopeFields
-      value={values.scopes}
-      present={present}
-      onChange={(scopes) => onChange({ scopes })}
-      error={values.scopes.length === 0 ? "Choose at least one." : errors("scopes")}
-    />
-    <div className="grid gap-x-4 sm:grid-cols-2">
+    <div className="grid grid-cols-2 gap-x-4 sm:grid-cols-3">
       <TextField
         label="Spend cap in credits"
-        hint={effects.cap ?? "Calls cost credits by the second. Empty: no cap but the balance."}
+        hint={effects.cap ?? "What its calls may cost in all. Empty: no cap but the balance."}
         inputMode="decimal"
         value={values.cap}
         onChange={(event) => onChange({ cap: event.target.value })}
         error={isNoAmount(values.cap) ? NO_AMOUNT : errors("spendLimitCreditMicros")}
-      />
-      <TextField
-        label="Calls at once"
-        hint={effects.calls ?? "How many calls may be open. Empty: only the limit of the tenant."}
-        inputMode="numeric"
-        value={values.calls}
-        onChange={(event) => onChange({ calls: event.target.value })}
-        error={isNoLimit(values.calls) ? NO_LIMIT : errors("maxConcurrentSessions")}
       />
       <ExpiryField
         value={values.expiry}
@@ -142,6 +131,20 @@ export const KeyFields = ({
         error={errors("expiresAt")}
         {...(presentExpiry !== undefined && { presentExpiry })}
       />
+      <TextField
+        label="Calls at once"
+        hint={effects.calls ?? "How many may be open. Empty: only the limit of the tenant."}
+        inputMode="numeric"
+        value={values.calls}
+        onChange={(event) => onChange({ calls: event.target.value })}
+        error={isNoLimit(values.calls) ? NO_LIMIT : errors("maxConcurrentSessions")}
+      />
     </div>
+    <ScopeFields
+      value={values.scopes}
+      present={present}
+      onChange={(scopes) => onChange({ scopes })}
+      error={values.scopes.length === 0 ? "Choose at least one." : errors("scopes")}
+    />
   </>
 );

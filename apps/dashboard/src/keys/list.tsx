@@ -1,15 +1,16 @@
 /** The keys as a tree: each behind the key that created it. */
 import type { ApiKey, ApiKeyWithSecret } from "@realtime-avatar/client";
 import { Button } from "../components/button.tsx";
-import { FilterField } from "../components/field.tsx";
+import { Menu } from "../components/menu.tsx";
+import { type BarProps, More, SearchBar } from "../components/search-bar.tsx";
 import { Empty } from "../components/state.tsx";
 import { Time } from "../components/text.tsx";
-import { counted } from "../format.ts";
+import { Windowed } from "../components/windowed.tsx";
 import { useAccount, useHasRole } from "../layout/context.tsx";
-import { LINK, useNavigation, useParameters } from "../layout/navigation.tsx";
-import { useFilter } from "../layout/use-filter.ts";
-import { creatorText, type Keys, type Row, treeOf } from "./data.ts";
-import { Expiry, KeyStatus, Scopes, Spent } from "./row.tsx";
+import { LINK, useNavigation } from "../layout/navigation.tsx";
+import { creatorText } from "./creator.tsx";
+import { type Keys, type Row, treeOf } from "./data.ts";
+import { Expiry, KeyStatus, Spent } from "./row.tsx";
 
 /** The dialog that is open. */
 export type Open =
@@ -28,7 +29,7 @@ const Guides = ({ depth }: { depth: number }) => (
   </span>
 );
 
-const Name = ({ row: { key, depth }, creator, onShow }: { row: Row; creator: string | null; onShow: () => void }) => (
+const Name = ({ row: { key, depth }, onShow }: { row: Row; onShow: () => void }) => (
   <div className="min-w-0">
     <p className="flex items-center gap-2">
       {depth > 0 && (
@@ -41,32 +42,38 @@ const Name = ({ row: { key, depth }, creator, onShow }: { row: Row; creator: str
         {key.name}
       </button>
       <KeyStatus apiKey={key} />
+      {depth === 0 && key.parentId !== null && (
+        <span className="hidden min-w-0 truncate text-sm text-muted sm:inline">{creatorText(key)}</span>
+      )}
     </p>
-    {creator && <p className="truncate text-sm text-muted">{creator}</p>}
-    <p className="mt-0.5 mb-1">
-      <code className="text-xs break-all text-muted">{key.redactedKey}</code>
+    <p className="truncate text-xs text-muted" title={key.scopes.join(", ")}>
+      <code>{key.redactedKey}</code> · {key.scopes.join(", ")}
     </p>
-    <Scopes scopes={key.scopes} />
   </div>
 );
 
+const ACTIONS = [
+  { kind: "change", name: "Change", isDestructive: false },
+  { kind: "rotate", name: "Rotate", isDestructive: false },
+  { kind: "revoke", name: "Revoke", isDestructive: true },
+] as const;
+
 type RowProps = {
   row: Row;
-  creator: string | null;
   canWrite: boolean;
   onOpen: (open: Open) => void;
   onShow: (id: string) => void;
 };
 
-const KeyRow = ({ row, creator, canWrite, onOpen, onShow }: RowProps) => {
+const KeyRow = ({ row, canWrite, onOpen, onShow }: RowProps) => {
   const { key, depth } = row;
   return (
-    <li className="flex border-b border-line px-3 last:border-0 sm:px-4">
+    <li className="flex border-b border-line px-3 sm:px-4">
       <Guides depth={depth} />
       <div
-        className={`grid min-w-0 flex-1 gap-x-4 gap-y-2 py-3 lg:grid-cols-[minmax(0,1fr)_13rem_9rem_17rem] lg:items-center ${depth > 0 ? "pl-1.5 sm:pl-3" : ""}`}
+        className={`grid min-w-0 flex-1 gap-x-4 gap-y-1 py-2 lg:grid-cols-[minmax(0,1fr)_13rem_10rem] lg:items-center ${depth > 0 ? "pl-1.5 sm:pl-3" : ""}`}
       >
-        <Name row={row} creator={creator} onShow={() => onShow(key.id)} />
+        <Name row={row} onShow={() => onShow(key.id)} />
         <div className="min-w-0">
           <Spent apiKey={key} />
         </div>
@@ -80,19 +87,20 @@ const KeyRow = ({ row, creator, canWrite, onOpen, onShow }: RowProps) => {
             {key.effectiveExpiresAt !== null && <Expiry at={key.effectiveExpiresAt} />}
           </p>
         </div>
-        {canWrite && key.status === "active" && (
-          <div className="flex flex-wrap gap-2 lg:justify-end">
-            {(["change", "rotate", "revoke"] as const).map((kind) => {
-              const name = kind.charAt(0).toUpperCase() + kind.slice(1);
-              return (
-                <Button key={kind} onClick={() => onOpen({ kind, key })} aria-label={`${name} ${key.name}`}>
-                  {name}
-                </Button>
-              );
-            })}
-          </div>
-        )}
       </div>
+      {canWrite && key.status === "active" && (
+        <div className="flex shrink-0 items-center">
+          <Menu
+            label={`Actions for ${key.name}`}
+            items={ACTIONS.map(({ kind, name, isDestructive }) => ({
+              name,
+              label: `${name} ${key.name}`,
+              run: () => onOpen({ kind, key }),
+              isDestructive,
+            }))}
+          />
+        </div>
+      )}
     </li>
   );
 };
@@ -102,89 +110,79 @@ const NoKeys = ({ onOpen }: { onOpen: (open: Open) => void }) => {
   const canWrite = useHasRole("developer");
   const create = (
     <Button kind="primary" onClick={() => onOpen({ kind: "create" })}>
-      Create your first key
+      Create a key
     </Button>
   );
   return (
-    <Empty title={`No ${environment} keys yet`} action={canWrite && create}>
+    <Empty title={`No active ${environment} keys`} action={canWrite && create}>
       A key lets your application call the API. You choose what it may do, and it works at once.
     </Empty>
   );
 };
 
-const KEY_ID = /^key_[0-9a-z]{26}$/;
+const STATUSES = [
+  ["active", "Active"],
+  ["revoked", "Revoked"],
+  ["expired", "Expired"],
+  ["all", "All"],
+] as const;
 
-/** What a filter that matches no loaded key leaves to do. */
-const NoMatch = ({ filter, hasMore, onShow }: { filter: string; hasMore: boolean; onShow: (id: string) => void }) => (
-  <div className="flex flex-wrap items-center gap-3 rounded-2xl border border-dashed border-line px-4 py-6 text-muted">
-    <p>{hasMore ? "None of the loaded keys matches." : "No key matches."}</p>
-    {KEY_ID.test(filter) && <Button onClick={() => onShow(filter)}>Look up this id</Button>}
-  </div>
-);
+/** How many rows are shown or hidden together. */
+const PART = 25;
 
-/** From how many keys on a filter is worth its place. */
-const FILTERED_FROM = 8;
+type ListProps = {
+  keys: Keys;
+  isFiltered: boolean;
+  onOpen: (open: Open) => void;
+  more: { run: () => void; isBusy: boolean };
+};
 
-type ListProps = { keys: Keys; onOpen: (open: Open) => void; more: { run: () => void; isBusy: boolean } };
-
-export const KeyList = ({ keys, onOpen, more }: ListProps) => {
-  const { environment } = useAccount();
+export const KeyList = ({ keys, isFiltered, onOpen, more }: ListProps) => {
   const canWrite = useHasRole("developer");
   const { change } = useNavigation();
-  const { all = false } = useParameters();
-  const [filter, setFilter] = useFilter();
-  const show = (id: string) => change({ key: id });
-  const rows = treeOf(keys, { environment, withEnded: all, filter });
-  const count = (withEnded: boolean) => treeOf(keys, { environment, withEnded, filter: "" }).length;
-  const [listed, active] = [count(true), count(false)];
-  if (listed === 0 && !keys.hasMore) return <NoKeys onOpen={onOpen} />;
+  const { all } = keys;
+  if (all.length === 0 && !keys.hasMore && !isFiltered) return <NoKeys onOpen={onOpen} />;
   return (
     <>
-      {(listed >= FILTERED_FROM || filter !== "") && (
-        <div className="mb-3 flex min-h-9 flex-wrap items-center gap-3">
-          <FilterField label="Filter by name or id" value={filter} onChange={setFilter} />
-          <span role="status" className="text-sm text-muted">
-            {filter !== "" && `${counted(rows.length, "key")} of ${listed}${keys.hasMore ? " that are loaded" : ""}`}
-          </span>
+      {all.length === 0 && !keys.hasMore && <p className="py-6 text-muted">No key matches.</p>}
+      {all.length > 0 && (
+        <div className="overflow-hidden rounded-2xl border border-line bg-surface">
+          <Windowed items={treeOf(all)} size={PART} label="API keys" className="-mb-px">
+            {(row) => (
+              <KeyRow
+                key={row.key.id}
+                row={row}
+                canWrite={canWrite}
+                onOpen={onOpen}
+                onShow={(id) => change({ key: id })}
+              />
+            )}
+          </Windowed>
         </div>
       )}
-      {rows.length === 0 && filter !== "" && <NoMatch filter={filter} hasMore={keys.hasMore} onShow={show} />}
-      {rows.length === 0 && filter === "" && <p className="py-6 text-muted">No loaded key is active.</p>}
-      {rows.length > 0 && (
-        <ul aria-label="API keys" className="rounded-2xl border border-line bg-surface">
-          {rows.map((row) => (
-            <KeyRow
-              key={row.key.id}
-              row={row}
-              creator={row.depth === 0 ? creatorText(keys, row.key) : null}
-              canWrite={canWrite}
-              onOpen={onOpen}
-              onShow={show}
-            />
-          ))}
-        </ul>
-      )}
-      <div className="mt-3 flex min-h-9 flex-wrap items-center justify-between gap-2 text-sm text-muted">
-        {listed > active && (
-          <label className="flex cursor-pointer items-center gap-2">
-            <input
-              type="checkbox"
-              className="size-4 accent-fill"
-              checked={all}
-              onChange={({ target }) => change({ all: target.checked ? true : undefined })}
-            />
-            Show revoked and expired keys ({listed - active})
-          </label>
-        )}
-        {keys.hasMore && (
-          <span className="flex flex-wrap items-center gap-3">
-            The newest {keys.all.length} keys are loaded.
-            <Button isBusy={more.isBusy} onClick={more.run}>
-              Load older ones
-            </Button>
-          </span>
-        )}
-      </div>
+      {keys.hasMore && <More isFound={all.length > 0} name="keys" {...more} />}
     </>
+  );
+};
+
+/** The filters of the list. */
+export const KeySearchBar = ({ list, status, children }: Pick<BarProps, "list" | "children"> & { status: string }) => {
+  const { change } = useNavigation();
+  return (
+    <SearchBar
+      list={list}
+      status={{
+        value: status,
+        values: STATUSES,
+        set: (value) =>
+          change(
+            { all: value === "all" || undefined, status: ["all", "active"].includes(value) ? undefined : value },
+            true,
+          ),
+      }}
+      isFiltered={list.isFiltered || status !== "active"}
+    >
+      {children}
+    </SearchBar>
   );
 };

@@ -1,16 +1,18 @@
 import type { ApiKeyWithSecret } from "@realtime-avatar/client";
 import { useState } from "react";
-import { Button } from "../components/button.tsx";
+import { foundText } from "../components/search-bar.tsx";
 import { Loaded, Skeleton } from "../components/state.tsx";
 import { PageHead } from "../components/text.tsx";
+import { CreateButton } from "../keyboard/create-button.tsx";
 import { useAccount, useHasRole } from "../layout/context.tsx";
 import { useNavigation, useParameters } from "../layout/navigation.tsx";
+import { useListSearch } from "../layout/use-list-search.ts";
 import { ChangeKeyDialog } from "./change.tsx";
 import { CreateKeyDialog } from "./create.tsx";
 import { type Keys, useKeys } from "./data.ts";
 import { KeyDetails } from "./details.tsx";
 import { RevokeDialog, RotateDialog } from "./end.tsx";
-import { KeyList, type Open } from "./list.tsx";
+import { KeyList, KeySearchBar, type Open } from "./list.tsx";
 import { KeySecretDialog } from "./secret.tsx";
 
 const Dialogs = ({ open, keys, onOpen }: { open: Open | null; keys: Keys; onOpen: (open: Open | null) => void }) => {
@@ -26,7 +28,7 @@ const Dialogs = ({ open, keys, onOpen }: { open: Open | null; keys: Keys; onOpen
     case "rotate":
       return <RotateDialog apiKey={open.key} onClose={close} onRotated={show} />;
     case "revoke":
-      return <RevokeDialog apiKey={open.key} keys={keys} onClose={close} />;
+      return <RevokeDialog apiKey={open.key} onClose={close} />;
     case undefined:
       return null;
   }
@@ -35,7 +37,11 @@ const Dialogs = ({ open, keys, onOpen }: { open: Open | null; keys: Keys; onOpen
 export const KeysPage = () => {
   const { environment } = useAccount();
   const canWrite = useHasRole("developer");
-  const query = useKeys();
+  const { all = false, status: named } = useParameters();
+  const status = all ? "all" : named === "revoked" || named === "expired" ? named : "active";
+  const list = useListSearch();
+  const isFiltered = list.isFiltered || status !== "active";
+  const query = useKeys({ ...list.search, status: status === "all" ? null : status });
   const { change } = useNavigation();
   const { key: shownId } = useParameters();
   const [open, setOpen] = useState<Open | null>(null);
@@ -46,18 +52,19 @@ export const KeysPage = () => {
         title="API keys"
         actions={
           canWrite && (
-            <Button kind="primary" onClick={() => setOpen({ kind: "create" })}>
-              Create a {environment} key
-            </Button>
+            <CreateButton onClick={() => setOpen({ kind: "create" })}>Create a {environment} key</CreateButton>
           )
         }
       >
         Your applications call the API with these keys. When a key is revoked, the keys that it created end with it.
       </PageHead>
+      <KeySearchBar list={list} status={status}>
+        {isFiltered && !query.isFetching && query.data && foundText(query.data.all.length, "key", query.data.hasMore)}
+      </KeySearchBar>
       <Loaded query={query} skeleton={<Skeleton label="keys" height="h-24" />}>
         {(keys) => (
-          <>
-            <KeyList keys={keys} onOpen={setOpen} more={more} />
+          <div aria-busy={query.isPlaceholderData} className="aria-busy:opacity-60">
+            <KeyList keys={keys} isFiltered={isFiltered} onOpen={setOpen} more={more} />
             {shownId && (
               <KeyDetails
                 key={shownId}
@@ -68,7 +75,7 @@ export const KeysPage = () => {
               />
             )}
             <Dialogs open={open} keys={keys} onOpen={setOpen} />
-          </>
+          </div>
         )}
       </Loaded>
     </>

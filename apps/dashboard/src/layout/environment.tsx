@@ -1,12 +1,22 @@
 /** The environment that the pages show: it is part of the address, so that a link opens the same environment. */
 import { ENVIRONMENTS, type Environment } from "../api/client.ts";
-import { useNavigation } from "./navigation.tsx";
+import { type SearchChange, useNavigation } from "./navigation.tsx";
 
 const LABELS: Record<Environment, string> = { live: "Live", test: "Test" };
 const SELECTED: Record<Environment, string> = {
   live: "has-checked:bg-good has-checked:text-page",
   test: "has-checked:bg-warn has-checked:text-page",
 };
+
+/** The change of the address that shows the other environment: what is open belongs to this one. */
+export const environmentChange = (environment: Environment): SearchChange => ({
+  environment: environment === "test" ? "test" : undefined,
+  key: undefined,
+  avatar: undefined,
+  session: undefined,
+  endpoint: undefined,
+  delivery: undefined,
+});
 
 export const EnvironmentSwitch = ({ environment }: { environment: Environment }) => {
   const { change } = useNavigation();
@@ -24,16 +34,7 @@ export const EnvironmentSwitch = ({ environment }: { environment: Environment })
             className="sr-only"
             value={value}
             checked={value === environment}
-            onChange={() =>
-              change({
-                environment: value === "test" ? value : undefined,
-                key: undefined,
-                avatar: undefined,
-                session: undefined,
-                endpoint: undefined,
-                delivery: undefined,
-              })
-            }
+            onChange={() => change(environmentChange(value))}
           />
           {LABELS[value]}
         </label>

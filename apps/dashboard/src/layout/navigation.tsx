@@ -2,8 +2,9 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { Search } from "../search.ts";
+import type { PAGES } from "./pages.ts";
 
-export type Page = "/keys" | "/avatars" | "/usage" | "/webhooks" | "/audit" | "/people" | "/sign-in";
+export type Page = (typeof PAGES)[number][0] | "/sign-in";
 
 /** New values of parameters; undefined removes one. */
 export type SearchChange = { [Name in keyof Search]?: Search[Name] | undefined };
@@ -37,7 +38,13 @@ type Props = { to: Page; search?: SearchChange; className?: string; children: Re
 export const PageLink = ({ to, search = {}, className, children }: Props) => {
   const { environment } = useParameters();
   return (
-    <Link to={to} search={apply({ ...(environment && { environment }) }, search)} className={className}>
+    <Link
+      to={to}
+      search={apply({ ...(environment && { environment }) }, search)}
+      className={className}
+      // All addresses begin with that of the home page.
+      {...(to === "/" && { activeOptions: { exact: true, includeSearch: false } })}
+    >
       {children}
     </Link>
   );
@@ -45,3 +52,22 @@ export const PageLink = ({ to, search = {}, className, children }: Props) => {
 
 /** How a link within a text looks. */
 export const LINK = "font-medium text-accent underline-offset-4 hover:underline";
+
+/** Where the page is: a line of links to the pages above it, and its name. */
+export const Breadcrumbs = ({ title, above }: { title: string; above: readonly (readonly [Page, string])[] }) => (
+  <nav aria-label="Breadcrumb" className="mb-1.5 text-sm text-muted">
+    <ol className="flex min-w-0 gap-1.5">
+      {above.map(([to, name]) => (
+        <li key={to} className="flex shrink-0 gap-1.5">
+          <PageLink to={to} className="rounded-sm underline-offset-4 hover:text-text hover:underline">
+            {name}
+          </PageLink>
+          <span aria-hidden="true">/</span>
+        </li>
+      ))}
+      <li aria-current="page" className="truncate text-text">
+        {title}
+      </li>
+    </ol>
+  </nav>
+);

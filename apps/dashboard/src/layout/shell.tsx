@@ -6,30 +6,26 @@ import { type Environment, isSignedOut } from "../api/client.ts";
 import { readSession, signOut } from "../api/people.ts";
 import { Button } from "../components/button.tsx";
 import { Failure, OfflineNotice, Skeleton } from "../components/state.tsx";
+import { KeyboardProvider, useOpen } from "../keyboard/keyboard.tsx";
+import { IS_MAC, PALETTE_KEYS } from "../keyboard/shortcuts.ts";
+import { PRODUCT } from "../paths.ts";
 import { keepPlace } from "../sign-in/place.ts";
+import { Sign } from "./brand.tsx";
 import { AccountContext, useAccount } from "./context.tsx";
 import { EnvironmentStrip, EnvironmentSwitch } from "./environment.tsx";
 import { LINK, PageLink, useNavigation, useParameters } from "./navigation.tsx";
 import { NoticeProvider } from "./notices.tsx";
+import { PAGES } from "./pages.ts";
 import { useAction } from "./use-action.ts";
 import { useFileDrop } from "./use-file-drop.ts";
 import { VerifiedProvider } from "./verified.tsx";
-
-const PAGES = [
-  ["/keys", "Keys"],
-  ["/avatars", "Avatars"],
-  ["/usage", "Usage"],
-  ["/webhooks", "Webhooks"],
-  ["/audit", "Audit"],
-  ["/people", "People"],
-] as const;
 
 const Navigation = () => {
   const ref = useRef<HTMLElement>(null);
   const path = useLocation({ select: ({ pathname }) => pathname });
   // On a phone, they have no room beside each other.
   useEffect(() => {
-    ref.current?.querySelector(`[href*="${path}"]`)?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    ref.current?.querySelector("[aria-current=page]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }, [path]);
   return (
     <nav ref={ref} aria-label="Pages" className="-mx-1 flex gap-1 overflow-x-auto px-1 py-1">
@@ -43,6 +39,48 @@ const Navigation = () => {
         </PageLink>
       ))}
     </nav>
+  );
+};
+
+/** The sign and the name of the product, which lead home, and the tenant. */
+const Brand = () => {
+  const { session } = useAccount();
+  return (
+    <div className="flex min-w-0 flex-1 basis-0 items-center gap-2.5">
+      <PageLink to="/" className="flex shrink-0 items-center gap-2.5 rounded-lg">
+        <Sign />
+        <span className="font-semibold tracking-tight max-md:sr-only">{PRODUCT}</span>
+      </PageLink>
+      <span aria-hidden="true" className="text-field">
+        /
+      </span>
+      <p className="min-w-0 truncate text-sm font-medium text-muted" title={session.tenant.name}>
+        {session.tenant.name}
+      </p>
+    </div>
+  );
+};
+
+const SearchButton = () => {
+  const open = useOpen();
+  return (
+    <button
+      type="button"
+      onClick={() => open({ kind: "palette", text: "" })}
+      aria-keyshortcuts={IS_MAC ? "Meta+K" : "Control+K"}
+      className="flex min-h-9 shrink-0 items-center gap-2 rounded-lg border border-line px-2.5 text-sm text-muted select-none hover:bg-raised"
+    >
+      <svg aria-hidden="true" viewBox="0 0 16 16" className="size-4 fill-none stroke-current stroke-[1.6]">
+        <circle cx="7" cy="7" r="4.5" />
+        <path d="m10.5 10.5 3.5 3.5" strokeLinecap="round" />
+      </svg>
+      <span className="max-lg:sr-only">
+        Go to<span className="sr-only"> a page, a key or an avatar</span>
+      </span>
+      <span aria-hidden="true" className="rounded border border-line px-1 text-xs max-lg:hidden">
+        {PALETTE_KEYS}
+      </span>
+    </button>
   );
 };
 
@@ -67,6 +105,7 @@ const AccountMenu = () => {
   const name = session.user.name || session.user.email;
   const queries = useQueryClient();
   const { go } = useNavigation();
+  const open = useOpen();
   const leave = useAction(signOut, [], () => {
     queries.clear();
     go("/sign-in", { environment: undefined });
@@ -100,6 +139,11 @@ const AccountMenu = () => {
         <p className="mt-3">
           <ReferenceLink />
         </p>
+        <p className="mt-1">
+          <button type="button" className={LINK} onClick={() => open({ kind: "help" })}>
+            Keyboard shortcuts
+          </button>
+        </p>
         <Button className="mt-3 w-full" isBusy={leave.isBusy} onClick={() => leave.run()}>
           Sign out
         </Button>
@@ -109,7 +153,7 @@ const AccountMenu = () => {
 };
 
 const Frame = () => {
-  const { environment, session } = useAccount();
+  const { environment } = useAccount();
   useFileDrop(null);
   return (
     <>
@@ -121,10 +165,9 @@ const Frame = () => {
       </a>
       <header className="border-b border-line bg-surface">
         <EnvironmentStrip environment={environment} />
-        <div className="mx-auto flex max-w-6xl flex-wrap items-center gap-x-4 gap-y-1 px-4 py-2">
-          <p className="min-w-16 flex-1 basis-0 truncate font-semibold" title={session.tenant.name}>
-            {session.tenant.name}
-          </p>
+        <div className="mx-auto flex max-w-6xl flex-wrap items-center gap-x-2 gap-y-1 px-4 py-2 sm:gap-x-3">
+          <Brand />
+          <SearchButton />
           <EnvironmentSwitch environment={environment} />
           <AccountMenu />
           <div className="w-full min-w-0">
@@ -133,7 +176,7 @@ const Frame = () => {
         </div>
       </header>
       <OfflineNotice />
-      <main id="page" tabIndex={-1} className="mx-auto max-w-6xl px-4 py-6 outline-none">
+      <main id="page" tabIndex={-1} className="mx-auto min-h-[calc(100dvh-12rem)] max-w-6xl px-4 py-6 outline-none">
         <Outlet />
       </main>
       <footer className="mx-auto max-w-6xl px-4 pb-8 text-sm text-muted">
@@ -166,7 +209,7 @@ export const Shell = () => {
   if (!account) {
     return (
       <main className="mx-auto max-w-6xl px-4 py-24">
-        <h1 className="sr-only">Realtime Avatar Service</h1>
+        <h1 className="sr-only">{PRODUCT}</h1>
         {query.error ? (
           <Failure error={query.error} onRetry={() => query.refetch()} />
         ) : (
@@ -179,7 +222,9 @@ export const Shell = () => {
     <AccountContext value={account}>
       <NoticeProvider>
         <VerifiedProvider>
-          <Frame />
+          <KeyboardProvider>
+            <Frame />
+          </KeyboardProvider>
         </VerifiedProvider>
       </NoticeProvider>
     </AccountContext>

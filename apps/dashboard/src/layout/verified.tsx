@@ -32,7 +32,7 @@ export class Cancelled extends Error {
 const AtProvider = ({ provider }: { provider: Provider }) => {
   const { environment } = useParameters();
   const page = location.pathname.slice(BASE.length);
-  const returnTo = RETURN_PATHS.find((path) => path === page) ?? "/keys";
+  const returnTo = RETURN_PATHS.find((path) => path === page) ?? "/";
   return (
     <>
       <p className="mt-4 text-sm text-muted">

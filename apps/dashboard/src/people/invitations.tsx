@@ -15,12 +15,18 @@ import { Button } from "../components/button.tsx";
 import { CopyText } from "../components/copy.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { SelectField, TextField } from "../components/field.tsx";
+import { Menu } from "../components/menu.tsx";
 import { Failure, Loaded, Skeleton } from "../components/state.tsx";
 import { Badge, Card, Time } from "../components/text.tsx";
+import { dateTime } from "../format.ts";
 import { useNotify } from "../layout/notices.tsx";
 import { useAction } from "../layout/use-action.ts";
 import { useStay } from "../layout/use-stay.ts";
 import { REFRESH_MS } from "./refresh.ts";
+
+/** How long a link may last, in seconds. */
+const LIFETIMES = { 1800: "30 minutes", 86400: "A day", 259200: "3 days", 604800: "7 days" } as const;
+const DAY_SECONDS = 86_400;
 
 const REFRESHES = ["invitations", "audit"];
 
@@ -37,11 +43,13 @@ const isLocal = (url: string): boolean => /^(localhost|127\..*|\[::1\])$/.test(n
 export const LinkDialog = ({
   title,
   url,
+  expiresAt,
   text,
   onClose,
 }: {
   title: string;
   url: string;
+  expiresAt: string;
   text: string;
   onClose: () => void;
 }) => {
@@ -65,7 +73,7 @@ export const LinkDialog = ({
           <code>PUBLIC_URL</code> to an https address.
         </p>
       )}
-      <CopyText label="Link, valid once and for 30 minutes" text={url} />
+      <CopyText label={`Link, valid once, until ${dateTime(expiresAt)}`} text={url} />
     </Dialog>
   );
 };
@@ -79,7 +87,8 @@ export const InviteDialog = ({
 }) => {
   const [email, setEmail] = useState("");
   const [role, setRole] = useState<Role>("developer");
-  const send = useAction(() => invite({ email: email.trim(), role }), REFRESHES, onInvited);
+  const [lifetimeSeconds, setLifetime] = useState(DAY_SECONDS);
+  const send = useAction(() => invite({ email: email.trim(), role, lifetimeSeconds }), REFRESHES, onInvited);
   return (
     <FormDialog
       title="Invite a colleague"
@@ -108,12 +117,30 @@ export const InviteDialog = ({
           <option key={each}>{each}</option>
         ))}
       </SelectField>
+      <SelectField
+        label="The link is valid for"
+        value={lifetimeSeconds}
+        onChange={({ target }) => setLifetime(Number(target.value))}
+      >
+        {Object.entries(LIFETIMES).map(([seconds, text]) => (
+          <option key={seconds} value={seconds}>
+            {text}
+          </option>
+        ))}
+      </SelectField>
     </FormDialog>
   );
 };
 
-const InvitationRow = ({ invitation }: { invitation: Invitation }) => {
+type OnInvited = (invitation: NewInvitation) => void;
+
+/** A new link lasts as long as the first one did. */
+const lifetimeOf = ({ createdAt, expiresAt }: Invitation): number =>
+  Math.round((new Date(expiresAt).getTime() - new Date(createdAt).getTime()) / 1000);
+
+const InvitationRow = ({ invitation, onInvited }: { invitation: Invitation; onInvited: OnInvited }) => {
   const notify = useNotify();
+  const { email, role } = invitation;
   const withdraw = useAction(
     async () => {
       try {
@@ -128,39 +155,46 @@ const InvitationRow = ({ invitation }: { invitation: Invitation }) => {
     [...REFRESHES, "users"],
     (text) => notify(text, { takesFocus: true }),
   );
+  const renew = useAction(() => invite({ email, role, lifetimeSeconds: lifetimeOf(invitation) }), REFRESHES, onInvited);
+  const error = withdraw.error ?? renew.error;
   return (
     <li className="border-b border-line py-3 last:border-0">
-      {withdraw.error ? <Failure error={withdraw.error} /> : null}
+      {error ? <Failure error={error} /> : null}
       <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
         <p className="min-w-0 flex-1 basis-56 truncate">{invitation.email}</p>
         <Badge>{invitation.role}</Badge>
         <p className="text-sm text-muted">
           Expires <Time at={invitation.expiresAt} />
         </p>
-        <Button
-          isBusy={withdraw.isBusy}
-          onClick={() => withdraw.run()}
-          aria-label={`Withdraw the invitation of ${invitation.email}`}
-        >
-          Withdraw
-        </Button>
+        <Menu
+          label={`Actions for ${email}`}
+          items={[
+            { name: "New link", label: `New link for ${email}`, run: () => renew.run() },
+            {
+              name: "Withdraw",
+              label: `Withdraw the invitation of ${email}`,
+              run: () => withdraw.run(),
+              isDestructive: true,
+            },
+          ]}
+        />
       </div>
     </li>
   );
 };
 
-export const Invitations = () => {
+export const Invitations = ({ onInvited }: { onInvited: OnInvited }) => {
   const query = useQuery({ queryKey: ["invitations"], queryFn: listInvitations, refetchInterval: REFRESH_MS });
   return (
     <Card title="Open invitations">
       <Loaded query={query} skeleton={<Skeleton label="invitations" rows={1} />}>
         {(invitations) =>
           invitations.length === 0 ? (
-            <p className="text-muted">None. An invitation is a link that works once, for 30 minutes.</p>
+            <p className="text-muted">None. An invitation is a link that works once.</p>
           ) : (
             <ul aria-label="Open invitations">
               {invitations.map((invitation) => (
-                <InvitationRow key={invitation.id} invitation={invitation} />
+                <InvitationRow key={invitation.id} invitation={invitation} onInvited={onInvited} />
               ))}
             </ul>
           )

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import type { NewInvitation } from "../api/people.ts";
-import { Button } from "../components/button.tsx";
 import { PageHead } from "../components/text.tsx";
+import { CreateButton } from "../keyboard/create-button.tsx";
 import { useHasRole } from "../layout/context.tsx";
 import { Identities } from "./identities.tsx";
 import { Invitations, InviteDialog, LinkDialog } from "./invitations.tsx";
@@ -17,19 +17,13 @@ export const PeoplePage = () => {
     <>
       <PageHead
         title="People"
-        actions={
-          isOwner && (
-            <Button kind="primary" onClick={() => setInviting(true)}>
-              Invite a colleague
-            </Button>
-          )
-        }
+        actions={isOwner && <CreateButton onClick={() => setInviting(true)}>Invite a colleague</CreateButton>}
       >
         Members sign in with a passkey or a linked account. When you end a session or remove a member, they are signed
         out at once.
       </PageHead>
       <Members />
-      {isOwner && <Invitations />}
+      {isOwner && <Invitations onInvited={setInvited} />}
       <Passkeys />
       <Identities />
       <Sessions />
@@ -46,6 +40,7 @@ export const PeoplePage = () => {
         <LinkDialog
           title={`The invitation of ${invited.email}`}
           url={invited.url}
+          expiresAt={invited.expiresAt}
           text={`Send this link to ${invited.email}. The first person who registers with it joins as ${invited.role}.`}
           onClose={() => setInvited(null)}
         />

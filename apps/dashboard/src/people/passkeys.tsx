@@ -13,6 +13,7 @@ import {
 import { EndDialog, FormDialog } from "../components/action-dialog.tsx";
 import { Button } from "../components/button.tsx";
 import { TextField } from "../components/field.tsx";
+import { Menu } from "../components/menu.tsx";
 import { Failure, Loaded, Skeleton } from "../components/state.tsx";
 import { Badge, Card, Time } from "../components/text.tsx";
 import { useAction } from "../layout/use-action.ts";
@@ -89,14 +90,13 @@ const PasskeyRow = ({
         </p>
       </div>
       {passkey.isBackedUp && <Badge>synced</Badge>}
-      <span className="flex gap-2">
-        <Button onClick={onRename} aria-label={`Rename ${passkey.name}`}>
-          Rename
-        </Button>
-        <Button onClick={onDelete} aria-label={`Delete ${passkey.name}`}>
-          Delete
-        </Button>
-      </span>
+      <Menu
+        label={`Actions for ${passkey.name}`}
+        items={[
+          { name: "Rename", label: `Rename ${passkey.name}`, run: onRename },
+          { name: "Delete", label: `Delete ${passkey.name}`, run: onDelete, isDestructive: true },
+        ]}
+      />
     </div>
   </li>
 );
@@ -140,6 +140,7 @@ export const Passkeys = () => {
         <LinkDialog
           title="A passkey on another device"
           url={link.url}
+          expiresAt={link.expiresAt}
           text="Open this link on the other device. It adds a passkey of yours there."
           onClose={() => setLink(null)}
         />

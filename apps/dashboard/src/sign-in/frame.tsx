@@ -1,6 +1,7 @@
 import { type ReactNode, useEffect } from "react";
 import { OfflineNotice } from "../components/state.tsx";
-import { BASE } from "../paths.ts";
+import { Sign } from "../layout/brand.tsx";
+import { BASE, PRODUCT } from "../paths.ts";
 
 /** Where passkeys work: browsers bind them to one host, and refuse addresses such as 127.0.0.1. Null: here. */
 const rightOrigin = (): string | null => {
@@ -14,7 +15,7 @@ const rightOrigin = (): string | null => {
 /** The frame of the pages before the sign-in. At another origin than the public one, it only links there. */
 export const SignInFrame = ({ title, children }: { title: string; children: ReactNode }) => {
   useEffect(() => {
-    document.title = `${title} · Realtime Avatar Service`;
+    document.title = `${title} · ${PRODUCT}`;
   }, [title]);
   const origin = rightOrigin();
   const { pathname, hash } = location;
@@ -22,7 +23,10 @@ export const SignInFrame = ({ title, children }: { title: string; children: Reac
     <>
       <OfflineNotice />
       <main className="mx-auto grid min-h-[85dvh] max-w-md content-center px-4 py-10">
-        <p className="mb-2 text-sm font-medium text-muted">Realtime Avatar Service</p>
+        <p className="mb-4 flex items-center gap-2.5 text-lg font-semibold tracking-tight">
+          <Sign />
+          {PRODUCT}
+        </p>
         <div className="rounded-2xl border border-line bg-surface p-6 shadow-sm">
           <h1 className="mb-3 text-xl font-semibold">{title}</h1>
           {origin === null ? (

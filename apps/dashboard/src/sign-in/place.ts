@@ -26,12 +26,12 @@ const lastingParameters = (search: Search): Search =>
 
 /** The parameters of the sign-in page that keep this place. `path`: with or without that of the dashboard. */
 export const keepPlace = (path: string, search: Search, hasEnded: boolean): Search => {
-  const to = RETURN_PATHS.find((page) => path === page || path === BASE + page);
+  const to = RETURN_PATHS.find((page) => path === page || path === BASE + (page === "/" ? "" : page));
   return { ...(to && { ...lastingParameters(search), to }), ...(hasEnded && { ended: true as const }) };
 };
 
 /** The place that the parameters of the sign-in page keep. */
-export const placeToKeep = ({ to = "/keys", ...search }: Search): { to: Page; search: Search } => ({
+export const placeToKeep = ({ to = "/", ...search }: Search): { to: Page; search: Search } => ({
   to,
   search: lastingParameters(search),
 });

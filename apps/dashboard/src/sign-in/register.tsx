@@ -47,7 +47,7 @@ const RegisterForm = ({ token, invitation }: { token: string; invitation: Regist
       queries.clear();
       queries.setQueryData(["session"], session);
       // In place of the address with the token, which has been spent.
-      go("/keys", {}, true);
+      go("/", {}, true);
     } catch (failure) {
       setError(failure);
       setBusy(false);

@@ -15,7 +15,7 @@ export const SpentLink = () => (
       <li>If you have registered with it, open the dashboard and sign in.</li>
       <li>If not, ask the person who sent it for a new one.</li>
     </ul>
-    <PageLink className={`${LINK} underline`} to="/keys">
+    <PageLink className={`${LINK} underline`} to="/">
       Open the dashboard
     </PageLink>
   </>

@@ -55,6 +55,13 @@ const NoCharge = ({ bars }: { bars: readonly Bar[] }) => {
 
 const PLOT_HEIGHT = 160;
 
+/** The days that are named below the columns: the first, the last, and up to two between them. */
+const ticksOf = (bars: readonly Bar[]): Bar[] => {
+  const last = bars.length - 1;
+  const count = Math.min(last, 3);
+  return Array.from({ length: count + 1 }, (_, tick) => bars[Math.round((tick * last) / Math.max(count, 1))] as Bar);
+};
+
 /** A column for each day, oldest first. */
 export const DayChart = ({ bars }: { bars: readonly Bar[] }) => {
   const top = roundUp(Math.max(...bars.map(({ billed }) => billed)));
@@ -63,9 +70,11 @@ export const DayChart = ({ bars }: { bars: readonly Bar[] }) => {
   if (total === 0) return <NoCharge bars={bars} />;
   return (
     <figure>
+      <figcaption className="mb-2 text-xs text-muted">Credits charged, by day</figcaption>
       <div className="flex gap-2 text-xs text-muted">
         <div aria-hidden="true" className="flex h-40 w-10 flex-col justify-between text-right">
           <span>{compactCredits(top)}</span>
+          <span>{compactCredits(top / 2)}</span>
           <span>0</span>
         </div>
         <svg
@@ -94,8 +103,9 @@ export const DayChart = ({ bars }: { bars: readonly Bar[] }) => {
         </svg>
       </div>
       <div aria-hidden="true" className="mt-1 flex justify-between pl-12 text-xs text-muted">
-        <span>{bars[0]?.label}</span>
-        <span>{bars.at(-1)?.label}</span>
+        {ticksOf(bars).map(({ id, label }) => (
+          <span key={id}>{label}</span>
+        ))}
       </div>
       <AsTable bars={bars.filter(({ sessions }) => sessions > 0)} head="Day" />
     </figure>

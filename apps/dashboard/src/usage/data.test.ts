@@ -5,7 +5,9 @@ import { addUp, largest, lastDays } from "./data.ts";
 const sum = (day: string, apiKeyId: string, billedCreditMicros: number): UsageSum => ({
   day,
   apiKeyId,
+  apiKeyName: null,
   avatarId: null,
+  avatarName: null,
   sessions: 1,
   activeSeconds: 10,
   billedCreditMicros,

@@ -1,5 +1,5 @@
 /** Credits and the use of them. */
-import type { ApiKey, Avatar, CreditBalance, CreditEntry, UsageSum } from "@realtime-avatar/client";
+import type { CreditBalance, CreditEntry, UsageSession, UsageSum } from "@realtime-avatar/client";
 import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 import { takeFrom } from "../api/client.ts";
@@ -34,7 +34,8 @@ export const useUsageRefresh = (): void => {
     const { current } = before;
     before.current = { environment, amounts };
     if (current.environment !== environment || current.amounts === undefined || current.amounts === amounts) return;
-    for (const name of ["usage", "entries", "usage-session"]) void queries.invalidateQueries({ queryKey: [name] });
+    for (const name of ["usage", "calls", "entries", "entries-of-call", "usage-session"])
+      void queries.invalidateQueries({ queryKey: [name] });
   }, [environment, amounts, queries]);
 };
 
@@ -102,24 +103,12 @@ export const largest = (
   nameOf: (id: string) => string,
 ): Bar[] => [...groups].map(([id, sums]) => ({ id, label: nameOf(id), ...sums })).sort((a, b) => b.billed - a.billed);
 
-/** The names of keys and avatars by id, as far as they are listed. */
-export const useNames = () => {
-  const { client, environment } = useAccount();
-  return useQuery({
-    queryKey: ["names", environment],
-    queryFn: async () => {
-      const [keys, avatars] = await Promise.all([
-        takeFrom<ApiKey>(client.list("/api/v1/api-keys", { limit: 100 }), 1000),
-        takeFrom<Avatar>(client.list("/api/v1/avatars", { limit: 100 }), 1000),
-      ]);
-      return new Map<string, string>([
-        ...keys.items.map(({ id, name }) => [id, name] as const),
-        ...avatars.items.map(({ id, displayName }) => [id, displayName] as const),
-      ]);
-    },
-    staleTime: 60_000,
-  });
-};
+/** The names of the keys and avatars of sums, by id. */
+export const namesOf = ({ byKey, byAvatar }: Usage): ReadonlyMap<string | null, string | null> =>
+  new Map([
+    ...byKey.map(({ apiKeyId, apiKeyName }) => [apiKeyId, apiKeyName] as const),
+    ...byAvatar.map(({ avatarId, avatarName }) => [avatarId, avatarName] as const),
+  ]);
 
 export type EntryKind = CreditEntry["kind"];
 
@@ -141,5 +130,48 @@ export const useUsageSession = (id: string) => {
   return useQuery({
     queryKey: ["usage-session", environment, id],
     queryFn: async () => (await client.GET("/api/v1/usage/sessions/{id}", { params: { path: { id } } })).data,
+  });
+};
+
+export type CallStatus = UsageSession["status"];
+export type CallFilters = { days: number; status?: CallStatus; apiKeyId?: string; avatarId?: string };
+
+/** The query of the calls of the last days, without those of a page. */
+export const callsQuery = ({ days, ...filters }: CallFilters) => ({
+  from: `${lastDays(days, new Date())[0]}T00:00:00.000Z`,
+  ...filters,
+});
+
+/** A call in progress changes without a change of the balance. */
+const CALLS_REFRESH_MS = 5000;
+
+export const useCalls = (filters: CallFilters) => {
+  const { client, environment } = useAccount();
+  return useInfiniteQuery({
+    queryKey: ["calls", environment, filters],
+    initialPageParam: undefined as string | undefined,
+    queryFn: async ({ pageParam }) => {
+      // A cursor keeps the window of the first page.
+      const { from, ...others } = callsQuery(filters);
+      const query = { limit: 25, ...others, ...(pageParam === undefined ? { from } : { cursor: pageParam }) };
+      return (await client.GET("/api/v1/usage/sessions", { params: { query } })).data;
+    },
+    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
+    refetchInterval: ({ state }) => {
+      const pages = state.data?.pages ?? [];
+      return pages.some(({ data }) => data.some(({ endedAt }) => endedAt === null)) && CALLS_REFRESH_MS * pages.length;
+    },
+  });
+};
+
+/** The entries of a call: what was held, charged, given back and refunded. */
+export const useEntriesOf = (sessionId: string) => {
+  const { client, environment } = useAccount();
+  return useQuery({
+    queryKey: ["entries-of-call", environment, sessionId],
+    queryFn: async () => {
+      const query = { sessionId, limit: 100 };
+      return (await client.GET("/api/v1/credits/entries", { params: { query } })).data.data;
+    },
   });
 };

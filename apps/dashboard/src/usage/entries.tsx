@@ -2,15 +2,18 @@
 import type { CreditEntry } from "@realtime-avatar/client";
 import { useState } from "react";
 import { Button } from "../components/button.tsx";
+import { ExportButton } from "../components/export-button.tsx";
 import { InlineSelect } from "../components/field.tsx";
 import { Loaded, Skeleton } from "../components/state.tsx";
 import { Card, Time } from "../components/text.tsx";
 import { credits } from "../format.ts";
+import { useAccount } from "../layout/context.tsx";
 import { LINK, PageLink } from "../layout/navigation.tsx";
-import { type EntryKind, useEntries, useNames } from "./data.ts";
+import { ObjectName } from "../layout/object-name.tsx";
+import { type EntryKind, useEntries } from "./data.ts";
 
 /** The name of each kind, and how it changes what is available. What a call is charged was held before: no sign. */
-const KINDS: Record<EntryKind, { name: string; sign: "+" | "−" | "" }> = {
+export const KINDS: Record<EntryKind, { name: string; sign: "+" | "−" | "" }> = {
   grant: { name: "Added", sign: "+" },
   hold: { name: "Held for a call", sign: "−" },
   settle: { name: "Charged for a call", sign: "" },
@@ -20,11 +23,10 @@ const KINDS: Record<EntryKind, { name: string; sign: "+" | "−" | "" }> = {
   adjust: { name: "Refunded", sign: "+" },
 };
 
-const EntryRow = ({ entry, names }: { entry: CreditEntry; names: ReadonlyMap<string, string> }) => {
+const EntryRow = ({ entry }: { entry: CreditEntry }) => {
   // A newer version may write a kind that this page does not know.
   const { name, sign } = KINDS[entry.kind] ?? { name: entry.kind, sign: "" };
-  const byName = (id: string): string => (id === "sweep" ? "the service" : (names.get(id) ?? id));
-  const { sessionId, apiKeyId, reportedBy, closedBy } = entry;
+  const { sessionId, apiKeyId, apiKeyName, reportedBy, reportedByName, closedBy, closedByName } = entry;
   return (
     <li className="grid grid-cols-[minmax(0,1fr)_auto] gap-x-4 border-b border-line py-2 last:border-0 sm:grid-cols-[9rem_minmax(0,1fr)_minmax(0,1fr)_8rem]">
       <span className="text-sm text-muted sm:order-1">
@@ -40,22 +42,18 @@ const EntryRow = ({ entry, names }: { entry: CreditEntry; names: ReadonlyMap<str
         {closedBy && (
           <span className="text-muted">
             {" · ended by "}
-            {byName(closedBy)}
-            {reportedBy && `, reported by ${byName(reportedBy)}`}
+            {closedBy === "sweep" ? "the service" : (closedByName ?? closedBy)}
+            {reportedBy && `, reported by ${reportedByName ?? reportedBy}`}
           </span>
         )}
       </span>
-      <span className="col-span-2 flex min-w-0 gap-3 text-sm sm:order-3 sm:col-span-1">
+      <span className="col-span-2 flex min-w-0 items-center gap-3 text-sm sm:order-3 sm:col-span-1">
         {sessionId && (
-          <PageLink to="/usage" search={{ session: sessionId }} className={LINK}>
+          <PageLink to="/usage" search={{ tab: "ledger", session: sessionId }} className={LINK}>
             Call
           </PageLink>
         )}
-        {apiKeyId && (
-          <PageLink to="/keys" search={{ key: apiKeyId, all: true }} className={`${LINK} min-w-0 truncate`}>
-            {names.get(apiKeyId) ?? "Key"}
-          </PageLink>
-        )}
+        {apiKeyId && <ObjectName id={apiKeyId} name={apiKeyName} />}
       </span>
     </li>
   );
@@ -63,20 +61,30 @@ const EntryRow = ({ entry, names }: { entry: CreditEntry; names: ReadonlyMap<str
 
 export const Entries = () => {
   const [kind, setKind] = useState<EntryKind | "">("");
+  const { client } = useAccount();
   const query = useEntries(kind);
-  const names = useNames().data ?? new Map<string, string>();
-  const select = (
-    <InlineSelect label="Kind of entry" value={kind} onChange={({ target }) => setKind(target.value as EntryKind | "")}>
-      <option value="">All kinds</option>
-      {Object.entries(KINDS).map(([value, { name }]) => (
-        <option key={value} value={value}>
-          {name}
-        </option>
-      ))}
-    </InlineSelect>
+  const actions = (
+    <div className="flex flex-wrap gap-2">
+      <InlineSelect
+        label="Kind of entry"
+        value={kind}
+        onChange={({ target }) => setKind(target.value as EntryKind | "")}
+      >
+        <option value="">All kinds</option>
+        {Object.entries(KINDS).map(([value, { name }]) => (
+          <option key={value} value={value}>
+            {name}
+          </option>
+        ))}
+      </InlineSelect>
+      <ExportButton
+        key={kind}
+        read={(page, options) => client.csv("/api/v1/credits/entries.csv", { ...(kind && { kind }), ...page }, options)}
+      />
+    </div>
   );
   return (
-    <Card title="History of the credits" actions={select}>
+    <Card title="History of the credits" actions={actions}>
       <Loaded query={query} skeleton={<Skeleton label="the history" height="h-9" rows={6} />}>
         {({ pages }) => {
           const entries = pages.flatMap(({ data }) => data);
@@ -84,7 +92,7 @@ export const Entries = () => {
           return (
             <ul aria-label="History of the credits">
               {entries.map((entry) => (
-                <EntryRow key={entry.id} entry={entry} names={names} />
+                <EntryRow key={entry.id} entry={entry} />
               ))}
             </ul>
           );

@@ -1,11 +1,13 @@
 import type { CreditBalance } from "@realtime-avatar/client";
+import { Link } from "@tanstack/react-router";
 import { InlineSelect } from "../components/field.tsx";
 import { Loaded, Skeleton } from "../components/state.tsx";
 import { Card, PageHead } from "../components/text.tsx";
 import { credits } from "../format.ts";
 import { PageLink, useNavigation, useParameters } from "../layout/navigation.tsx";
+import { Calls } from "./calls.tsx";
 import { barsOfDays, DayChart, RankChart } from "./charts.tsx";
-import { addUp, largest, type Usage, useBalance, useNames, usePrice, useUsage, useUsageRefresh } from "./data.ts";
+import { addUp, largest, namesOf, type Usage, useBalance, usePrice, useUsage, useUsageRefresh } from "./data.ts";
 import { Entries } from "./entries.tsx";
 import { SessionDialog } from "./session.tsx";
 import { Threshold } from "./threshold.tsx";
@@ -36,8 +38,8 @@ const Balance = ({ balance }: { balance: CreditBalance }) => (
 const BAR_LINK = "underline-offset-4 hover:underline";
 
 const Charts = ({ usage }: { usage: Usage }) => {
-  const names = useNames().data;
-  const nameOf = (id: string): string => (id === "" ? "No avatar" : (names?.get(id) ?? id));
+  const names = namesOf(usage);
+  const nameOf = (id: string): string => (id === "" ? "No avatar" : (names.get(id) ?? id));
   return (
     <>
       <Card title="Credits by day">
@@ -112,8 +114,51 @@ const ChartSkeletons = () => (
   </>
 );
 
+const TABS = [
+  [undefined, "Overview"],
+  ["calls", "Calls"],
+  ["ledger", "Ledger"],
+] as const;
+
+/** Links, so that each part has an address. The router marks the one whose parameters are those of the page. */
+const Tabs = () => {
+  const { environment, days, tab: open } = useParameters();
+  return (
+    <nav aria-label="Parts of this page" className="mb-5 flex gap-1 border-b border-line">
+      {TABS.map(([tab, name]) => (
+        <Link
+          key={name}
+          to="/usage"
+          search={{ ...(environment && { environment }), ...(days && { days }), ...(tab && { tab }) }}
+          activeOptions={{ exact: true }}
+          aria-current={tab === open ? "page" : undefined}
+          className={`-mb-px border-b-2 px-3 py-2 font-medium ${tab === open ? "border-accent text-text" : "border-transparent text-muted hover:text-text"}`}
+        >
+          {name}
+        </Link>
+      ))}
+    </nav>
+  );
+};
+
+const Overview = ({ days }: { days: number }) => (
+  <>
+    <Loaded query={useBalance()} skeleton={<Skeleton label="the balance" rows={1} height="h-32 mb-5" />}>
+      {(balance) => (
+        <>
+          <Balance balance={balance} />
+          <Threshold balance={balance} />
+        </>
+      )}
+    </Loaded>
+    <Loaded query={useUsage(days)} skeleton={<ChartSkeletons />}>
+      {(usage) => <Charts usage={usage} />}
+    </Loaded>
+  </>
+);
+
 export const UsagePage = () => {
-  const { days = DEFAULT_DAYS, session } = useParameters();
+  const { days = DEFAULT_DAYS, session, tab } = useParameters();
   const { change } = useNavigation();
   useUsageRefresh();
   const setDays = (value: number) => change({ days: value === 7 || value === 90 ? value : undefined });
@@ -122,28 +167,22 @@ export const UsagePage = () => {
       <PageHead
         title="Usage and credits"
         actions={
-          <InlineSelect label="Days" value={days} onChange={({ target }) => setDays(Number(target.value))}>
-            <option value={7}>Last 7 days</option>
-            <option value={30}>Last 30 days</option>
-            <option value={90}>Last 90 days</option>
-          </InlineSelect>
+          tab !== "ledger" && (
+            <InlineSelect label="Days" value={days} onChange={({ target }) => setDays(Number(target.value))}>
+              <option value={7}>Last 7 days</option>
+              <option value={30}>Last 30 days</option>
+              <option value={90}>Last 90 days</option>
+            </InlineSelect>
+          )
         }
       >
         A call holds credits while it is open, and is charged for what it used when it ends.
         <Price />
       </PageHead>
-      <Loaded query={useBalance()} skeleton={<Skeleton label="the balance" rows={1} height="h-32 mb-5" />}>
-        {(balance) => (
-          <>
-            <Balance balance={balance} />
-            <Threshold balance={balance} />
-          </>
-        )}
-      </Loaded>
-      <Loaded query={useUsage(days)} skeleton={<ChartSkeletons />}>
-        {(usage) => <Charts usage={usage} />}
-      </Loaded>
-      <Entries />
+      <Tabs />
+      {tab === undefined && <Overview days={days} />}
+      {tab === "calls" && <Calls days={days} />}
+      {tab === "ledger" && <Entries />}
       {session && <SessionDialog id={session} onClose={() => change({ session: undefined })} />}
     </>
   );

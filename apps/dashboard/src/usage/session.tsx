@@ -1,75 +1,114 @@
-import type { UsageSession } from "@realtime-avatar/client";
+import type { UsageSessionWithNames } from "@realtime-avatar/client";
 import { Id } from "../components/copy.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { Loaded, Skeleton } from "../components/state.tsx";
-import { Badge, Item, Time } from "../components/text.tsx";
-import { credits, duration } from "../format.ts";
-import { LINK, PageLink } from "../layout/navigation.tsx";
-import { useNames, useUsageSession } from "./data.ts";
+import { Badge, Item } from "../components/text.tsx";
+import { credits, duration, exactTime } from "../format.ts";
+import { ObjectName } from "../layout/object-name.tsx";
+import { useEntriesOf, useUsageSession } from "./data.ts";
+import { KINDS } from "./entries.tsx";
+import { outcomeOf } from "./outcome.ts";
 
 /** The key that reported or ended a call, or the sweep. */
-const By = ({ id, none }: { id: string | null; none: string }) => {
-  const names = useNames().data;
+const By = ({ id, name, none }: { id: string | null; name: string | null; none: string }) => {
   if (id === null) return none;
-  if (id === "sweep") return "the service, at the end of its lease";
-  return (
-    <PageLink to="/keys" className={LINK} search={{ key: id, all: true }}>
-      {names?.get(id) ?? id}
-    </PageLink>
-  );
+  return id === "sweep" ? "the service" : <ObjectName id={id} name={name} />;
 };
 
-const Facts = ({ session }: { session: UsageSession }) => {
-  const names = useNames().data;
-  const { apiKeyId, avatarId } = session;
+/** How long the call took. That of an engine which reports all at the end is not known. */
+export const lengthOf = ({ startedAt, activeSeconds, billedCreditMicros }: UsageSessionWithNames): string => {
+  if (startedAt === null) return billedCreditMicros ? "not known" : "0 s";
+  return activeSeconds === null ? "in progress" : duration(activeSeconds);
+};
+
+const Facts = ({ session }: { session: UsageSessionWithNames }) => {
+  const { avatarId } = session;
   return (
     <dl className="grid gap-4 sm:grid-cols-2">
       <Item name="Id">
         <Id id={session.sessionId} />
       </Item>
-      <Item name="Status">
-        <Badge>{session.status}</Badge>
-      </Item>
       <Item name="Key">
-        <PageLink to="/keys" className={LINK} search={{ key: apiKeyId, all: true }}>
-          {names?.get(apiKeyId) ?? apiKeyId}
-        </PageLink>
+        <ObjectName id={session.apiKeyId} name={session.apiKeyName} />
       </Item>
-      <Item name="Avatar">
-        {avatarId ? (
-          <PageLink to="/avatars" className={LINK} search={{ avatar: avatarId }}>
-            {session.avatarName ?? avatarId}
-          </PageLink>
-        ) : (
-          "none"
-        )}
-      </Item>
-      <Item name="Opened">
-        <Time at={session.createdAt} />
-      </Item>
-      <Item name="Ended">
-        <Time at={session.endedAt} none="still open" />
-      </Item>
-      <Item name="Length">{session.activeSeconds === null ? "not known" : duration(session.activeSeconds)}</Item>
+      <Item name="Avatar">{avatarId ? <ObjectName id={avatarId} name={session.avatarName} /> : "none"}</Item>
+      <Item name="Opened">{exactTime(session.createdAt)}</Item>
+      <Item name="Began">{session.startedAt === null ? "never" : exactTime(session.startedAt)}</Item>
+      <Item name="Ended">{session.endedAt === null ? "still open" : exactTime(session.endedAt)}</Item>
+      <Item name="Length">{lengthOf(session)}</Item>
       <Item name="Charged">
         {session.billedCreditMicros === null
           ? `nothing yet; holds ${credits(session.reservedCreditMicros)} credits`
-          : `${credits(session.billedCreditMicros)} credits`}
+          : `${credits(session.billedCreditMicros)} of ${credits(session.reservedCreditMicros)} credits that it held`}
       </Item>
       <Item name="Usage reported by">
-        <By id={session.reportedBy} none="no report yet" />
+        <By id={session.reportedBy} name={session.reportedByName} none="no report yet" />
       </Item>
       <Item name="Ended by">
-        <By id={session.closedBy} none={session.mustEnd ? "still open: it must end" : "still open"} />
+        <By
+          id={session.closedBy}
+          name={session.closedByName}
+          none={session.mustEnd ? "still open: it must end" : "still open"}
+        />
       </Item>
     </dl>
+  );
+};
+
+/** What the program wrote to the call, such as the id of its user. */
+const OwnData = ({ metadata }: Pick<UsageSessionWithNames, "metadata">) =>
+  Object.keys(metadata).length > 0 && (
+    <dl className="grid gap-4 sm:grid-cols-2">
+      {Object.entries(metadata).map(([name, value]) => (
+        <Item key={name} name={name}>
+          {value}
+        </Item>
+      ))}
+    </dl>
+  );
+
+const EntriesOf = ({ id }: { id: string }) => (
+  <Loaded query={useEntriesOf(id)} skeleton={<Skeleton label="the entries" rows={2} height="h-6" />}>
+    {(entries) => (
+      <ul aria-label="Entries of this call">
+        {entries.toReversed().map((entry) => (
+          <li key={entry.id} className="flex flex-wrap justify-between gap-x-4 border-t border-line py-1 text-sm">
+            <span>
+              {KINDS[entry.kind]?.name ?? entry.kind}
+              {entry.reference && <span className="text-muted"> · {entry.reference}</span>}
+              <span className="text-muted"> · {exactTime(entry.createdAt)}</span>
+            </span>
+            <span className="tabular-nums">
+              {entry.amountCreditMicros > 0 && KINDS[entry.kind]?.sign}
+              {credits(entry.amountCreditMicros)} <span className="text-muted">credits</span>
+            </span>
+          </li>
+        ))}
+      </ul>
+    )}
+  </Loaded>
+);
+
+/** How the call went, in words, in facts and in its entries. */
+export const CallDetails = ({ session }: { session: UsageSessionWithNames }) => {
+  const { text, tone, detail } = outcomeOf(session);
+  return (
+    <div className="grid gap-4">
+      <div>
+        <Badge tone={tone}>{text}</Badge>
+        <p className="mt-1 max-w-prose">{detail}</p>
+      </div>
+      <Facts session={session} />
+      <OwnData metadata={session.metadata} />
+      <EntriesOf id={session.sessionId} />
+    </div>
   );
 };
 
 export const SessionDialog = ({ id, onClose }: { id: string; onClose: () => void }) => (
   <Dialog title="Call" onClose={onClose} isWide>
     <Loaded query={useUsageSession(id)} skeleton={<Skeleton label="the call" />}>
-      {(session) => <Facts session={session} />}
+      {(session) => <CallDetails session={session} />}
     </Loaded>
   </Dialog>
 );

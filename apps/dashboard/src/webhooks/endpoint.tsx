@@ -5,9 +5,9 @@ import { patientClient } from "../api/client.ts";
 import { Button } from "../components/button.tsx";
 import { Id } from "../components/copy.tsx";
 import { Failure } from "../components/state.tsx";
-import { Card, Item, PageHead, Time } from "../components/text.tsx";
+import { Card, HOME, Item, PageHead, Time } from "../components/text.tsx";
 import { useAccount, useHasRole } from "../layout/context.tsx";
-import { LINK, PageLink, useNavigation } from "../layout/navigation.tsx";
+import { useNavigation } from "../layout/navigation.tsx";
 import { useAction } from "../layout/use-action.ts";
 import { DISABLED_TEXTS, nameOf, overlapEnd, REFRESHES } from "./data.ts";
 import { Deliveries } from "./deliveries.tsx";
@@ -119,13 +119,9 @@ export const EndpointView = ({ endpoint, onOpen }: { endpoint: WebhookEndpoint; 
   const isEnabled = endpoint.status === "enabled";
   return (
     <>
-      <p className="mb-2 text-sm">
-        <PageLink to="/webhooks" className={LINK}>
-          <span aria-hidden="true">← </span>All endpoints
-        </PageLink>
-      </p>
       <PageHead
         title={nameOf(endpoint)}
+        above={[HOME, ["/webhooks", "Webhooks"]]}
         actions={
           canWrite && (
             <>

@@ -1,8 +1,8 @@
 import type { WebhookEndpoint, WebhookEndpointWithSecret } from "@realtime-avatar/client";
 import { useState } from "react";
-import { Button } from "../components/button.tsx";
 import { Empty, Loaded, Skeleton } from "../components/state.tsx";
 import { PageHead } from "../components/text.tsx";
+import { CreateButton } from "../keyboard/create-button.tsx";
 import { useAccount, useHasRole } from "../layout/context.tsx";
 import { LINK, PageLink, useNavigation, useParameters } from "../layout/navigation.tsx";
 import { DeleteEndpointDialog, RecoverDialog, RotateSecretDialog } from "./actions.tsx";
@@ -21,16 +21,7 @@ const AllEndpoints = ({ query, onAdd }: { query: Query; onAdd: () => void }) => 
   const canWrite = useHasRole("developer");
   return (
     <>
-      <PageHead
-        title="Webhooks"
-        actions={
-          canWrite && (
-            <Button kind="primary" onClick={onAdd}>
-              Add an endpoint
-            </Button>
-          )
-        }
-      >
+      <PageHead title="Webhooks" actions={canWrite && <CreateButton onClick={onAdd}>Add an endpoint</CreateButton>}>
         The service tells your server what happens in the {environment} environment, with signed requests.
       </PageHead>
       <Loaded query={query} skeleton={<Skeleton label="endpoints" height="h-20" />}>

@@ -25,10 +25,11 @@ const settleDue = async ({ database: { db } }: Service, outcome: DeliveryOutcome
   await freezeBodies(db, bodies);
   const at = new Date().toISOString();
   const attempt = { at, status: null, error: null, durationMs: 12, responseBody: null, ...response };
-  const settled = claimed.map(({ tenantId, id }) => ({
+  const settled = claimed.map(({ tenantId, id, attemptCount }) => ({
     tenantId,
     id,
     lease,
+    attemptCount,
     attempt,
     outcome,
     delayMs: 0,

@@ -72,13 +72,19 @@ export const newPerson = async (
 export const registerHere = async ({ page }: Person, name: string): Promise<void> => {
   await page.getByLabel(/Your name|Name of the passkey/).fill(name);
   await page.getByRole("button", { name: "Register a passkey" }).click();
-  await page.getByRole("heading", { name: "API keys", level: 1 }).waitFor();
+  await page.getByRole("heading", { name: "Home", level: 1 }).waitFor();
 };
 
 /** Registers the person with a link, and waits for the first page. */
 export const register = async (person: Person, link: string, name: string): Promise<void> => {
   await person.page.goto(link);
   await registerHere(person, name);
+};
+
+/** Chooses an action from the menu of a row: "Delete" of "Phone" has the label "Delete Phone". */
+export const choose = async (page: Page, row: string, action: string): Promise<void> => {
+  await page.getByRole("button", { name: `Actions for ${row}`, exact: true }).click();
+  await page.getByRole("button", { name: action, exact: true }).click();
 };
 
 /** What the page has copied. */

@@ -85,11 +85,14 @@ describe("an uploaded asset", () => {
 
   test.each([
     ["of another kind", () => noise(), "video", "asset_kind_mismatch"],
-    ["of no known type", async () => Buffer.from("<svg></svg>"), "image", "unsupported_type"],
+    ["of no accepted type", async () => Buffer.from("<svg></svg>"), "image", "unsupported_type"],
   ] as const)("an upload, %s: failed", async (_, bytes, kind, code) => {
     const asset = await world.seedUpload(await bytes(), kind);
     start();
-    expect(await settled(asset)).toMatchObject({ status: "failed", errorCode: code });
+    const ended = await settled(asset);
+    expect(ended).toMatchObject({ status: "failed", errorCode: code });
+    if (code === "unsupported_type")
+      expect(ended?.errorDetail).toStartWith("This is an SVG drawing. Export it as PNG.");
     await world.removed();
     expect(await world.filesOf(asset)).toEqual({ original: false, public: false });
   });

@@ -10,13 +10,14 @@ import { type AssetResult, type ClaimedJob, finishAsset, startAsset } from "@rea
 import { type AssetRecord, originalKey, publicKey } from "@realtime-avatar/domain/assets/asset";
 import type { AssetErrorCode } from "@realtime-avatar/domain/assets/errors";
 import { ASSET_LIMITS } from "@realtime-avatar/domain/assets/limits";
-import type { Magic } from "@realtime-avatar/domain/assets/magic";
+import { contentTypeOf, type Magic } from "@realtime-avatar/domain/assets/magic";
+import { describeRefusedType } from "@realtime-avatar/domain/assets/refused-type";
 import { newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import type { Storage } from "@realtime-avatar/storage/storage";
 import { type JobContext, type JobHandler, type JobOutcome, MAX_ATTEMPTS } from "../jobs/handler.ts";
 import { errorText } from "../jobs/run-job.ts";
-import { copyStored, type LocalFile, MISSING_FILE, magicOf } from "../jobs/stored-copy.ts";
+import { copyStored, firstBytesOf, type LocalFile, MISSING_FILE } from "../jobs/stored-copy.ts";
 import type { TemporaryFolders } from "../jobs/temporary-folders.ts";
 import type { fetchRemote } from "../remote/fetch.ts";
 import type { Inspect } from "./inspect.ts";
@@ -53,9 +54,8 @@ const fetchFile = async (
 };
 
 /** Why a file cannot be the file of the asset; null when nothing speaks against it before it is decoded. */
-const refusalOf = (asset: AssetRecord, { sizeBytes }: LocalFile, magic: Magic | null): Failed | null => {
-  const { maxBytes, contentTypes } = ASSET_LIMITS[asset.kind];
-  if (magic === null) return failed("unsupported_type", `The file is none of ${contentTypes.join(", ")}.`);
+const refusalOf = (asset: AssetRecord, { sizeBytes }: LocalFile, magic: Magic): Failed | null => {
+  const { maxBytes } = ASSET_LIMITS[asset.kind];
   if (magic.kind !== asset.kind) {
     return failed(
       "asset_kind_mismatch",
@@ -84,9 +84,11 @@ const processFiles = async (
   }
   const file = stored ?? (await fetchFile(options, asset, asset.remoteUrl ?? "", path, isLastAttempt, signal));
   if (file.kind !== "file") return file;
-  const magic = await magicOf(path);
+  const firstBytes = await firstBytesOf(path);
+  const magic = contentTypeOf(firstBytes);
+  if (magic === null) return failed("unsupported_type", describeRefusedType(firstBytes, [asset.kind]));
   const refusal = refusalOf(asset, file, magic);
-  if (refusal !== null || magic === null) return refusal ?? failed("unsupported_type", "The file has an unknown type.");
+  if (refusal !== null) return refusal;
   const { contentType } = magic;
   // A worker that has lost its lease must not overwrite what the next one has fetched.
   if (stored === null) {

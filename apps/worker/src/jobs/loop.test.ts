@@ -305,13 +305,16 @@ test("a queue, not readable for a time: logged, then read again", async () => {
   expect((await world.stateOf(asset as never)).status).toBe("ready");
 });
 
-test("the metrics, after a job: count it by kind and outcome", async () => {
+test("the metrics and the traces, after a job: count it, and have its span, by kind and outcome", async () => {
   const metrics = createMetrics("1.2.3");
   await seed(1);
-  start(handlerOf(), { metrics });
+  const spans: object[] = [];
+  start(handlerOf(), { metrics, tracing: { record: (...span) => void spans.push(span) } });
   await world.untilDone();
   await world.stopLoops();
   const text = await (await metrics.fetch(new Request("http://localhost/metrics"))).text();
   metrics.stop();
   expect(text).toContain('realtime_avatar_job_duration_seconds_count{kind="process_asset",outcome="ready"} 1');
+  const attributes = { job_id: expect.stringMatching(/^job_/), kind: "process_asset", outcome: "ready", attempts: 1 };
+  expect(spans).toEqual([["job", expect.any(Number), attributes, false]]);
 });

@@ -5,6 +5,7 @@
 import { claimJob, claimJobBeside } from "@realtime-avatar/db/jobs/jobs";
 import { JOB_KINDS } from "@realtime-avatar/domain/job";
 import type { Metrics } from "@realtime-avatar/runtime/metrics";
+import type { Tracing } from "@realtime-avatar/runtime/tracing";
 import { errorText, type JobRunner, runJob } from "./run-job.ts";
 
 /**
@@ -20,6 +21,7 @@ const LEASE_BYTES = 16;
 
 export type JobLoopOptions = JobRunner & {
   metrics: Metrics | null;
+  tracing: Pick<Tracing, "record"> | null;
   /** How many jobs run at once. */
   concurrency: number;
   /** How many jobs of one tenant run at once, in all workers together. */
@@ -36,7 +38,7 @@ export type JobLoop = {
 
 /** Starts to claim jobs. */
 export const startJobLoop = (options: JobLoopOptions): JobLoop => {
-  const { db, log, random, metrics, concurrency, slotsPerTenant, timing } = options;
+  const { db, log, random, metrics, tracing, concurrency, slotsPerTenant, timing } = options;
   const running = new Set<Promise<void>>();
   const stopping = Promise.withResolvers<void>();
   const handBack = new AbortController();
@@ -48,6 +50,7 @@ export const startJobLoop = (options: JobLoopOptions): JobLoop => {
   /** Claims a job and starts it. Returns the pause before the next claim. */
   const claimOne = async (): Promise<number> => {
     const claimedAt = performance.now();
+    const claimedTime = Date.now();
     const lease = Buffer.from(random(LEASE_BYTES)).toString("base64url");
     const claim = { lease, leaseSeconds: timing.leaseSeconds, slots: slotsPerTenant, kinds: JOB_KINDS };
     const job = await (running.size === 0 ? claimJob : claimJobBeside)(db, claim);
@@ -56,6 +59,8 @@ export const startJobLoop = (options: JobLoopOptions): JobLoop => {
     isAlone = job.runsAlone;
     const ended: Promise<void> = runJob(options, job, claimedAt, handBack.signal).then((outcome) => {
       metrics?.jobEnds({ kind: job.kind, outcome, durationMs: performance.now() - claimedAt });
+      const attributes = { job_id: job.id, kind: job.kind, outcome, attempts: job.attempts };
+      tracing?.record("job", claimedTime, attributes, outcome === "failed");
       log.debug({ jobId: job.id, kind: job.kind, outcome, attempts: job.attempts }, "a job has ended");
       running.delete(ended);
     });

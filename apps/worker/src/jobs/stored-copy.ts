@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { open } from "node:fs/promises";
-import { contentTypeOf, MAGIC_BYTES, type Magic } from "@realtime-avatar/domain/assets/magic";
+import { MAGIC_BYTES } from "@realtime-avatar/domain/assets/magic";
 import type { Storage } from "@realtime-avatar/storage/storage";
 
 /** A local file. `sha256` is in hexadecimal. */
@@ -37,8 +37,6 @@ export const copyStored = async (
   return { kind: "file", sizeBytes, sha256: hash.digest("hex") };
 };
 
-/** What the first bytes of a file say that it is; null when they are of no accepted type. */
-export const magicOf = async (path: string): Promise<Magic | null> => {
-  const chunks = await createReadStream(path, { end: MAGIC_BYTES - 1 }).toArray();
-  return contentTypeOf(Buffer.concat(chunks));
-};
+/** The first bytes of a file, which say what it is. */
+export const firstBytesOf = async (path: string): Promise<Uint8Array> =>
+  Buffer.concat(await createReadStream(path, { end: MAGIC_BYTES - 1 }).toArray());

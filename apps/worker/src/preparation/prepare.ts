@@ -17,6 +17,7 @@ import {
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import type { ClaimedJob } from "@realtime-avatar/db/jobs/jobs";
 import { type AssetRecord, newPublicToken, originalKey } from "@realtime-avatar/domain/assets/asset";
+import { contentTypeOf } from "@realtime-avatar/domain/assets/magic";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import type { Check } from "@realtime-avatar/domain/avatars/checks";
 import { preparedKey } from "@realtime-avatar/domain/avatars/preparation";
@@ -27,7 +28,7 @@ import type { Logger } from "@realtime-avatar/runtime/log";
 import type { Storage } from "@realtime-avatar/storage/storage";
 import type { JobContext, JobHandler, JobOutcome } from "../jobs/handler.ts";
 import { errorText } from "../jobs/run-job.ts";
-import { copyStored, MISSING_FILE, magicOf } from "../jobs/stored-copy.ts";
+import { copyStored, firstBytesOf, MISSING_FILE } from "../jobs/stored-copy.ts";
 import type { TemporaryFolders } from "../jobs/temporary-folders.ts";
 import type { CheckSource } from "./check-source.ts";
 import { errorOf } from "./checks.ts";
@@ -97,7 +98,7 @@ const prepareFile = async (
   const path = join(folder, "original");
   const file = await copyStored(options.storage, originalKey(asset), path, context.signal);
   if (file === null) return { kind: "retry", error: MISSING_FILE };
-  const magic = await magicOf(path);
+  const magic = contentTypeOf(await firstBytesOf(path));
   // The asset is ready, so its file was once inspected: another file is a fault of the store.
   if (magic === null || file.sha256 !== asset.sha256) {
     return { kind: "retry", error: "The stored file is not the file of this asset." };

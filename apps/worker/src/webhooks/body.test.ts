@@ -7,8 +7,9 @@ import { findUsageSession } from "@realtime-avatar/db/credits/find-usage-session
 import { findEndpoint } from "@realtime-avatar/db/webhooks/endpoints";
 import { presentApiKey } from "@realtime-avatar/domain/api-keys/api-key";
 import { presentAsset } from "@realtime-avatar/domain/assets/asset";
+import { UsageSession } from "@realtime-avatar/domain/credits/schemas";
 import { isId, newId } from "@realtime-avatar/domain/id";
-import { isValid } from "@realtime-avatar/domain/schema";
+import { isValid, validate } from "@realtime-avatar/domain/schema";
 import { presentWebhookEndpoint } from "@realtime-avatar/domain/webhooks/endpoint";
 import { objectOf, type WebhookEventType } from "@realtime-avatar/domain/webhooks/events";
 import { WEBHOOK_EVENTS } from "@realtime-avatar/domain/webhooks/schemas";
@@ -76,10 +77,13 @@ test("an event of credits: the balance, for each target", async () => {
   expect(await bodyOf("credits.low", tenantId)).toEqual(balance);
 });
 
-test("an event of a session: the session as the API presents it", async () => {
+test("an event of a session: the session as the response to a write shows it", async () => {
   const id = await seedSession(db, caller);
-  const { version: _, ...session } = (await findUsageSession(db, caller, id)) ?? { version: 0 };
-  expect(await bodyOf("usage_session.opened", id)).toEqual(session);
+  const session = await findUsageSession(db, caller, id);
+  expect(session).toMatchObject({ apiKeyName: "Key of a test" });
+  const body = await bodyOf("usage_session.opened", id);
+  expect(validate(UsageSession, body)).toEqual([]);
+  expect(session).toMatchObject(body);
 });
 
 test("an event of an endpoint: the endpoint, without its secret; null when it is deleted", async () => {

@@ -11,8 +11,9 @@ import { presentApiKey } from "@realtime-avatar/domain/api-keys/api-key";
 import { assetText, presentAsset } from "@realtime-avatar/domain/assets/asset";
 import { avatarText, presentAvatar } from "@realtime-avatar/domain/avatars/avatar";
 import { emptyBalance } from "@realtime-avatar/domain/credits/balance";
-import { presentSession } from "@realtime-avatar/domain/credits/session";
+import { UsageSession } from "@realtime-avatar/domain/credits/schemas";
 import type { ApiKeyId, AssetId, AvatarId, SessionId, WebhookEndpointId } from "@realtime-avatar/domain/id";
+import { presentAs } from "@realtime-avatar/domain/present";
 import { presentWebhookEndpoint } from "@realtime-avatar/domain/webhooks/endpoint";
 import { objectOf, type WebhookObject } from "@realtime-avatar/domain/webhooks/events";
 
@@ -48,7 +49,7 @@ const READS: Record<WebhookObject, Read> = {
   },
   usage_session: async (db, event) =>
     shown(await findUsageSession(db, event, event.targetId as SessionId), (session) =>
-      JSON.stringify(presentSession(session)),
+      JSON.stringify(presentAs(UsageSession, session)),
     ),
   webhook_endpoint: async (db, event) =>
     shown(await findEndpoint(db, event, event.targetId as WebhookEndpointId), (endpoint) =>

@@ -30,7 +30,9 @@ const statuses = new Map<string, number>();
 const receiver = await fixture(
   startReceiver(({ path }, response) => response.writeHead(statuses.get(path) ?? 204).end("a response")),
 );
-const sender = startTestSender(db, { network: receiver.network });
+const spans: unknown[][] = [];
+const tracing = { record: (...span: unknown[]) => void spans.push(span) };
+const sender = startTestSender(db, { network: receiver.network }, { tracing });
 await fixture({ close: () => sender.stop() });
 const urlOf = (path: string): string => `https://hooks.example.com:${receiver.port}${path}`;
 
@@ -56,6 +58,8 @@ describe("a delivery", () => {
     const avatar = await seedAvatar(db, caller, { metadata: { "1e2": [1e308, "é\u2028"] } });
     const [delivery] = await settled(db, endpoint.id);
     expect(delivery).toMatchObject({ status: "delivered", attempts: [{ status: 204, error: null, responseBody: "" }] });
+    const attributes = { delivery_id: delivery?.id, endpoint_id: endpoint.id, outcome: "delivered" };
+    expect(spans).toContainEqual(["webhook_attempt", expect.any(Number), attributes, false]);
     const [message, ...others] = receiver.at("/first");
     expect(others).toEqual([]);
     expect(message?.headers).toMatchObject({

@@ -7,9 +7,10 @@ import { type ClaimedDelivery, claimDeliveries } from "@realtime-avatar/db/webho
 import type { RandomBytes } from "@realtime-avatar/domain/id";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import type { Metrics } from "@realtime-avatar/runtime/metrics";
+import type { Tracing } from "@realtime-avatar/runtime/tracing";
 import { errorText } from "../jobs/run-job.ts";
 import type { Poster } from "../remote/post.ts";
-import { attemptDelivery, handedBack } from "./attempt.ts";
+import { type AttemptClass, attemptDelivery, handedBack } from "./attempt.ts";
 import { type ReadyDelivery, withBodies } from "./body.ts";
 import { createRecorder, type Finished } from "./record.ts";
 
@@ -48,6 +49,7 @@ export type SenderOptions = {
   log: Logger;
   random: RandomBytes;
   metrics: Metrics | null;
+  tracing: Pick<Tracing, "record"> | null;
   poster: Poster;
   /** The key that opens the secrets of endpoints. */
   sealingKey: Uint8Array;
@@ -106,9 +108,21 @@ const boundsOf = (held: number, sends: number, leaseSeconds: number) => ({
   perTenant: held < sends / 2 ? PER_TENANT : 1,
 });
 
+/** Shows an attempt in the metrics and the traces. */
+const observe = (
+  { metrics, tracing }: SenderOptions,
+  { id, endpointId }: ReadyDelivery,
+  attemptClass: AttemptClass,
+  durationMs: number,
+): void => {
+  metrics?.webhookAttempted({ class: attemptClass, durationMs });
+  const attributes = { delivery_id: id, endpoint_id: endpointId, outcome: attemptClass };
+  tracing?.record("webhook_attempt", Date.now() - durationMs, attributes, attemptClass !== "delivered");
+};
+
 /** Starts to send. */
 export const startSender = (options: SenderOptions): Sender => {
-  const { db, log, random, metrics, assetOrigin, sends, timing } = options;
+  const { db, log, random, assetOrigin, sends, timing } = options;
   const handBack = new AbortController();
   const running = new Set<Promise<void>>();
   const warn = limitedWarnings(log);
@@ -122,8 +136,9 @@ export const startSender = (options: SenderOptions): Sender => {
     if (lease.leaseEndsAt - performance.now() < timing.attemptMs) return;
     const { ended, class: attemptClass, durationMs } = await attemptDelivery(options, delivery, handBack.signal);
     if (attemptClass === "secret_not_readable") warn(SECRET_NOT_READABLE, { endpointId: delivery.endpointId });
-    metrics?.webhookAttempted({ class: attemptClass, durationMs });
-    if (!hasCrashed) recorder.add({ tenantId: delivery.tenantId, id: delivery.id, ...lease, ...ended });
+    observe(options, delivery, attemptClass, durationMs);
+    const { tenantId, id, attemptCount } = delivery;
+    if (!hasCrashed) recorder.add({ tenantId, id, attemptCount, ...lease, ...ended });
   };
   const start = (delivery: ReadyDelivery, lease: Lease): void => {
     const ended = send(delivery, lease)
@@ -147,8 +162,8 @@ export const startSender = (options: SenderOptions): Sender => {
         return;
       }
       warn("failed to make the body of an event; retrying", { error: errorText(error) });
-      for (const { tenantId, id } of claimed) {
-        recorder.add({ tenantId, id, ...lease, ...handedBack(timing.failedMs) });
+      for (const { tenantId, id, attemptCount } of claimed) {
+        recorder.add({ tenantId, id, attemptCount, ...lease, ...handedBack(timing.failedMs) });
       }
     }
   };

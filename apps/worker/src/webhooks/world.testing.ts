@@ -112,6 +112,7 @@ export const startTestSender = (
     log: createLog("debug", { write: (line) => log.push(line) }),
     random,
     metrics: null,
+    tracing: null,
     poster: createPoster({ connectMs: 1000, totalMs: 2000, bodyMs: 300, ...post }),
     sealingKey: SEALING_KEY,
     assetOrigin: ASSET_ORIGIN,

@@ -65,6 +65,7 @@ export const startTestWorker = async (options: TestWorker, temporary: string, lo
       prepare_avatar: createPrepareAvatar({ ...parts, checkSource }),
     },
     metrics: null,
+    tracing: null,
     concurrency,
     slotsPerTenant: concurrency,
     timing: { ...JOB_TIMING, leaseSeconds, retrySeconds },

@@ -12,6 +12,7 @@ startSender({
   log,
   random: secureRandom,
   metrics: null,
+  tracing: null,
   poster: createPoster({ allowHttpLocalhost: true, totalMs: 1500 }),
   sealingKey: SEALING_KEY,
   assetOrigin: ASSET_ORIGIN,

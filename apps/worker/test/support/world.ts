@@ -56,6 +56,7 @@ const loopTools = (db: TestDatabase["db"], storage: Storage, temporary: string) 
         ...parts(),
         handlers: { process_asset: unexpected, prepare_avatar: unexpected, ...handlers },
         metrics: null,
+        tracing: null,
         concurrency: 2,
         slotsPerTenant: 2,
         timing: { ...JOB_TIMING, ...timing },

@@ -1,20 +1,33 @@
 /** Lists of API keys. */
-import type { API_KEY_LIST, ApiKey } from "@realtime-avatar/domain/api-keys/schemas";
+import type { API_KEY_LIST, ApiKeyWithCreator } from "@realtime-avatar/domain/api-keys/schemas";
 import type { ApiKeyStatus } from "@realtime-avatar/domain/api-keys/status";
 import { ENVIRONMENTS, type Environment } from "@realtime-avatar/domain/environment";
-import type { ApiKeyId, TenantId } from "@realtime-avatar/domain/id";
+import type { TenantId } from "@realtime-avatar/domain/id";
 import type { PageRequest, WrittenPage } from "@realtime-avatar/domain/page";
 import { type SQL, sql } from "drizzle-orm";
 import type { BatchKind } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import { listJson, nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
 import { LIMIT, MAX_READ, pageOf, pageReader } from "../query/list.ts";
+import { objectName } from "../query/names.ts";
+import {
+  isSearch,
+  nameMatches,
+  restOfSearch,
+  SEARCH_INPUTS,
+  type SearchInputs,
+  searchInputs,
+  searchTables,
+} from "../query/search.ts";
 import { inputColumn, newestOf } from "../query/statement.ts";
+import { creatorOf } from "./creator.ts";
 import { LINEAGE, METER, STATUS } from "./record.ts";
 import { apiKeys, apiKeyUsage } from "./tables.ts";
 
-/** A key as the API shows it, to be selected from `api_keys`, `LINEAGE` and `METER`. */
-const ITEM = objectJson<ApiKey>({
+const CREATOR = creatorOf(apiKeys.tenantId, apiKeys.id);
+
+/** A key as the API shows it, to be selected from `api_keys`, `LINEAGE`, `METER` and `CREATOR`. */
+const ITEM = objectJson<ApiKeyWithCreator>({
   id: plainJson(apiKeys.id),
   keyId: plainJson(apiKeys.keyId),
   tenantId: plainJson(apiKeys.tenantId),
@@ -45,6 +58,8 @@ const ITEM = objectJson<ApiKey>({
     )`),
   ),
   createdAt: timeJson(apiKeys.createdAt),
+  createdBy: nullable(plainJson(sql`creator.id`)),
+  createdByName: nullable(textJson(objectName(apiKeys.tenantId, sql`creator.id`, inputColumn("reader")))),
 });
 
 /** How many keys a page with a status reads at most. Each costs some 6 us, as its whole lineage is read. */
@@ -65,11 +80,13 @@ type PageQuery = {
   tenantId: TenantId;
   /** Null for all. */
   environment: Environment | null;
+  /** The environment of the caller. */
+  reader: Environment;
   status: ApiKeyStatus | null;
-  before: ApiKeyId | null;
+  before: string | null;
   limit: number;
   maxRead: number;
-};
+} & Partial<SearchInputs> & { ancestorId?: string | null };
 
 /**
  * All keys are read in the order of the primary key, those of one environment in that of `api_keys_environment_index`. A
@@ -85,7 +102,7 @@ const selectPage = ({ environment, status }: PageQuery): SQL => {
   );
   if (status === null) {
     const found = sql`(select * from ${apiKeys} where ${where} order by ${orderBy} limit ${LIMIT} + 1) api_keys`;
-    return pageOf(sql`${found} ${LINEAGE} ${METER}`, apiKeys.id, ITEM, orderBy);
+    return pageOf(sql`${found} ${LINEAGE} ${METER} ${CREATOR}`, apiKeys.id, ITEM, orderBy);
   }
   const inOrder = sql`from ${apiKeys} where ${where} and ${MAY_HAVE[status]} order by ${orderBy}`;
   return pageOf(
@@ -93,7 +110,7 @@ const selectPage = ({ environment, status }: PageQuery): SQL => {
       select api_keys.* from (select * ${inOrder} limit ${MAX_READ}) api_keys ${LINEAGE}
       where ${STATUS} = ${inputColumn("status")}
       order by ${orderBy} limit ${LIMIT} + 1
-    ) api_keys ${LINEAGE} ${METER}`,
+    ) api_keys ${LINEAGE} ${METER} ${CREATOR}`,
     apiKeys.id,
     ITEM,
     orderBy,
@@ -101,13 +118,45 @@ const selectPage = ({ environment, status }: PageQuery): SQL => {
   );
 };
 
-const QUERY_FIELDS = ["tenantId", "environment", "status", "before", "limit", "maxRead"] as const;
+/** Of a search with a status: of how many keys the status is looked at. Each costs some 6 us, as its whole lineage is read. */
+const MAX_CANDIDATES = sql.raw(String(MAX_ROWS_READ));
+
+/** As `selectPage`, for a part of a name, a range of ids, or the descendants of a key. */
+const searchPage = ({ environment, status }: PageQuery): SQL => {
+  const tenant = [apiKeys.tenantId, inputColumn("tenantId")] as const;
+  const environmentIs = [apiKeys.environment, inputColumn("environment")] as const;
+  const { where, orderBy } = newestOf(
+    environment === null ? [tenant] : [environmentIs, tenant],
+    apiKeys.id,
+    inputColumn("before"),
+    inputColumn("first"),
+  );
+  const wanted = status === null ? sql`${LIMIT} + 1` : MAX_CANDIDATES;
+  const tables = searchTables({
+    list: { table: apiKeys, id: apiKeys.id, tenantId: apiKeys.tenantId, name: apiKeys.name },
+    range: { where: status === null ? where : sql`${where} and ${MAY_HAVE[status]}`, orderBy },
+    conditions: sql`${nameMatches(apiKeys.name)}
+      and (${inputColumn("ancestorId")} is null or ${inputColumn("ancestorId")} = any(${apiKeys.lineage}))`,
+    isListed: environment === null ? sql`true` : sql`${apiKeys.environment} = ${inputColumn("environment")}`,
+    wanted,
+  });
+  const newest = sql`${apiKeys.id} desc`;
+  const found = sql`(
+    select api_keys.* from found cross join lateral (
+      select * from ${apiKeys} where ${apiKeys.tenantId} = ${inputColumn("tenantId")} and ${apiKeys.id} = found.id
+    ) api_keys ${status === null ? sql`` : sql`${LINEAGE} where ${STATUS} = ${inputColumn("status")}`}
+    order by ${newest} limit ${LIMIT} + 1
+  ) api_keys ${LINEAGE} ${METER} ${CREATOR}`;
+  return sql`with ${tables} ${pageOf(found, apiKeys.id, ITEM, newest, restOfSearch(wanted))}`;
+};
+
+const QUERY_FIELDS = ["tenantId", "environment", "reader", "status", "before", "limit", "maxRead"] as const;
 /** A statement for each status, in one environment and in all. */
 const pages = new Map<string, BatchKind<PageQuery, WrittenPage>>();
 
 /**
  * The tenant's newest keys in `environments` that `page` asks for. One statement, which requests for the same page share.
- * With a status, a page can have fewer keys than `limit`, even none, and yet a next page.
+ * With a status, a name or an ancestor, a page can have fewer keys than `limit`, even none, and yet a next page.
  */
 export const listApiKeys = async (
   db: Db,
@@ -119,17 +168,24 @@ export const listApiKeys = async (
   const [environment] = listed;
   if (environment === undefined) return { items: "", next: null };
   const isAll = listed.length === ENVIRONMENTS.length;
-  const { status = null } = filters;
+  const { status = null, ancestorId = null } = filters;
   const query: PageQuery = {
     tenantId,
     environment: isAll ? null : environment,
+    reader: environments.includes("live") ? "live" : "test",
     status,
     before,
     limit,
     maxRead: MAX_ROWS_READ,
   };
-  const name = `${isAll} ${status}`;
-  const reader = pages.get(name) ?? pageReader("list_api_keys", selectPage(query), QUERY_FIELDS);
+  const isSearched = isSearch(filters) || ancestorId !== null;
+  const name = `${isAll} ${status} ${isSearched}`;
+  const reader =
+    pages.get(name) ??
+    (isSearched
+      ? pageReader<PageQuery>("list_api_keys", searchPage(query), [...QUERY_FIELDS, ...SEARCH_INPUTS, "ancestorId"])
+      : pageReader<PageQuery>("list_api_keys", selectPage(query), QUERY_FIELDS));
   pages.set(name, reader);
-  return db.batch(reader, query, tenantId);
+  if (!isSearched) return db.batch(reader, query, tenantId);
+  return db.batch(reader, { ...query, ancestorId, ...searchInputs("key", filters, before) }, tenantId);
 };

@@ -9,7 +9,7 @@ import { SCOPES } from "@realtime-avatar/domain/api-keys/scope";
 import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
 import { sql } from "drizzle-orm";
 import { bigint, boolean, check, index, integer, pgTable, primaryKey, text } from "drizzle-orm/pg-core";
-import { bytes, bytewise, isId, isKeyId, length, literals, oneOf, time } from "../query/columns.ts";
+import { bytes, bytewise, isId, isKeyId, length, literals, nameIndexes, oneOf, time } from "../query/columns.ts";
 import { tenants } from "../tenants/tables.ts";
 
 const apiKeyBounds = CreateApiKey.properties;
@@ -44,6 +44,7 @@ export const apiKeys = pgTable(
     primaryKey({ columns: [table.tenantId, table.id] }),
     // The list of one environment.
     index("api_keys_environment_index").on(table.environment, table.tenantId, table.id),
+    ...nameIndexes("api_keys", table.tenantId, table.id, table.name),
     // Whether a tenant has any key that is revoked, or has expired.
     index("api_keys_revoked_index").on(table.tenantId).where(sql`${table.revokedAt} is not null`),
     // The quota of active keys.

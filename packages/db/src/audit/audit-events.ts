@@ -1,19 +1,15 @@
 /** The audit trail. The database function that makes a write inserts its event. */
-import {
-  AUDIT_EVENT_LIST,
-  type AuditAction,
-  type AuditEvent,
-  type AuditEventRecord,
-} from "@realtime-avatar/domain/audit";
+import type { AuditAction, AuditEvent, AuditEventRecord, AuditPageRequest } from "@realtime-avatar/domain/audit";
 import type { Environment } from "@realtime-avatar/domain/environment";
-import { type AuditEventId, newId, type RandomBytes, type TenantId } from "@realtime-avatar/domain/id";
-import type { PageRequest, WrittenPage } from "@realtime-avatar/domain/page";
+import { firstIdAt, newId, type RandomBytes, type TenantId } from "@realtime-avatar/domain/id";
+import type { WrittenPage } from "@realtime-avatar/domain/page";
 import { type Column, type SQL, sql } from "drizzle-orm";
 import type { AnyCaller } from "../api-keys/callers.ts";
 import type { BatchKind } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import { listJson, nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
-import { beforeOf, boundedPage, pageReader } from "../query/list.ts";
+import { boundedPage, pageReader } from "../query/list.ts";
+import { objectName } from "../query/names.ts";
 import { inputColumn, newestOf } from "../query/statement.ts";
 import { auditEvents } from "./tables.ts";
 
@@ -44,6 +40,8 @@ export const auditEvent = (
   createdAt: origin.now,
 });
 
+const nameOf = (id: Column) => nullable(textJson(objectName(auditEvents.tenantId, id, inputColumn("environment"))));
+
 /** An event as the API shows it. Actions and the ids of actors are written by the service alone. */
 const ITEM = objectJson<AuditEvent>({
   id: plainJson(auditEvents.id),
@@ -51,21 +49,33 @@ const ITEM = objectJson<AuditEvent>({
   environment: plainJson(auditEvents.environment),
   action: plainJson(auditEvents.action),
   targetId: textJson(auditEvents.targetId),
+  targetName: nameOf(auditEvents.targetId),
   changedFields: listJson(auditEvents.changedFields),
   actorType: rawJson(
     sql`case when ${auditEvents.actorId} is null then 'null' when ${auditEvents.actorId} like 'usr\\_%' then '"user"' else '"api_key"' end`,
   ),
   actorId: nullable(plainJson(auditEvents.actorId)),
+  actorName: nameOf(auditEvents.actorId),
   actorKeyId: nullable(plainJson(auditEvents.actorKeyId)),
   requestId: textJson(auditEvents.requestId),
   createdAt: timeJson(auditEvents.createdAt),
 });
 
-type EventPage = PageRequest<typeof AUDIT_EVENT_LIST>;
-type Filter = keyof EventPage["filters"];
-const FILTERS = Object.keys(AUDIT_EVENT_LIST.filters.properties) as Filter[];
+const FILTERS = [
+  "action",
+  "targetId",
+  "actorId",
+  "actorKeyId",
+] as const satisfies (keyof AuditPageRequest["filters"])[];
+type Filter = (typeof FILTERS)[number];
 type EventsOf = Pick<AuditEventRecord, "tenantId" | "environment">;
-type PageQuery = EventsOf & EventPage["filters"] & { before: AuditEventId | null; limit: number; maxRead: number };
+type PageQuery = EventsOf & { [Name in Filter]?: string } & {
+  /** The events of a window of time are those of a range of ids, as an id begins with the time. */
+  first: string;
+  before: string;
+  limit: number;
+  maxRead: number;
+};
 
 /**
  * How many events a page reads at most, in the order of the index that serves it best. The page has those of them that the
@@ -87,9 +97,10 @@ const indexOn = (name: Filter | "environment", predicate: SQL = sql`true`): Inde
   predicate,
 });
 
-const indexFor = ({ environment, targetId, actorKeyId, action }: PageQuery): Index | null => {
+const indexFor = ({ environment, targetId, actorId, actorKeyId, action }: PageQuery): Index | null => {
   if (targetId !== undefined) return indexOn("targetId");
   if (actorKeyId !== undefined) return indexOn("actorKeyId");
+  if (actorId !== undefined) return indexOn("actorId");
   if (action !== undefined && action !== "avatar.created") {
     return indexOn("action", sql`${auditEvents.action} <> 'avatar.created'`);
   }
@@ -107,12 +118,12 @@ const selectPage = (filters: readonly Filter[], index: Index | null): SQL => {
     ...(index ? [[index.column, index.value] as const] : []),
     [auditEvents.tenantId, inputColumn("tenantId")] as const,
   ];
-  const { where, orderBy } = newestOf(columns, auditEvents.id, beforeOf("aud"));
+  const { where, orderBy } = newestOf(columns, auditEvents.id, inputColumn("before"), inputColumn("first"));
   const read = { where: sql`${where} and ${index?.predicate ?? sql`true`}`, orderBy };
   return boundedPage({ table: auditEvents, id: auditEvents.id, item: ITEM }, read, [IS_VISIBLE, ...conditions]);
 };
 
-const PAGE = ["tenantId", "environment", "before", "limit", "maxRead"] as const;
+const PAGE = ["tenantId", "environment", "first", "before", "limit", "maxRead"] as const;
 /** A statement for each choice of filters and index. */
 const pages = new Map<string, BatchKind<PageQuery, WrittenPage>>();
 
@@ -123,9 +134,13 @@ const pages = new Map<string, BatchKind<PageQuery, WrittenPage>>();
 export const listAuditEvents = (
   db: Db,
   { tenantId, environment }: EventsOf,
-  { filters, before, limit }: EventPage,
+  { filters: { from, to, ...filters }, before, limit }: AuditPageRequest,
 ): Promise<WrittenPage> => {
-  const query: PageQuery = { tenantId, environment, ...filters, before, limit, maxRead: MAX_ROWS_READ };
+  const range = {
+    first: from === undefined ? "aud_" : firstIdAt("aud", new Date(from)),
+    before: before ?? (to === undefined ? "aud~" : firstIdAt("aud", new Date(to))),
+  };
+  const query: PageQuery = { tenantId, environment, ...filters, ...range, limit, maxRead: MAX_ROWS_READ };
   const selected = FILTERS.filter((filter) => filters[filter] !== undefined);
   const index = indexFor(query);
   const name = [index?.column.name, ...selected].join();

@@ -28,6 +28,8 @@ export const auditEvents = pgTable(
     // What was done to this? What has this credential done?
     index("audit_events_target_id_index").on(table.targetId, table.tenantId, table.id),
     index("audit_events_actor_key_id_index").on(table.actorKeyId, table.tenantId, table.id),
+    // What has this key or person done?
+    index("audit_events_actor_id_index").on(table.actorId, table.tenantId, table.id),
     // The list of one action. The most frequent one is left out, so that creating avatars does not pay for it.
     index("audit_events_action_index")
       .on(table.action, table.tenantId, table.id)

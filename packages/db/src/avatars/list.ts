@@ -3,13 +3,22 @@ import { PREVIEW_PATH } from "@realtime-avatar/domain/avatars/preparation";
 import type { AVATAR_LIST, Avatar } from "@realtime-avatar/domain/avatars/schemas";
 import { SOURCE_KINDS, type SourceKind } from "@realtime-avatar/domain/avatars/source-kind";
 import { type AvatarStatus, listedStatuses } from "@realtime-avatar/domain/avatars/status";
-import type { AvatarId } from "@realtime-avatar/domain/id";
 import type { PageRequest, WrittenPage } from "@realtime-avatar/domain/page";
-import { sql } from "drizzle-orm";
+import { type SQL, sql } from "drizzle-orm";
 import type { Db } from "../connection/pool.ts";
 import { nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
-import { newestPage, pageReader, rangesPage } from "../query/list.ts";
-import { inputColumn } from "../query/statement.ts";
+import { type Columns, LIMIT, newestPage, pageOf, pageReader, rangesPage } from "../query/list.ts";
+import {
+  isSearch,
+  nameMatches,
+  restOfSearch,
+  SEARCH_INPUTS,
+  type Search,
+  type SearchInputs,
+  searchInputs,
+  searchTables,
+} from "../query/search.ts";
+import { inputColumn, newestOf } from "../query/statement.ts";
 import type { AvatarOwner } from "./avatars.ts";
 import { avatars } from "./tables.ts";
 
@@ -44,30 +53,84 @@ const OWNER = [
   [avatars.tenantId, inputColumn("tenantId")],
 ] as const;
 
-type All = AvatarOwner & { origin: string; before: AvatarId | null; limit: number };
+type All = AvatarOwner & { origin: string; before: string | null; limit: number };
+type Filtered = All & { statuses: AvatarStatus[]; kinds: SourceKind[] };
 const NAMES = ["tenantId", "environment", "origin", "before", "limit"] as const;
+const FILTER_NAMES = [...NAMES, "statuses", "kinds"] as const;
+const IS_NOT_DELETED = sql`${avatars.status} <> 'deleted'`;
 /** Without filters: `avatars_newest_index`, which leaves deleted avatars out. */
-const ALL = pageReader<All>("list_avatars", newestPage(LIST, OWNER, sql`${avatars.status} <> 'deleted'`), NAMES);
+const ALL = pageReader<All>("list_avatars", newestPage(LIST, OWNER, IS_NOT_DELETED), NAMES);
 
 /** Each status and kind is a range of `avatars_list_index`. */
-const FILTERED = pageReader<All & { statuses: AvatarStatus[]; kinds: SourceKind[] }>(
+const FILTERED = pageReader<Filtered>(
   "list_avatars",
   rangesPage(LIST, OWNER, { status: avatars.status, kind: avatars.sourceKind }),
-  [...NAMES, "statuses", "kinds"],
+  FILTER_NAMES,
+);
+
+const WANTED = sql`${LIMIT} + 1`;
+const IN_ENVIRONMENT = sql`${avatars.environment} = ${inputColumn("environment")}`;
+const searchedPage = (columns: Columns, parts: Pick<Search, "isListed" | "ranges">, condition: SQL): SQL => {
+  const { where, orderBy } = newestOf(columns, avatars.id, inputColumn("before"), inputColumn("first"));
+  const list = { ...LIST, tenantId: avatars.tenantId, name: avatars.displayName };
+  const search = {
+    ...parts,
+    list,
+    range: { where: sql`${where} and ${condition}`, orderBy },
+    conditions: nameMatches(avatars.displayName),
+    wanted: WANTED,
+  };
+  const found = sql`(
+    select avatars.* from found cross join lateral (
+      select * from ${avatars} where ${avatars.tenantId} = ${inputColumn("tenantId")} and ${avatars.id} = found.id
+    ) avatars
+  ) avatars`;
+  return sql`with ${searchTables(search)} ${pageOf(found, avatars.id, ITEM, sql`${avatars.id} desc`, restOfSearch(WANTED))}`;
+};
+
+const SEARCHED = pageReader<All & SearchInputs>(
+  "list_avatars",
+  searchedPage(OWNER, { isListed: sql`${IN_ENVIRONMENT} and ${IS_NOT_DELETED}` }, IS_NOT_DELETED),
+  [...NAMES, "maxRead", ...SEARCH_INPUTS],
+);
+const SEARCHED_FILTERED = pageReader<Filtered & SearchInputs>(
+  "list_avatars",
+  searchedPage(
+    [...OWNER, [avatars.status, sql`listed_status`], [avatars.sourceKind, sql`listed_kind`]],
+    {
+      isListed: sql`${IN_ENVIRONMENT} and ${avatars.status} = any(${inputColumn("statuses")}::text[])
+        and ${avatars.sourceKind} = any(${inputColumn("kinds")}::text[])`,
+      ranges: {
+        from: sql`unnest(${inputColumn("statuses")}::text[]) listed_status
+          cross join unnest(${inputColumn("kinds")}::text[]) listed_kind cross join`,
+        name: sql`listed_status || listed_kind`,
+      },
+    },
+    sql`true`,
+  ),
+  [...FILTER_NAMES, "maxRead", ...SEARCH_INPUTS],
 );
 
 /**
  * The owner's newest avatars that `page` asks for. `origin`: scheme, host and port of public URLs. One statement, which
- * requests for the same page share.
+ * requests for the same page share. With a name, a page can have fewer avatars than `limit`, even none, and yet a next page.
  */
 export const listAvatars = (
   db: Db,
   { tenantId, environment }: AvatarOwner,
-  { filters: { status, sourceKind }, before, limit }: PageRequest<typeof AVATAR_LIST>,
+  { filters, before, limit }: PageRequest<typeof AVATAR_LIST>,
   origin: string,
 ): Promise<WrittenPage> => {
+  const { status, sourceKind } = filters;
   const page = { tenantId, environment, origin, before, limit };
-  if (status === undefined && sourceKind === undefined) return db.batch(ALL, page, tenantId);
   const kinds = sourceKind === undefined ? [...SOURCE_KINDS] : [sourceKind];
-  return db.batch(FILTERED, { ...page, statuses: listedStatuses(status), kinds }, tenantId);
+  const ranges = { statuses: listedStatuses(status), kinds };
+  const isFiltered = status !== undefined || sourceKind !== undefined;
+  if (isSearch(filters)) {
+    const search = { ...page, ...searchInputs("ava", filters, before) };
+    if (!isFiltered) return db.batch(SEARCHED, search, tenantId);
+    const maxRead = Math.ceil(search.maxRead / (ranges.statuses.length * kinds.length));
+    return db.batch(SEARCHED_FILTERED, { ...search, ...ranges, maxRead }, tenantId);
+  }
+  return isFiltered ? db.batch(FILTERED, { ...page, ...ranges }, tenantId) : db.batch(ALL, page, tenantId);
 };

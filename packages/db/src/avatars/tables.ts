@@ -7,7 +7,7 @@ import { AVATAR_STATUSES } from "@realtime-avatar/domain/avatars/status";
 import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
 import { sql } from "drizzle-orm";
 import { bigint, check, index, integer, json, pgTable, primaryKey, text } from "drizzle-orm/pg-core";
-import { bytewise, isId, isToken, jsonArray, jsonObject, length, oneOf, time } from "../query/columns.ts";
+import { bytewise, isId, isToken, jsonArray, jsonObject, length, nameIndexes, oneOf, time } from "../query/columns.ts";
 import { tenants } from "../tenants/tables.ts";
 
 const avatarBounds = CreateAvatar.properties;
@@ -52,6 +52,7 @@ export const avatars = pgTable(
       .where(sql`${table.status} <> 'deleted'`),
     // Lists with filters.
     index("avatars_list_index").on(table.environment, table.tenantId, table.status, table.sourceKind, table.id),
+    ...nameIndexes("avatars", table.tenantId, table.id, table.displayName),
     // Whether an avatar that is not deleted refers to an asset.
     index("avatars_source_asset_index")
       .on(table.tenantId, table.sourceAssetId)

@@ -222,7 +222,9 @@ describe("a pass", () => {
       await client`update usage_sessions set started_at = now() - interval '4.5 seconds' where id = ${below}`;
       const { ended, rooms } = await pass();
       expect([ended, rooms.sort()]).toEqual([2, [own, below].map((id) => `rta-test-${id}`).sort()]);
-      expect(await one.state(below)).toMatchObject({ status: "released", used: 5, reason: "user_ended", worker: null });
+      expect(await one.state(below)).toMatchObject({ status: "released", used: 5, reason: "key_ended", worker: null });
+      const { end } = await sync(db, "one", { calls: [report(own), report(below)] });
+      expect(end.map(({ reason }) => reason)).toEqual(["user_ended", "user_ended"]);
       await one.isClean();
     }
   });

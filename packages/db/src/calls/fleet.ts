@@ -1,5 +1,6 @@
 /** The avatar workers: their slots, and the calls that they have. */
-import { END_REASONS, type EndReason, endReasonOf } from "@realtime-avatar/domain/calls/lifecycle";
+import { END_REASONS, type EndReason } from "@realtime-avatar/domain/calls/end-reasons";
+import { endReasonOf } from "@realtime-avatar/domain/calls/lifecycle";
 import type { CallInput, CallMode, ReleaseReason } from "@realtime-avatar/domain/calls/schemas";
 import type { SyncRequest } from "@realtime-avatar/domain/calls/worker-sync";
 import type { Environment } from "@realtime-avatar/domain/environment";
@@ -50,9 +51,9 @@ type SyncRow = Pick<SyncResult, "start" | "rooms"> & { end: EndedRow[] };
 const endedReason = ({ reason, closedBy }: EndedRow): EndReason | null => {
   const own = END_REASONS.find((one) => one === reason);
   if (own !== undefined) return own;
-  return closedBy === null || closedBy === "sweep"
-    ? null
-    : endReasonOf((reason ?? undefined) as ReleaseReason | undefined);
+  if (closedBy === null || (reason === null && closedBy === "sweep")) return null;
+  // The SDK has no words of its own for the end of a key, or for the operator: `user_ended`.
+  return endReasonOf((reason ?? undefined) as ReleaseReason | undefined);
 };
 
 /** Registers a worker, renews its lease, writes what it reports, and returns what it is to do. One statement. */

@@ -192,7 +192,8 @@ const check = async (round: Round, tenantId: TenantId): Promise<void> => {
     const byWorker = round.charged.get(id);
     if (byWorker !== undefined) expect([id, used]).toEqual([id, Math.min(held, byWorker)]);
     // A lease that was over, a lost worker or room: what was reported.
-    else if (by === "sweep" && reason !== "user_ended") expect([id, used]).toEqual([id, reported]);
+    else if (by === "sweep" && reason !== "user_ended" && reason !== "key_ended")
+      expect([id, used]).toEqual([id, reported]);
     else
       expect([
         Math.min(held, Math.max(reported, clock)),

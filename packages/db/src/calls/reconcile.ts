@@ -1,6 +1,6 @@
 /** What the worker process does for calls in each pass: ends what must end, moves what has lost its worker, and knows the rooms. */
 import type { AuditEventRecord } from "@realtime-avatar/domain/audit";
-import type { EndReason } from "@realtime-avatar/domain/calls/lifecycle";
+import type { SessionEndReason } from "@realtime-avatar/domain/credits/status";
 import { newId, type SessionId, type TenantId } from "@realtime-avatar/domain/id";
 import { sql } from "drizzle-orm";
 import {
@@ -122,7 +122,7 @@ export const endLostCall = async (
   db: Runner,
   tenantId: TenantId,
   sessionId: SessionId,
-  reason: EndReason,
+  reason: SessionEndReason,
   origin: Origin,
   auditEvent: AuditEventRecord | null = null,
 ): Promise<string | null> => {

@@ -102,7 +102,7 @@ const cases: [string, () => Promise<void>][] = isRoot
           );
           expect(directory).toBe(join(data, "postgres"));
           expect(owner).toBe(65_534);
-          expect(notes).toEqual([]);
+          expect(notes).toEqual([expect.stringMatching(/^Creating a PostgreSQL database in /)]);
         },
       ],
     ]

@@ -87,6 +87,7 @@ export const openEmbedded = async (dataDirectory: string, options: EmbeddedOptio
   const { binaries, cluster: folder } = await chooseHome(directory, account, options);
   const password = await writeOnce(join(directory, "password"), randomBytes(24).toString("base64url"));
   if (!existsSync(join(folder, "PG_VERSION"))) {
+    options.notify?.(`Creating a PostgreSQL database in ${folder}. It takes a few seconds.`);
     const isDurable = options.settings?.["fsync"] !== "off";
     await initialize(binaries, folder, password, account, isDurable).catch(async (error: Error) => {
       if ("code" in error && error.code !== 1) throw await startError(folder, binaries);

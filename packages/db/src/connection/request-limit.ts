@@ -3,8 +3,16 @@
 /** Whether the client has disconnected. The response cannot be delivered then, so no further statement may be sent. */
 export type IsAborted = () => boolean;
 
-/** Records a tracing span of one piece of work that has ended. `startedAt` is on the clock of `performance.now()`. */
-export type RecordSpan = (name: string, startedAt: number, error: unknown) => void;
+/**
+ * Records a tracing span of one piece of work that has ended. `startedAt` is on the clock of `performance.now()`. `attributes`: of
+ * work that is not a statement.
+ */
+export type RecordSpan = (
+  name: string,
+  startedAt: number,
+  error: unknown,
+  attributes?: Readonly<Record<string, string>>,
+) => void;
 
 export type RequestLimit = {
   /** In milliseconds, on the clock of `performance.now()`. It may be moved while the request runs. */
@@ -19,6 +27,7 @@ export const withSpan = async <Result>(
   name: string,
   { recordSpan }: RequestLimit,
   work: () => Promise<Result>,
+  attributes?: Parameters<RecordSpan>[3],
 ): Promise<Result> => {
   if (!recordSpan) return work();
   const startedAt = performance.now();
@@ -29,6 +38,6 @@ export const withSpan = async <Result>(
     failure = error;
     throw error;
   } finally {
-    recordSpan(name, startedAt, failure);
+    recordSpan(name, startedAt, failure, attributes);
   }
 };

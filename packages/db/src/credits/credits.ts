@@ -5,7 +5,7 @@ import type { CREDIT_ENTRY_LIST, CreditBalance, CreditEntry } from "@realtime-av
 import type { Environment } from "@realtime-avatar/domain/environment";
 import type { ApiKeyId, CreditEntryId, SessionId, TenantId } from "@realtime-avatar/domain/id";
 import type { PageRequest, WrittenPage } from "@realtime-avatar/domain/page";
-import { sql } from "drizzle-orm";
+import { type Column, sql } from "drizzle-orm";
 import {
   changeSessionLimit as callChangeLimit,
   changeLowThreshold as callChangeThreshold,
@@ -19,6 +19,7 @@ import { kindOf } from "../idempotency/idempotency-keys.ts";
 import { batchedRead } from "../query/batched-read.ts";
 import { nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
 import { beforeOf, boundedPage, pageReader } from "../query/list.ts";
+import { apiKeyName } from "../query/names.ts";
 import { columnsOf, inputColumn, newestOf } from "../query/statement.ts";
 import { creditAccounts, creditEntries } from "./tables.ts";
 
@@ -129,6 +130,8 @@ export const findCreditBalance = (
   environment: Environment,
 ): Promise<CreditBalance | null> => db.batch(BALANCES, { tenantId, environment }, tenantId);
 
+const nameOfKey = (id: Column) => nullable(textJson(apiKeyName(creditEntries.tenantId, id)));
+
 /** An entry as the API shows it. */
 const ITEM = objectJson<CreditEntry>({
   id: plainJson(creditEntries.id),
@@ -137,8 +140,11 @@ const ITEM = objectJson<CreditEntry>({
   amountCreditMicros: rawJson(creditEntries.amount),
   sessionId: nullable(plainJson(creditEntries.sessionId)),
   apiKeyId: nullable(plainJson(creditEntries.apiKeyId)),
+  apiKeyName: nameOfKey(creditEntries.apiKeyId),
   reportedBy: nullable(plainJson(creditEntries.reportedBy)),
+  reportedByName: nameOfKey(creditEntries.reportedBy),
   closedBy: nullable(plainJson(creditEntries.closedBy)),
+  closedByName: nameOfKey(creditEntries.closedBy),
   reference: nullable(textJson(creditEntries.reference)),
   requestId: textJson(creditEntries.requestId),
   createdAt: timeJson(creditEntries.createdAt),

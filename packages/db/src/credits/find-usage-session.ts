@@ -1,29 +1,42 @@
 /** Reads of usage sessions by their id. */
-import type { UsageSession } from "@realtime-avatar/domain/credits/schemas";
+import type { UsageSession, UsageSessionWithNames } from "@realtime-avatar/domain/credits/schemas";
 import type { SessionId, TenantId } from "@realtime-avatar/domain/id";
 import { sql } from "drizzle-orm";
-import { avatars } from "../avatars/tables.ts";
 import type { Db } from "../connection/pool.ts";
 import { batchedRead } from "../query/batched-read.ts";
 import { nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
+import { apiKeyName, avatarName } from "../query/names.ts";
 import { inputColumn } from "../query/statement.ts";
 import { usageSessions } from "./tables.ts";
 
 /** The owner of sessions: one tenant, in one environment. */
 export type Owner = Pick<UsageSession, "environment"> & { tenantId: TenantId };
 
-const AVATAR_NAME = sql`(
-  select ${avatars.displayName} from ${avatars}
-  where ${avatars.tenantId} = ${usageSessions.tenantId} and ${avatars.id} = ${usageSessions.avatarId}
-)`;
+const { tenantId } = usageSessions;
 
-/** A session as the API shows it: what `presentSession` returns of session_record.sql. A test compares them. */
-export const SESSION = objectJson<UsageSession>({
+/** As in session_record.sql. `failed` with a key: fail_call, which ends a call whose room was not created. */
+const IS_FAILED_START = sql`(${usageSessions.status} = 'failed' and ${usageSessions.reason} = 'failed')`;
+const BY_SERVICE = sql`${usageSessions.closedBy} = 'sweep'`;
+/** A session that was released and then left to the end of its lease keeps the words of its key as its reason. */
+const END_REASON = sql`(case
+  when ${usageSessions.endedAt} is null or ${usageSessions.closedBy} is null then null
+  when ${BY_SERVICE} and ${usageSessions.reason} is not null and not ${usageSessions.mustEnd} then ${usageSessions.reason}
+  when ${BY_SERVICE} and ${usageSessions.startedAt} is null then 'not_started'
+  when ${BY_SERVICE} then 'lease_expired'
+  when ${IS_FAILED_START} then 'failed'
+  else 'released'
+end)`;
+const RELEASE_REASON = sql`(case
+  when ${usageSessions.mustEnd} or not ${BY_SERVICE} and not ${IS_FAILED_START} then ${usageSessions.reason}
+end)`;
+
+/** A session as the API shows it: what `presentSession` returns of session_record.sql, with names. A test compares them. */
+export const SESSION = objectJson<UsageSessionWithNames>({
   sessionId: plainJson(usageSessions.id),
   environment: plainJson(usageSessions.environment),
   apiKeyId: plainJson(usageSessions.apiKeyId),
   avatarId: nullable(plainJson(usageSessions.avatarId)),
-  avatarName: nullable(textJson(AVATAR_NAME)),
+  avatarName: nullable(textJson(avatarName(tenantId, usageSessions.avatarId))),
   status: plainJson(usageSessions.status),
   startedAt: nullable(timeJson(usageSessions.startedAt)),
   endedAt: nullable(timeJson(usageSessions.endedAt)),
@@ -44,13 +57,18 @@ export const SESSION = objectJson<UsageSession>({
   ),
   reportedBy: nullable(plainJson(usageSessions.reportedBy)),
   closedBy: nullable(plainJson(usageSessions.closedBy)),
+  endReason: nullable(textJson(END_REASON)),
+  releaseReason: nullable(textJson(RELEASE_REASON)),
+  apiKeyName: nullable(textJson(apiKeyName(tenantId, usageSessions.apiKeyId))),
+  reportedByName: nullable(textJson(apiKeyName(tenantId, usageSessions.reportedBy))),
+  closedByName: nullable(textJson(apiKeyName(tenantId, usageSessions.closedBy))),
 });
 
 type SessionLookUp = Owner & { id: SessionId };
 /** A session in the form of the API, with its version. */
-type FoundSession = UsageSession & { version: number };
+type FoundSession = UsageSessionWithNames & { version: number };
 
-const READS = batchedRead<{ session: UsageSession; version: number }, SessionLookUp, FoundSession>(
+const READS = batchedRead<{ session: UsageSessionWithNames; version: number }, SessionLookUp, FoundSession>(
   "find_usage_session",
   ["tenantId", "environment", "id"],
   (inputs) => sql`

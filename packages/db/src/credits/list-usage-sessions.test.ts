@@ -69,7 +69,12 @@ describe("the list of sessions", () => {
     const rows = await database.db.client<{ record: SessionRecord }[]>`
       select ${database.db.client(FUNCTIONS_SCHEMA)}.session_record(session) as record from usage_sessions session
       where id = any(${ids}) order by id desc`;
-    const sessions = rows.map(({ record }) => JSON.stringify(presentSession(record)));
+    const name = "Key of a test";
+    const sessions = rows.map(({ record }) => {
+      const { reportedBy, closedBy } = record;
+      const names = { reportedByName: reportedBy && name, closedByName: closedBy && name };
+      return JSON.stringify({ ...presentSession(record), apiKeyName: name, ...names });
+    });
     const page = await listUsageSessions(database.db, caller, { filters: window(), before: null, limit: 200 });
     expect(page.items).toBe(sessions.join());
     const found = await Promise.all(ids.toReversed().map((id) => find(caller, id)));
@@ -80,6 +85,35 @@ describe("the list of sessions", () => {
       avatarName: avatar.displayName,
       metadata: nasty,
     });
+  });
+
+  test.each([
+    ["open", "started", null, null, false, null, null],
+    ["open, to be ended", "started", null, "bye", true, null, "bye"],
+    ["by its key", "released", "key", "bye", false, "released", "bye"],
+    ["by its key, without a word", "failed", "key", null, false, "released", null],
+    ["by its engine, after a release by a key", "released", "key", "bye", true, "released", "bye"],
+    ["by the service, after a release by a key", "released", "sweep", "idle", true, "lease_expired", "idle"],
+    ["by the page, as its worker told", "released", "sweep", "disconnected", false, "disconnected", null],
+    ["by the end of its key", "released", "sweep", "key_ended", false, "key_ended", null],
+    ["without a start", "failed", "sweep", null, false, "not_started", null],
+    ["without reports", "released", "sweep", null, false, "lease_expired", null],
+    ["by a room that was not created", "failed", "key", "failed", false, "failed", null],
+    ["before this was known", "released", null, null, false, null, null],
+  ] as const)("a session that ended %s: says why", async (_, status, by, reason, mustEnd, endReason, releaseReason) => {
+    const caller = await newCaller();
+    const id = await open(caller, {});
+    await database.db.client`
+      update usage_sessions set status = ${status}, reason = ${reason}, must_end = ${mustEnd},
+        closed_by = ${by === "key" ? caller.id : by}, started_at = ${status === "failed" ? null : new Date()},
+        ended_at = ${status === "started" ? null : new Date(Date.now() + 1000)}
+      where id = ${id}`;
+    const [row] = await database.db.client<{ record: SessionRecord }[]>`
+      select ${database.db.client(FUNCTIONS_SCHEMA)}.session_record(session) as record from usage_sessions session
+      where id = ${id}`;
+    const session = await find(caller, id);
+    expect(presentSession(session)).toMatchObject(presentSession(row?.record as SessionRecord));
+    expect(session).toMatchObject({ endReason, releaseReason });
   });
 
   test("a filtered page, few rows matching: reads a bounded number, and goes on", async () => {

@@ -10,8 +10,9 @@ import { callTickets } from "../calls/tables.ts";
 import type { BatchKind } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import { batchedRead } from "../query/batched-read.ts";
-import { nullable, objectJson, plainJson, rawJson } from "../query/json-text.ts";
+import { nullable, objectJson, plainJson, rawJson, textJson } from "../query/json-text.ts";
 import { boundedPage, LIMIT, MAX_READ, pageOf, pageReader } from "../query/list.ts";
+import { apiKeyName, avatarName } from "../query/names.ts";
 import { inputColumn, newestOf } from "../query/statement.ts";
 import { type Owner, SESSION } from "./find-usage-session.ts";
 import { usageSessions } from "./tables.ts";
@@ -175,7 +176,9 @@ export const countOpenSessions = async (
 const SUM = objectJson<UsageSum>({
   day: plainJson(sql`to_char(day, 'YYYY-MM-DD')`),
   apiKeyId: nullable(plainJson(sql`api_key_id`)),
+  apiKeyName: nullable(textJson(apiKeyName(inputColumn("tenantId"), sql`api_key_id`))),
   avatarId: nullable(plainJson(sql`avatar_id`)),
+  avatarName: nullable(textJson(avatarName(inputColumn("tenantId"), sql`avatar_id`))),
   sessions: rawJson(sql`sessions`),
   activeSeconds: rawJson(sql`active_seconds`),
   billedCreditMicros: rawJson(sql`billed`),

@@ -3,7 +3,7 @@
 import { KEY_ID_LENGTH } from "@realtime-avatar/domain/api-keys/secret";
 import { ID_CHARACTERS, ID_SUFFIX_LENGTH, type IdPrefix } from "@realtime-avatar/domain/id";
 import { type SQL, sql } from "drizzle-orm";
-import { type AnyPgColumn, customType, timestamp } from "drizzle-orm/pg-core";
+import { type AnyPgColumn, customType, type IndexBuilder, index, timestamp } from "drizzle-orm/pg-core";
 
 /** Text that is compared bytewise: ids sort by time in every locale, and no locale's upgrade corrupts an index. */
 export const bytewise = customType<{ data: string }>({ dataType: () => 'text COLLATE "C"' });
@@ -29,3 +29,21 @@ export const jsonArray = (column: AnyPgColumn, schema: { maxItems: number }): SQ
   sql`json_typeof(${column}) = 'array' and json_array_length(${column}) <= ${sql.raw(`${schema.maxItems}`)}`;
 /** The part of a public URL that cannot be guessed: 256 bits, in base64url. */
 export const isToken = (column: AnyPgColumn): SQL => isWritten(column, "", "[A-Za-z0-9_-]", 43);
+
+/** A name as the index of names has it: ASCII alone in lower case, so that it depends on no locale. */
+export const foldedName = (name: AnyPgColumn): SQL => sql`lower(${name} collate "C")`;
+/** Not the bare column: so no other index serves a condition on it, and the plan of a search is certain. */
+export const nameOwner = (tenantId: AnyPgColumn): SQL => sql`(${tenantId} || '')`;
+/** One row of 1,024. */
+export const inNameSample = (id: AnyPgColumn): SQL => sql`(hashtext(${id}) & 1023) = 0`;
+
+/** The indexes of a table whose names are searched: see `search.ts`. */
+export const nameIndexes = (
+  table: string,
+  tenantId: AnyPgColumn,
+  id: AnyPgColumn,
+  name: AnyPgColumn,
+): IndexBuilder[] => [
+  index(`${table}_name_index`).using("gin", nameOwner(tenantId), sql`${foldedName(name)} gin_trgm_ops`),
+  index(`${table}_name_sample_index`).on(tenantId, id, name).where(inNameSample(id)),
+];

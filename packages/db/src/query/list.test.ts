@@ -1,7 +1,7 @@
 /** Lists: their JSON is what the API shows of each record, their pages end in time, and none reads a table row by row. */
 import { beforeAll, describe, expect, test } from "bun:test";
 import { presentApiKey } from "@realtime-avatar/domain/api-keys/api-key";
-import { type ApiKey, ApiKeyPage } from "@realtime-avatar/domain/api-keys/schemas";
+import { type ApiKey, ApiKeyPage, type ApiKeyWithCreator } from "@realtime-avatar/domain/api-keys/schemas";
 import { API_KEY_STATUSES } from "@realtime-avatar/domain/api-keys/status";
 import { AUDIT_ACTIONS, AuditEvent, AuditEventPage, type AuditEventRecord } from "@realtime-avatar/domain/audit";
 import { type AvatarRecord, newAvatar, presentAvatar } from "@realtime-avatar/domain/avatars/avatar";
@@ -19,6 +19,7 @@ import type { TSchema } from "@sinclair/typebox";
 import { sql } from "drizzle-orm";
 import { findApiKey, revokeApiKey } from "../api-keys/api-keys.ts";
 import type { Caller } from "../api-keys/callers.ts";
+import { findCreator } from "../api-keys/creator.ts";
 import { listApiKeys } from "../api-keys/list.ts";
 import { recordUses } from "../api-keys/usage.ts";
 import { listAuditEvents } from "../audit/audit-events.ts";
@@ -165,13 +166,18 @@ describe("the JSON that the database writes", () => {
     await revokeApiKey(db, target, { version: null }, null, operatorOrigin());
     await db.client`update api_keys set expires_at = now() - interval '1 second' where id = ${parents[1]?.record.id ?? ""}`;
 
-    const shown: ApiKey[] = [];
+    await db.client`alter table audit_events disable trigger user`;
+    await db.client`update audit_events set actor_id = ${root.record.id}, actor_key_id = ${root.record.keyId}
+      where tenant_id = ${tenantId} and target_id <> ${root.record.id}`;
+    await db.client`alter table audit_events enable trigger user`;
+    const shown: ApiKeyWithCreator[] = [];
     for (const { id } of await db.client`select id from api_keys where tenant_id = ${tenantId} order by id desc`) {
       const record = await findApiKey(db, tenantId, id);
-      if (record) shown.push(presentApiKey(record));
+      if (record) shown.push({ ...presentApiKey(record), ...(await findCreator(db, record, "live")) });
     }
     expect(shown).toHaveLength(13);
     expect(new Set(shown.map(({ status }) => status))).toEqual(new Set(API_KEY_STATUSES));
+    expect(shown.map(({ createdByName }) => createdByName)).toEqual([...Array(12).fill(root.record.name), null]);
     expect(shown.some(({ lastUsedAt }) => lastUsedAt !== null)).toBe(true);
     for (const status of [undefined, ...API_KEY_STATUSES]) {
       for (const environment of [undefined, "live", "test"] as const) {
@@ -201,10 +207,17 @@ describe("the JSON that the database writes", () => {
         ${action}, ${index % 2 === 0 ? (TEXTS[1] as string) : caller.id}, ${TEXTS[4] as string}, ${new Date(1_800_000_000_000 + index)},
         ${index % 2 === 0 ? [] : ["name", "scopes"]})`;
     }
-    const presentAuditEvent = (record: AuditEventRecord): AuditEvent => {
-      const actorType = record.actorId && (record.actorId.startsWith("usr_") ? "user" : "api_key");
-      return presentAs(AuditEvent, { ...record, actorType, changedFields: [...record.changedFields] });
-    };
+    await db.client`update api_keys set name = ${TEXTS[1] as string} where tenant_id = ${tenantId} and id = ${caller.id}`;
+    const presentIn =
+      (environment: "live" | "test") =>
+      (record: AuditEventRecord): AuditEvent => {
+        const actorType = record.actorId && (record.actorId.startsWith("usr_") ? "user" : "api_key");
+        // The key is a live one.
+        const nameOf = (id: string | null) =>
+          id === caller.id && environment === "live" ? (TEXTS[1] as string) : null;
+        const names = { actorName: nameOf(record.actorId), targetName: nameOf(record.targetId) };
+        return presentAs(AuditEvent, { ...record, ...names, actorType, changedFields: [...record.changedFields] });
+      };
     const select = prepared<AuditEventRecord>(
       "test",
       sql`select ${columnsOf(auditEvents)} from ${auditEvents} where tenant_id = ${sql.placeholder("tenantId")} order by id desc`,
@@ -216,10 +229,11 @@ describe("the JSON that the database writes", () => {
         (record) =>
           record.environment === environment || (environment === "live" && record.targetId.startsWith("key_")),
       );
-      check(await listAuditEvents(db, { tenantId, environment }, all), visible.map(presentAuditEvent), AuditEventPage);
+      const present = presentIn(environment);
+      check(await listAuditEvents(db, { tenantId, environment }, all), visible.map(present), AuditEventPage);
       for (const action of AUDIT_ACTIONS) {
         const page = await listAuditEvents(db, { tenantId, environment }, { ...all, filters: { action } });
-        check(page, visible.filter((record) => record.action === action).map(presentAuditEvent), AuditEventPage);
+        check(page, visible.filter((record) => record.action === action).map(present), AuditEventPage);
       }
     }
   });

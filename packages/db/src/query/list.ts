@@ -1,9 +1,9 @@
 /**
  * Lists, newest first, a page at a time. PostgreSQL writes the JSON of a page and ends it after a maximum of rows or
  * bytes, so that no more is sent to the service than it passes on. Requests for the same page that arrive together share one
- * statement. The texts are composed: the filters give the 13 lists 63 forms (16 of usage sessions, 16 of credit entries, 11 of
- * events, 8 of keys), and a file for each would repeat `pageOf` and the JSON of its resource as often. The forms are `newestPage`,
- * `rangesPage` and `boundedPage`. `generated/statements.sql` has each text whole.
+ * statement. The texts are composed: the filters give the 13 lists 73 forms (16 of usage sessions, 16 of credit entries, 11 of
+ * events, 16 of keys), and a file for each would repeat `pageOf` and the JSON of its resource as often. The forms are `newestPage`,
+ * `rangesPage` and `boundedPage`, and those of `search.ts`. `generated/statements.sql` has each text whole.
  */
 import type { IdPrefix } from "@realtime-avatar/domain/id";
 import { MAX_PAGE_BYTES, type WrittenPage } from "@realtime-avatar/domain/page";
@@ -53,7 +53,7 @@ export const beforeOf = (prefix: IdPrefix): SQL => sql`coalesce(${inputColumn("b
 
 /** A list: its table, whose rows have an id with this prefix, and the JSON text of a row. */
 export type Listed = { table: PgTable; id: Column; prefix: IdPrefix; item: SQL };
-type Columns = Parameters<typeof newestOf>[0];
+export type Columns = Parameters<typeof newestOf>[0];
 
 /** The newest rows in which the columns of an index have the values of `columns`, of those that meet `condition`. */
 export const newestPage = ({ table, id, prefix, item }: Listed, columns: Columns, condition?: SQL): SQL => {

@@ -21,6 +21,7 @@ import {
 } from "@realtime-avatar/testing/seeds";
 import { findApiKey, insertApiKey, revokeApiKey, rotateApiKey, updateApiKey } from "../api-keys/api-keys.ts";
 import { findCredential } from "../api-keys/callers.ts";
+import { findCreator } from "../api-keys/creator.ts";
 import { listApiKeys } from "../api-keys/list.ts";
 import { recordUses } from "../api-keys/usage.ts";
 import { listAuditEvents } from "../audit/audit-events.ts";
@@ -75,6 +76,12 @@ await db.client.unsafe(`
   insert into audit_events (tenant_id, id, environment, actor_id, actor_key_id, action, target_id, request_id, created_at)
     select '${tenantId}', ${rowId("aud")}, 'live', '${parent.record.id}', '${parent.record.keyId}', 'avatar.created',
     case when i % 2 = 0 then '${parent.record.id}' else '${target.id}' end, 'r', now() from generate_series(1, ${ROWS}) i;
+  insert into users select '${tenantId}', ${rowId("usr")}, i || '@example.com', 'n', 'owner', 1, now() from generate_series(1, ${ROWS}) i;
+  insert into passkeys select '${tenantId}', ${rowId("psk")}, ${rowId("usr")}, sha256(i::text::bytea), 'x', 0, '{}', true, 'n', 1, now(), null
+    from generate_series(1, ${ROWS}) i;
+  insert into assets (tenant_id, id, environment, kind, status, public_token, reserved_bytes, metadata, version, created_at, updated_at)
+    select '${tenantId}', ${rowId("ast")}, 'live', 'image', 'deleted', lpad(i::text, 43, '0'), 0, '{}', 1, now(), now()
+    from generate_series(1, ${ROWS}) i;
   ${insertEndpointRows(ROWS)}
   analyze`);
 const caller = await callerOf(db, secret.keyId);
@@ -100,6 +107,7 @@ const createKey = (db: Db, idempotencyKey: string | null) => {
 };
 
 const page = { filters: {}, before: null, limit: 50 };
+const window = { from: "2026-01-01T00:00:00.000Z", to: "2026-03-01T00:00:00.000Z" };
 const ORIGIN = "https://example.com";
 type Case = [string, () => Promise<unknown>, string[]];
 
@@ -134,20 +142,22 @@ const avatarLists = avatarFilters.map(
     [Object.keys(filters).length === 0 ? "avatars_newest_index" : "avatars_list_index"],
   ],
 );
+const ACTOR_INDEXES = { actorKeyId: "audit_events_actor_key_id_index", actorId: "audit_events_actor_id_index" };
 const eventLists = (["live", "test"] as const).flatMap((environment) =>
   [undefined, "api_key.revoked", "avatar.created"].flatMap((action) =>
     [false, true].flatMap((hasTarget) =>
-      [false, true].map((hasActor): Case => {
+      ([null, "actorKeyId", "actorId"] as const).map((actor): Case => {
         const byAction = action === "api_key.revoked" ? "audit_events_action_index" : null;
         const byEnvironment = environment === "test" ? "audit_events_test_index" : "audit_events_tenant_id_id_pk";
-        const byOther = hasTarget ? "audit_events_target_id_index" : hasActor && "audit_events_actor_key_id_index";
+        const byOther = hasTarget ? "audit_events_target_id_index" : actor && ACTOR_INDEXES[actor];
         return [
-          `listing events in ${environment}, action ${action}, target ${hasTarget}, actor ${hasActor}`,
+          `listing events in ${environment}, action ${action}, target ${hasTarget}, actor ${actor}`,
           () => {
             const filters = {
               ...(action && { action: action as AuditAction }),
               ...(hasTarget && { targetId: target.id }),
-              ...(hasActor && { actorKeyId: caller.keyId }),
+              ...(actor && { [actor]: actor === "actorId" ? caller.id : caller.keyId }),
+              ...(hasTarget && { from: window.from }),
             };
             return listAuditEvents(db, { tenantId, environment }, { ...page, filters });
           },
@@ -158,7 +168,6 @@ const eventLists = (["live", "test"] as const).flatMap((environment) =>
   ),
 );
 
-const window = { from: "2026-01-01T00:00:00.000Z", to: "2026-03-01T00:00:00.000Z" };
 const sessionLists = [undefined, "u"].flatMap((endUserId) =>
   [{}, { status: "started" }, { status: "released", apiKeyId: "key_x", avatarId: "ava_x" }].map(
     (filters): Case => [
@@ -196,6 +205,7 @@ const cases: Case[] = [
     () => findCredential(db, caller.credentialKeyId, target.id),
     ["api_key_credentials_pkey", "api_keys_tenant_id_id_pk", "api_key_pending_changes_tenant_id_api_key_id_pk"],
   ],
+  ["who created a key", () => findCreator(db, target, "live"), ["audit_events_target_id_index"]],
   ["reading a key", () => findApiKey(db, tenantId, target.id), ["api_keys_tenant_id_id_pk"]],
   ...keyLists,
   ["reading an avatar", () => findAvatar(db, caller, newId("ava", new Date(), random)), ["avatars_tenant_id_id_pk"]],

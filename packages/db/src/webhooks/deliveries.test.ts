@@ -109,6 +109,22 @@ describe("a delivery that is sent again", () => {
     expect(await queue.statuses()).toEqual({ pending: 1 });
   });
 
+  test("while a worker makes its last attempt, which fails: due at once, and its schedule begins anew", async () => {
+    const caller = await seedCaller(db);
+    await seedEndpoint(db, caller);
+    await seedEvents(db, caller, [newTarget()]);
+    const first = await queue.claimOne();
+    await queue.finish([first], "retry", { delayMs: 0 });
+    const last = await queue.claimOne();
+    expect(last.attemptCount).toBe(1);
+    await resendDelivery(db, last.id, caller, originOf(caller));
+    expect(await queue.finish([last], "failed")).toBe(1);
+    const again = await queue.claimOne();
+    expect([again.id, again.attemptCount]).toEqual([first.id, 1]);
+    expect(await queue.finish([again], "failed")).toBe(1);
+    expect(await queue.statuses()).toEqual({ failed: 1 });
+  });
+
   test("canceled, and its endpoint is still disabled: canceled again", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller);

@@ -91,6 +91,8 @@ export type FinishedDelivery = {
   id: WebhookDeliveryId;
   /** Of its claim: with another lease, it belongs to another worker, and nothing is written. */
   lease: string;
+  /** As it was claimed. */
+  attemptCount: number;
   /** Null: nothing was sent. */
   attempt: DeliveryAttempt | null;
   outcome: DeliveryOutcome;

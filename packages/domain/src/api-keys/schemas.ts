@@ -3,6 +3,8 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { SessionLimit } from "../credits/session-limit.ts";
 import { ENVIRONMENTS } from "../environment.ts";
+import { searchFilters } from "../lists/search.ts";
+import { ShownName } from "../names.ts";
 import { listOf, Page } from "../page.ts";
 import { ClosedObject, Count, DateTime, Nullable, OneOf, Text } from "../schema.ts";
 import { MAX_NAME_LENGTH } from "../text.ts";
@@ -128,9 +130,23 @@ export const ApiKeyWithSecret = ClosedObject({
 });
 export type ApiKeyWithSecret = Static<typeof ApiKeyWithSecret>;
 
+/** A key in lists and reads. */
+export const ApiKeyWithCreator = ClosedObject({
+  ...ApiKey.properties,
+  createdBy: Nullable(Text({ minLength: 1, maxLength: 64 }), {
+    description: "Id of the key or the user that created the key; null: the operator of the service.",
+  }),
+  createdByName: ShownName("the key or the user of `createdBy`"),
+});
+export type ApiKeyWithCreator = Static<typeof ApiKeyWithCreator>;
+
 /** `GET /api/v1/api-keys` */
 export const API_KEY_LIST = listOf("key", {
   status: Type.Optional(OneOf(API_KEY_STATUSES)),
   environment: Type.Optional(fields.environment),
+  ...searchFilters(MAX_NAME_LENGTH),
+  ancestorId: Type.Optional(
+    Text({ minLength: 1, maxLength: 64, description: "Include only the descendants of the key with this id." }),
+  ),
 });
-export const ApiKeyPage = Page(ApiKey);
+export const ApiKeyPage = Page(ApiKeyWithCreator);

@@ -13,11 +13,11 @@ export const MAGIC_BYTES = 512;
 
 export type Magic = { [Kind in AssetKind]: { kind: Kind; contentType: ContentType<Kind> } }[AssetKind];
 
-const hasBytes = (bytes: Uint8Array, offset: number, expected: readonly number[]): boolean =>
+export const hasBytes = (bytes: Uint8Array, offset: number, expected: readonly number[]): boolean =>
   expected.every((byte, index) => bytes[offset + index] === byte);
 
 /** The bytes from `offset` as Latin-1, so that every byte is one character. */
-const textAt = (bytes: Uint8Array, offset: number, length: number): string =>
+export const textAt = (bytes: Uint8Array, offset: number, length: number): string =>
   String.fromCharCode(...bytes.subarray(offset, offset + length));
 
 const uint32At = (bytes: Uint8Array, offset: number): number =>
@@ -41,7 +41,7 @@ const AUDIO_BRANDS = /^(M4A |M4B )$/;
 const IMAGE_BRANDS = /^(hei[cxms]|hev[cxms]|mif[12]|msf1|mi[ah][fb]|avi[fos]|crx |jpeg|jpgs|jxl )$/;
 
 /** The brands of the `ftyp` box that a file begins with: the major brand first. Empty without such a box. */
-const brandsOf = (bytes: Uint8Array): string[] => {
+export const brandsOf = (bytes: Uint8Array): string[] => {
   const size = uint32At(bytes, 0);
   if (textAt(bytes, 4, 4) !== "ftyp" || size < 16 || size > MAGIC_BYTES || size % 4 !== 0) return [];
   const brands = [textAt(bytes, 8, 4)];
@@ -73,7 +73,7 @@ const vintAt = (bytes: Uint8Array, offset: number): { value: number; length: num
 const DOC_TYPE_ID = [0x42, 0x82];
 
 /** The DocType of the EBML header that a file begins with: `webm`, `matroska`; `null` without one. */
-const docTypeOf = (bytes: Uint8Array): string | null => {
+export const docTypeOf = (bytes: Uint8Array): string | null => {
   if (!hasBytes(bytes, 0, [0x1a, 0x45, 0xdf, 0xa3])) return null;
   const header = vintAt(bytes, 4);
   if (!header) return null;

@@ -1,6 +1,7 @@
 /** The request and response schemas of avatars. */
 import { type Static, Type } from "@sinclair/typebox";
 import { ENVIRONMENTS } from "../environment.ts";
+import { searchFilters } from "../lists/search.ts";
 import { listOf, Page } from "../page.ts";
 import { ClosedObject, Count, DateTime, JsonObject, Nullable, OneOf, Text } from "../schema.ts";
 import { MAX_DISPLAY_NAME_LENGTH } from "../text.ts";
@@ -103,5 +104,6 @@ export type Avatar = Static<typeof Avatar>;
 export const AVATAR_LIST = listOf("ava", {
   status: Type.Optional(OneOf(AVATAR_STATUSES)),
   sourceKind: Type.Optional(fields.sourceKind),
+  ...searchFilters(MAX_DISPLAY_NAME_LENGTH),
 });
 export const AvatarPage = Page(Avatar);

@@ -1,22 +1,11 @@
 /** What the avatar and the pages of the published SDK tell each other: messages on a topic, and attributes of the avatar. */
+import type { EndReason } from "./end-reasons.ts";
 import type { CallMode, ReleaseReason } from "./schemas.ts";
 
 export const LIFECYCLE_TOPIC = "rta.lifecycle";
 
 /** The longest message of a page that is read. */
 const MAX_REQUEST_BYTES = 1024;
-
-/** Why a call has ended. */
-export const END_REASONS = [
-  "user_ended",
-  "session_cap",
-  "idle",
-  "disconnected",
-  "out_of_credits",
-  "agent_ended",
-  "failed",
-] as const;
-export type EndReason = (typeof END_REASONS)[number];
 
 /** Why a call ends soon. */
 export type EndingReason = Extract<EndReason, "session_cap" | "idle">;

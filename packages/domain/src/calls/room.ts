@@ -13,6 +13,9 @@ export const roomPrefix = (instance: string): string => `rta-${instance}-`;
 
 export const roomName = (instance: string, session: SessionId): string => `${roomPrefix(instance)}${session}`;
 
+/** The id of the session in the name of a room. */
+export const sessionOfRoom = (name: string): string => name.slice(name.lastIndexOf("-") + 1);
+
 /**
  * What a token for a room allows. None has `roomCreate` or `roomConfig`: who keeps one can neither create a room again where
  * the server does not allow it to everybody, nor bring an agent into it. None may administer.

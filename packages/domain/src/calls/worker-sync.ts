@@ -13,7 +13,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { ENVIRONMENTS } from "../environment.ts";
 import type { SessionId } from "../id.ts";
 import { ClosedObject, Count, JsonObject, Nullable, OneOf, Text } from "../schema.ts";
-import { END_REASONS } from "./lifecycle.ts";
+import { END_REASONS } from "./end-reasons.ts";
 import { CALL_MODES, CallInput } from "./schemas.ts";
 
 /** Maximum number of slots of a worker. */

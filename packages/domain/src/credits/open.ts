@@ -73,6 +73,8 @@ export const presentOpened = (
   mustEnd: false,
   reportedBy: null,
   closedBy: null,
+  endReason: null,
+  releaseReason: null,
 });
 
 /**

@@ -1,11 +1,12 @@
 /** The request and response schemas of credits and of usage sessions. Amounts are in credit micros. */
 import { type Static, Type } from "@sinclair/typebox";
 import { ENVIRONMENTS } from "../environment.ts";
+import { ShownName } from "../names.ts";
 import { listOf, Page } from "../page.ts";
 import { ClosedObject, Count, DateTime, Metadata, Nullable, OneOf, Text } from "../schema.ts";
 import { ENTRY_KINDS } from "./entry.ts";
 import { SessionLimit } from "./session-limit.ts";
-import { SESSION_STATUSES } from "./status.ts";
+import { SESSION_END_REASONS, SESSION_STATUSES } from "./status.ts";
 import { DEFAULT_WINDOW_DAYS, MAX_WINDOW_DAYS } from "./window.ts";
 
 /** The longest session, in seconds. */
@@ -71,10 +72,26 @@ const session = {
     description:
       "The key that ended the session, or `sweep`: the service, at the end of its lease or of a call; null while it is open.",
   }),
+  endReason: Nullable(OneOf(SESSION_END_REASONS), {
+    description:
+      "Why the session ended. `released`: by the key in `closedBy`. `not_started`: nobody joined, or no usage was reported, in time. `lease_expired`: no usage was reported any more. `key_ended`: its key or an ancestor was revoked, has expired or is over its cap. `operator_ended`: by the operator. `failed`: the room of the call or its avatar failed. The others are those of the message `ended` of a call. Null while the session is open.",
+  }),
+  releaseReason: Nullable(Text({ minLength: 1, maxLength: 160 }), {
+    description: "The `reason` that the key gave which released the session.",
+  }),
 };
 
 export const UsageSession = ClosedObject(session);
 export type UsageSession = Static<typeof UsageSession>;
+
+/** A session in lists and reads. */
+export const UsageSessionWithNames = ClosedObject({
+  ...session,
+  apiKeyName: ShownName("the key"),
+  reportedByName: ShownName("the key of `reportedBy`"),
+  closedByName: ShownName("the key of `closedBy`"),
+});
+export type UsageSessionWithNames = Static<typeof UsageSessionWithNames>;
 
 const { avatarName: _, reservedCreditMicros: __, expiresAt: ___, ...known } = session;
 /** A session that is about to be opened: `UsageSession` without the fields that only the write knows. */
@@ -116,7 +133,7 @@ export const OPERATOR_SESSION_LIST = listOf("ses", {
   environment: Type.Optional(OneOf(ENVIRONMENTS)),
   status: Type.Optional(OneOf(["open", ...SESSION_STATUSES])),
 });
-export const UsageSessionPage = Page(UsageSession, { maximum: MAX_SESSIONS_OF_PAGE, head });
+export const UsageSessionPage = Page(UsageSessionWithNames, { maximum: MAX_SESSIONS_OF_PAGE, head });
 
 export const SUMMARY_GROUPS = ["apiKey", "avatar"] as const;
 export type SummaryGroup = (typeof SUMMARY_GROUPS)[number];
@@ -128,7 +145,9 @@ export const UsageSum = ClosedObject({
     pattern: "^\\d{4}-\\d{2}-\\d{2}$",
   }),
   apiKeyId: Nullable(id(), { description: "The key that opened the sessions; null when grouped by avatar." }),
+  apiKeyName: ShownName("the key"),
   avatarId: Nullable(id(), { description: "The avatar; null for calls without one, and when grouped by key." }),
+  avatarName: ShownName("the avatar"),
   sessions: Count({ description: "Number of sessions." }),
   activeSeconds: Count({ description: "Seconds from the start to the end of sessions that have ended." }),
   billedCreditMicros: Count({ description: "What sessions that have ended were charged, before refunds." }),
@@ -190,10 +209,13 @@ export const CreditEntry = ClosedObject({
   amountCreditMicros: Count(),
   sessionId: Nullable(id()),
   apiKeyId: Nullable(id(), { description: "The key that opened the session." }),
+  apiKeyName: ShownName("the key"),
   reportedBy: Nullable(id(), { description: "Of the end of a session: the key that had reported its usage last." }),
+  reportedByName: ShownName("the key of `reportedBy`"),
   closedBy: Nullable(id(), {
     description: "Of the end of a session: the key that ended it, or `sweep`: the service.",
   }),
+  closedByName: ShownName("the key of `closedBy`"),
   reference: Nullable(Text({ minLength: 1, maxLength: 160 })),
   requestId: Text({ minLength: 1, maxLength: 128 }),
   createdAt: DateTime(),

@@ -24,7 +24,7 @@ const isOfPage = "Must be the `nextCursor` of a page of this list.";
 export const readSessionPage = (parameters: object, now: Date): SessionPageRequest => {
   const { filters, before, limit } = readPage(USAGE_SESSION_LIST, normalizeWindow({ ...parameters }));
   if (before !== null && (filters.from === undefined || filters.to === undefined)) throw invalidCursor(isOfPage);
-  return { filters: { ...filters, ...windowOf(filters, now) }, before, limit };
+  return { filters: { ...filters, ...windowOf(normalizeWindow(filters), now) }, before, limit };
 };
 
 /** Reads the query parameters of the sums, which are valid for `USAGE_SUMMARY.query`. Throws as `readSessionPage`. */
@@ -34,5 +34,5 @@ export const readSummaryPage = (parameters: object, now: Date): SummaryPageReque
   if (before !== null && (groupBy === undefined || from === undefined || to === undefined)) {
     throw invalidCursor(isOfPage);
   }
-  return { filters: { ...windowOf(filters, now), groupBy: groupBy ?? "apiKey" }, before };
+  return { filters: { ...windowOf(normalizeWindow(filters), now), groupBy: groupBy ?? "apiKey" }, before };
 };

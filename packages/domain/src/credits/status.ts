@@ -1,4 +1,5 @@
-/** The statuses of a usage session, and the transitions between them. */
+/** The statuses of a usage session, the transitions between them, and why a session ends. */
+import { END_REASONS } from "../calls/end-reasons.ts";
 
 /** The wire names of the live product. A session is open while it is `reserved` or `started`. */
 export const SESSION_TRANSITIONS = {
@@ -9,3 +10,14 @@ export const SESSION_TRANSITIONS = {
 } as const;
 export type SessionStatus = keyof typeof SESSION_TRANSITIONS;
 export const SESSION_STATUSES = Object.keys(SESSION_TRANSITIONS) as SessionStatus[];
+
+/** Why a session has ended: what the avatar worker of a call has told (`END_REASONS`), or what only the service knows. */
+export const SESSION_END_REASONS = [
+  ...END_REASONS,
+  "released",
+  "not_started",
+  "lease_expired",
+  "key_ended",
+  "operator_ended",
+] as const;
+export type SessionEndReason = (typeof SESSION_END_REASONS)[number];

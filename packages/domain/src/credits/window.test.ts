@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Problem } from "../problem.ts";
-import { normalizeWindow, windowOf } from "./window.ts";
+import { readSessionPage, readSummaryPage } from "./session-list.ts";
+import { normalizeWindow, refuseEmptyWindow, windowOf } from "./window.ts";
 
 const now = new Date("2026-11-20T12:00:00.123Z");
 const codeOf = (request: { from?: string; to?: string }): string | undefined => {
@@ -30,6 +31,30 @@ describe("the window of a list", () => {
     expect(codeOf({ from: to, to })).toBe("empty_window");
     expect(codeOf({ from: "2027-01-01T00:00:00.000Z" })).toBe("empty_window");
     expect(codeOf({ from: "2026-01-01T00:00:00.000Z" })).toBe("window_too_long");
+  });
+
+  test("a window, its end in a cursor that another program wrote as a leap second: read", () => {
+    const window = [
+      ["from", "2016-12-01T00:00:00Z"],
+      ["to", "2016-12-31T23:59:60Z"],
+    ];
+    const cursor = (filters: unknown) =>
+      Buffer.from(JSON.stringify([1, "ses", filters, "ses_01h455vb4pex5vsknk084sn02q"])).toString("base64url");
+    const read = { from: "2016-12-01T00:00:00.000Z", to: "2017-01-01T00:00:00.000Z" };
+    expect(readSessionPage({ cursor: cursor(window) }, now).filters).toEqual(read);
+    const grouped = [window[0], ["groupBy", "avatar"], window[1]];
+    expect(readSummaryPage({ cursor: cursor(grouped) }, now).filters).toEqual({ ...read, groupBy: "avatar" });
+  });
+
+  test("a window without bounds, refused when empty: only with both ends, in this order", () => {
+    const [from, to] = ["2026-11-20T12:00:00.000Z", "2026-11-20T12:00:00.001Z"];
+    for (const window of [{}, { from }, { to }, { from, to }]) expect(() => refuseEmptyWindow(window)).not.toThrow();
+    for (const window of [
+      { from, to: from },
+      { from: to, to: from },
+    ]) {
+      expect(() => refuseEmptyWindow(window)).toThrow();
+    }
   });
 
   test("a window, normalized: in UTC milliseconds, absent stays absent", () => {

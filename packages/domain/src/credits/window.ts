@@ -29,6 +29,16 @@ export const normalizeWindow = <Parameters extends { from?: string; to?: string 
 /** The end of the second of `now`: what was created just now is in the window, and requests of one second share it. */
 const endOfSecond = (now: Date): Date => new Date((Math.floor(now.getTime() / 1000) + 1) * 1000);
 
+const refuse = (code: FieldErrorCode, detail: string): never => {
+  const error: FieldError = { parameter: "from", code, detail };
+  throw validationFailed([error]);
+};
+
+/** Throws the problem `validation_failed` when the window has two ends, and nothing between them. They are as `normalizeWindow` has them. */
+export const refuseEmptyWindow = ({ from, to }: { from?: string; to?: string }): void => {
+  if (from !== undefined && to !== undefined && from >= to) refuse("empty_window", "Must be before `to`.");
+};
+
 /**
  * The window that a request asks for: `to` is the end of the present second when it is omitted, and `from` is 30 days before `to`. Throws the
  * problem `validation_failed` when the window is empty or longer than 90 days.
@@ -39,10 +49,6 @@ export const windowOf = (request: { from?: string; to?: string }, now: Date): Wi
   const earliest = Math.max(to.getTime() - DEFAULT_WINDOW_DAYS * DAY_MS, EARLIEST);
   const from = new Date(request.from ?? earliest);
   const length = to.getTime() - from.getTime();
-  const refuse = (code: FieldErrorCode, detail: string): never => {
-    const error: FieldError = { parameter: "from", code, detail };
-    throw validationFailed([error]);
-  };
   if (length <= 0) refuse("empty_window", "Must be before `to`, which is now when it is omitted.");
   if (length > MAX_WINDOW_DAYS * DAY_MS) {
     refuse(

@@ -15,7 +15,7 @@ import { presentAs } from "../present.ts";
 import { Problem } from "../problem.ts";
 import { normalEmail } from "../schema.ts";
 import type { Role } from "./roles.ts";
-import { CurrentSession, Identity, Invitation, Passkey, User, UserSession } from "./schemas.ts";
+import { CurrentSession, Identity, INVITATION_SECONDS, Invitation, Passkey, User, UserSession } from "./schemas.ts";
 import { generateToken, type InvitationToken, type SessionToken } from "./tokens.ts";
 
 const MINUTE_MS = 60_000;
@@ -23,8 +23,6 @@ const MINUTE_MS = 60_000;
 export const SESSION_MS = 12 * 60 * MINUTE_MS;
 export const SESSION_IDLE_MS = 30 * MINUTE_MS;
 const VERIFIED_MS = 5 * MINUTE_MS;
-/** How long the link of an invitation is valid. */
-const INVITATION_MS = 30 * MINUTE_MS;
 
 /** Events of people belong to no environment. They count as live, so that no test key sees them. */
 export const PEOPLE_ENVIRONMENT: Environment = "live";
@@ -136,7 +134,12 @@ export const presentInvitation = (record: InvitationRecord): Invitation => prese
 
 /** A new invitation with its token. */
 export const newInvitation = (
-  fields: Pick<InvitationRecord, "tenantId" | "email" | "role" | "userId" | "createdBy">,
+  {
+    lifetimeSeconds = INVITATION_SECONDS,
+    ...fields
+  }: Pick<InvitationRecord, "tenantId" | "email" | "role" | "userId" | "createdBy"> & {
+    lifetimeSeconds?: number | undefined;
+  },
   { now, random }: { now: Date; random: RandomBytes },
 ): { invitation: InvitationRecord; token: InvitationToken } => {
   const id = newId("inv", now, random);
@@ -145,7 +148,7 @@ export const newInvitation = (
     id,
     email: normalEmail(fields.email),
     createdAt: now,
-    expiresAt: later(now, INVITATION_MS),
+    expiresAt: later(now, lifetimeSeconds * 1000),
   };
   return { invitation, token: generateToken("invitation", invitation, random) };
 };

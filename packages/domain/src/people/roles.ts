@@ -38,7 +38,9 @@ export const MINIMUM_ROLES: Readonly<Record<string, Role | null>> = {
   getCreditBalance: "viewer",
   updateCreditBalance: "developer",
   listCreditEntries: "viewer",
+  exportCreditEntries: "viewer",
   listUsageSessions: "viewer",
+  exportUsageSessions: "viewer",
   getUsageSession: "viewer",
   getUsageSummary: "viewer",
   // Calls are the business of keys: each is charged to one, under its cap.
@@ -61,6 +63,7 @@ export const MINIMUM_ROLES: Readonly<Record<string, Role | null>> = {
   resendWebhookDelivery: "developer",
 
   listAuditEvents: "viewer",
+  exportAuditEvents: "viewer",
 
   getCurrentUserSession: "viewer",
   endCurrentUserSession: "viewer",

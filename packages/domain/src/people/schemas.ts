@@ -2,7 +2,7 @@
 
 import { type Static, Type } from "@sinclair/typebox";
 import { listOf, Page } from "../page.ts";
-import { ClosedObject, DateTime, Email, JsonObject, Name, Nullable, OneOf, Text } from "../schema.ts";
+import { ClosedObject, Count, DateTime, Email, JsonObject, Name, Nullable, OneOf, Text } from "../schema.ts";
 import { MAX_NAME_LENGTH } from "../text.ts";
 import { RETURN_PATHS } from "./oidc-pages.ts";
 import { ROLES } from "./roles.ts";
@@ -124,7 +124,19 @@ export type AcceptInvitation = Static<typeof AcceptInvitation>;
 export const SignIn = ClosedObject({ credential });
 export type SignIn = Static<typeof SignIn>;
 
-export const CreateInvitation = ClosedObject({ email, role });
+/** In seconds: how long the link of an invitation is valid, unless its creator says otherwise. */
+export const INVITATION_SECONDS = 1800;
+export const CreateInvitation = ClosedObject({
+  email,
+  role,
+  lifetimeSeconds: Type.Optional(
+    Count({
+      minimum: 300,
+      maximum: 604_800,
+      description: `How many seconds the link is valid. Without it: ${INVITATION_SECONDS}.`,
+    }),
+  ),
+});
 export type CreateInvitation = Static<typeof CreateInvitation>;
 
 export const Invitation = ClosedObject({

@@ -79,13 +79,14 @@ export const attemptOf = (status: number): DeliveryAttempt => ({
 
 /** What became of a delivery that was claimed. */
 export const finishedOf = (
-  { tenantId, id, lease }: Pick<FinishedDelivery, "tenantId" | "id" | "lease">,
+  { tenantId, id, lease, attemptCount }: Pick<FinishedDelivery, "tenantId" | "id" | "lease" | "attemptCount">,
   outcome: DeliveryOutcome,
   fields: Partial<FinishedDelivery> = {},
 ): FinishedDelivery => {
   const status = { delivered: 200, retry: 500, failed: 500, gone: 410 }[outcome];
   const delayMs = outcome === "retry" ? 5000 : null;
-  return { tenantId, id, lease, outcome, attempt: attemptOf(status), delayMs, slowMs: null, ...fields };
+  const held = { tenantId, id, lease, attemptCount };
+  return { ...held, outcome, attempt: attemptOf(status), delayMs, slowMs: null, ...fields };
 };
 
 /** What a test does with the queue of its own database. */

@@ -16,7 +16,7 @@ export const ENVIRONMENT_HEADER = "realtime-avatar-environment";
  * host can set it. Without https there is localhost alone, where the port in the name keeps two services apart: cookies ignore
  * ports. So a service on another port receives this cookie, and can set one (docs/people.md).
  */
-const cookieName = (publicUrl: string, kind: "session" | "oidc" = "session"): string => {
+export const cookieName = (publicUrl: string, kind: "session" | "oidc" = "session"): string => {
   const { protocol, port } = new URL(publicUrl);
   return protocol === "https:" ? `__Host-realtime-avatar-${kind}` : `realtime-avatar-${kind}-${port || "80"}`;
 };

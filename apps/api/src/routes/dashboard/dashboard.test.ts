@@ -12,7 +12,7 @@ const scripts = [...page.text.matchAll(/(?:src|href)="(\/dashboard\/assets\/[^"]
 const raw = (path: string, headers: Record<string, string> = {}, method = "GET") =>
   fetch(api.url + path, { method, headers, decompress: false, redirect: "manual" });
 
-test.each(["/dashboard", "/docs"])("%s with a slash at the end: 308 to the page", async (path) => {
+test.each(["/dashboard", "/dashboard/keys", "/docs"])("%s with a slash at the end: 308 to the page", async (path) => {
   const { status, headers } = await raw(`${path}/`);
   expect([status, headers.get("location"), headers.get("x-content-type-options")]).toEqual([308, path, "nosniff"]);
 });
@@ -87,13 +87,7 @@ test("the pages and files, a HEAD request: the headers of a GET", async () => {
 });
 
 test("the dashboard, another path or method: 404, or 405", async () => {
-  const others = [
-    "/dashboard/none",
-    "/dashboard/keys/",
-    "/dashboard/assets",
-    "/dashboard/assets/",
-    "/dashboard/main.tsx",
-  ];
+  const others = ["/dashboard/none", "/dashboard/assets", "/dashboard/assets/", "/dashboard/main.tsx"];
   const traversals = [
     "..%2f..%2fpackage.json",
     "%2e%2e/keys.ts",
@@ -106,6 +100,55 @@ test("the dashboard, another path or method: 404, or 405", async () => {
   }
   const refused = await api.call("POST", "/dashboard/keys");
   expect([refused.status, refused.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+});
+
+const BROWSER_ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8";
+
+test("the root of the service, opened by a browser: leads to the dashboard; by a program: 404 as before", async () => {
+  for (const method of ["GET", "HEAD"]) {
+    const { status, headers } = await raw("/", { accept: BROWSER_ACCEPT }, method);
+    expect([method, status, headers.get("location"), headers.get("vary")]).toEqual([
+      method,
+      307,
+      "/dashboard",
+      "Accept",
+    ]);
+    expect(headers.get("cache-control")).toBe("no-store");
+  }
+  for (const accept of ["*/*", "application/json", "application/json, text/html;q=0.5", ""]) {
+    const { status, headers } = await raw("/", { accept });
+    expect([accept, status, headers.get("location")]).toEqual([accept, 404, null]);
+    expect([headers.get("content-type"), headers.get("vary")]).toEqual(["application/problem+json", "Accept"]);
+  }
+});
+
+test("an address without a page, opened by a browser: the dashboard with status 404", async () => {
+  for (const path of [
+    "/dashboard/none",
+    "/dashboard/none/of/it",
+    "/dashboard/keys/key_1",
+    "/dashboard/keysx",
+    "/dashboard/k",
+  ]) {
+    const response = await raw(path, { accept: BROWSER_ACCEPT });
+    expect([path, response.status, response.headers.get("vary")]).toEqual([path, 404, "Accept"]);
+    expect(await response.text()).toBe(page.text);
+    for (const name of ["content-type", "cache-control", "content-security-policy", "permissions-policy"]) {
+      expect([path, name, response.headers.get(name)]).toEqual([path, name, page.headers.get(name)]);
+    }
+  }
+  // Scripts and pictures are no pages.
+  for (const path of ["/dashboard/assets/none.js", "/dashboard/assets/", "/none", "/dashboards"]) {
+    const { status, headers } = await raw(path, { accept: BROWSER_ACCEPT });
+    expect([path, status, headers.get("content-type")]).toEqual([path, 404, "application/problem+json"]);
+  }
+});
+
+test("the sign of the product, of the pages that the API writes: that of the dashboard", async () => {
+  const icon = await (await raw(scripts.find((path) => path.endsWith(".svg")) ?? "")).text();
+  const { text } = await api.call("GET", "/problems/not_found", { headers: { accept: BROWSER_ACCEPT } });
+  const [, written = ""] = text.match(/rel="icon" href="data:image\/svg\+xml,([^"]+)"/) ?? [];
+  expect(decodeURIComponent(written).replaceAll("'", '"')).toBe(icon.trim().replace(/<title>.*<\/title>/, ""));
 });
 
 test("the program, without the dashboard beside it: no pages", async () => {

@@ -1,12 +1,12 @@
 /**
  * `/dashboard`: the pages. All of them are one HTML page, which is not cached, and files with a hash in their names, which
  * caches keep for good. The Content Security Policy lets the page call nothing but this service, and show pictures from it
- * and from the origin of public assets.
+ * and from the origin of public assets. A browser that opens `/` is led there.
  */
 import { notFound } from "@realtime-avatar/domain/problem";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../../dependencies.ts";
-import { asPage, redirect } from "../../http/html-page.ts";
+import { asPage, redirect, wantsHtml } from "../../http/html-page.ts";
 import type { ResponseHead } from "../../http/response.ts";
 import { type DashboardFile, openDashboard } from "./files.ts";
 
@@ -88,21 +88,38 @@ export const dashboardRoutes = ({
     isReported = true;
     throw notFound();
   };
+  const sendPage = async (set: ResponseHead) => {
+    const { page } = await openFiles();
+    const headers = set.headers as Record<string, string>;
+    headers["permissions-policy"] = PERMISSIONS;
+    return asPage(page(publicUrl()), allowedFor(assetOrigin()), set);
+  };
+  /** Throws the problem `not_found` unless a browser asks, which gets a page. */
+  const onlyForBrowsers = (request: Request, { headers }: ResponseHead): void => {
+    (headers as Record<string, string>)["vary"] = "Accept";
+    if (!wantsHtml(request)) throw notFound();
+  };
   const routes = new Elysia({ name: "dashboard" }).get("/dashboard/assets/:name", async ({ params, request, set }) => {
     const { files } = await openFiles();
     const file = files.get(params.name);
     if (!file) throw notFound();
     return sendFile(file, request, set);
   });
-  // Elysia drops the slash at the end of a path after a prefix.
-  routes.get("/dashboard/", ({ set }) => redirect("/dashboard", set));
   for (const path of PAGE_PATHS) {
-    routes.get(`/dashboard${path}`, async ({ set }) => {
-      const { page } = await openFiles();
-      const headers = set.headers as Record<string, string>;
-      headers["permissions-policy"] = PERMISSIONS;
-      return asPage(page(publicUrl()), allowedFor(assetOrigin()), set);
-    });
+    routes.get(`/dashboard${path}`, ({ set }) => sendPage(set));
+    routes.get(`/dashboard${path}/`, ({ set }) => redirect(`/dashboard${path}`, set));
   }
-  return routes;
+  // The page says that there is nothing at this address, and leads on.
+  routes.get("/dashboard/*", async ({ params, request, set }) => {
+    if (params["*"].split("/")[0] === "assets") throw notFound();
+    onlyForBrowsers(request, set);
+    const html = await sendPage(set);
+    set.status = 404;
+    return html;
+  });
+  return routes.get("/", async ({ request, set }) => {
+    onlyForBrowsers(request, set);
+    await openFiles();
+    return redirect("/dashboard", set, 307);
+  });
 };

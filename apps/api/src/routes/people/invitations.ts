@@ -78,7 +78,7 @@ const OPERATIONS = operations({
   createInvitation: {
     summary: "Invite a person",
     description:
-      "Creates a link with which a person joins the tenant with this role. Only this response contains it. It is valid for 30 minutes and can be used once. The service sends no mail. Another invitation for the same address replaces it.",
+      "Creates a link with which a person joins the tenant with this role. Only this response contains it. It can be used once, and is valid for 30 minutes unless `lifetimeSeconds` says otherwise. The service sends no mail. Another invitation for the same address replaces it.",
     body: CreateInvitation,
     success: { status: 201, description: "The invitation, with its link.", schema: InvitationWithUrl },
     problems: ["passkey_required", "already_member"],
@@ -202,9 +202,14 @@ export const invitationAcceptanceRoutes = (dependencies: Dependencies) => {
 const CREATE_INVITATION = {
   body: CreateInvitation,
   representation: WITH_URL,
-  plan: ({ body: { email, role }, caller, origin, dependencies: { publicUrl } }: Attempt<CreateInvitation>) => {
+  plan: ({
+    body: { email, role, lifetimeSeconds },
+    caller,
+    origin,
+    dependencies: { publicUrl },
+  }: Attempt<CreateInvitation>) => {
     const person = requirePasskey(personOf(caller));
-    const fields = { tenantId: person.tenantId, email, role, userId: null, createdBy: person.id };
+    const fields = { tenantId: person.tenantId, email, role, lifetimeSeconds, userId: null, createdBy: person.id };
     const created = newInvitation(fields, { now: person.checkedAt, random: origin.random });
     const { invitation, token } = created;
     const body = { ...presentInvitation(invitation), url: invitationUrl(publicUrl(), token) };

@@ -50,7 +50,7 @@ const seedMember = async (role: "owner" | "viewer" = "viewer", tenant = api.tena
   const sub = `account-${accounts}`;
   const token = await inviteByOperator(api, { email: `${sub}@example.com`, role, tenant });
   const answer = await endAs(api, fake, await beginAcceptance(api, token), sub);
-  expect(pageOf(answer)).toBe("/keys");
+  expect(pageOf(answer)).toBe("");
   const cookie = sessionOf(answer) as string;
   return { sub, cookie, ...personWith(api, answer) };
 };
@@ -169,7 +169,7 @@ describe("the callback of the provider", () => {
     const begun = await beginSignIn(api);
     const extra = "&session_state=abc&scope=openid&__proto__=x&returnTo=https%3A%2F%2Fevil.test&tenant=ten_x";
     const answer = await comeBack(api, answerOf(fake, begun) + extra, begun.cookie);
-    expect([pageOf(answer), sessionOf(answer) !== null]).toEqual(["/keys", true]);
+    expect([pageOf(answer), sessionOf(answer) !== null]).toEqual(["", true]);
   });
 
   test("a callback, the provider's error: a page with a code, not the provider's words", async () => {
@@ -356,7 +356,16 @@ describe("the start of an attempt", () => {
 
   test("a start of a verification, returning outside the dashboard: 422", async () => {
     const person = await seedPerson(api, "viewer");
-    for (const returnTo of ["https://evil.test", "//evil.test", "/keys/../..", "/keys?x", "keys", "/sign-in", ""]) {
+    for (const returnTo of [
+      "https://evil.test",
+      "//evil.test",
+      "/keys/../..",
+      "/keys?x",
+      "keys",
+      "/sign-in",
+      "",
+      "//",
+    ]) {
       const answer = await person.call("POST", "/api/v1/oidc/verification", { returnTo });
       expectProblem(answer, "validation_failed");
     }

@@ -54,6 +54,9 @@ type Callback<Purpose extends OidcPurpose = OidcPurpose> = {
 type CallbackOf<Kind extends OidcPurpose["kind"]> = Callback<Extract<OidcPurpose, { kind: Kind }>>;
 
 /** Where an attempt that succeeded leads, below `/dashboard`; and the new session, if there is one. */
+/** The home page of the dashboard. */
+const HOME = "";
+
 type Success = { page: string; session: SessionToken | null };
 
 /**
@@ -92,7 +95,7 @@ const endSignIn = async ({
   const use = { tenantId, identityId, userId, usedAt: now };
   const isWritten = await runWrite(() => insertUserSession(db, signedIn, use, spentAttempt(attempt), origin));
   if (!isWritten) throw new OidcError("expired", "spent");
-  return { page: "/keys", session: signedIn.token };
+  return { page: HOME, session: signedIn.token };
 };
 
 /** What the acceptance of an invitation writes. */
@@ -134,7 +137,7 @@ const endAcceptance = async (callback: CallbackOf<"acceptance">): Promise<Succes
   const { kind } = await runWrite(() => acceptInvitation(db, invitation, acceptance, origin));
   switch (kind) {
     case "written":
-      return { page: "/keys", session: acceptance.token };
+      return { page: HOME, session: acceptance.token };
     case "invalid_invitation":
     case "already_member":
       throw new OidcError(kind);
@@ -205,7 +208,8 @@ const endVerification = async (callback: CallbackOf<"verification">): Promise<Su
     return runWrite(() => verifyUserSession(db, caller, use, spentAttempt(attempt), until, origin));
   });
   if (kind === "refused") throw new OidcError("expired", "spent");
-  return { page: `${returnTo}${environment === "test" ? "?environment=test" : ""}`, session: null };
+  const page = returnTo === "/" ? HOME : returnTo;
+  return { page: `${page}${environment === "test" ? "?environment=test" : ""}`, session: null };
 };
 
 const endAttempt = (callback: Callback): Promise<Success> => {

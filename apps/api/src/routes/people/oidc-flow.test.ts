@@ -37,14 +37,14 @@ test("a person, invited: joins with an account of the provider and signs in with
   const token = await inviteByOperator(api, { email: "grace@example.com", role: "developer" });
   const begun = await beginAcceptance(api, token, "Grace");
   const joined = await go(begun, "grace-1");
-  expect(pageOf(joined)).toBe("/keys");
+  expect(pageOf(joined)).toBe("");
   expect(setCookieOf(joined, ATTEMPT_COOKIE)).toBe("");
   const person = personWith(api, joined);
   const current = await person.call("GET", "/api/v1/user-sessions/current");
   expect(current.body.user).toMatchObject({ email: "grace@example.com", name: "Grace", role: "developer" });
 
   const again = await go(await beginSignIn(api), "grace-1");
-  expect(pageOf(again)).toBe("/keys");
+  expect(pageOf(again)).toBe("");
   const sessions = (await personWith(api, again).call("GET", "/api/v1/user-sessions")).body.data;
   expect(sessions.map(({ signInMethod }: { signInMethod: string }) => signInMethod)).toEqual(["oidc", "oidc"]);
   const [identity] = (await person.call("GET", "/api/v1/identities")).body.data;
@@ -96,6 +96,7 @@ test("a person, after linking an account: verifies with it, and the provider ask
   expect(Object.fromEntries(begun.url.searchParams)).toMatchObject({ prompt: "login", max_age: "0" });
   // The browser has a session of the provider, which asks nevertheless.
   expect(pageOf(await go(begun, "linked-1", browser))).toBe("/usage");
+  expect(pageOf(await go(await beginVerification(person, "/"), "linked-1", browser))).toBe("");
   expect((await invite()).status).toBe(201);
 });
 
@@ -125,7 +126,7 @@ test("the log, after a sign-in: no code, token, state or secret", async () => {
   const begun = await beginSignIn(api);
   const location = await createOidcBrowser().authorize(begun.url.href, "grace-1");
   const answer = await comeBack(api, location.slice(location.indexOf("?") + 1), begun.cookie);
-  expect(pageOf(answer)).toBe("/keys");
+  expect(pageOf(answer)).toBe("");
   await comeBack(api, location.slice(location.indexOf("?") + 1), begun.cookie);
   const log = api.log.join("");
   expect(log).toContain(CALLBACK);

@@ -77,6 +77,23 @@ describe("an invitation", () => {
     expect(details.size).toBe(1);
   });
 
+  test("an invitation, with a lifetime: 5 minutes to 7 days, and 30 minutes without one", async () => {
+    const owner = await seedPerson(api, "owner");
+    const invite = (lifetime: object) =>
+      owner.call("POST", "/api/v1/invitations", { email: "late@example.com", role: "viewer", ...lifetime });
+    for (const [lifetime, seconds] of [
+      [{}, 1800],
+      [{ lifetimeSeconds: 300 }, 300],
+      [{ lifetimeSeconds: 604_800 }, 604_800],
+    ] as const) {
+      const { status, body } = await invite(lifetime);
+      expect([status, (Date.parse(body.expiresAt) - Date.parse(body.createdAt)) / 1000]).toEqual([201, seconds]);
+    }
+    for (const lifetimeSeconds of [299, 604_801, null, "300"]) {
+      expectProblem(await invite({ lifetimeSeconds }), "validation_failed");
+    }
+  });
+
   test("an invitation, its owner demoted or removed: refused", async () => {
     const [owner, other] = [await seedPerson(api, "owner"), await seedPerson(api, "owner")];
     const invite = async (email: string): Promise<string> =>

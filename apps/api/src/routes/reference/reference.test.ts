@@ -1,14 +1,18 @@
 /** The pages for people, in a real browser. Skipped where there is none; .ci/run brings one where it can. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
 import { PROBLEMS } from "@realtime-avatar/domain/problem";
 import { BROWSER, type BrowserContext, type Page, sharedBrowser } from "@realtime-avatar/testing/browser";
+import { REPOSITORY } from "@realtime-avatar/testing/processes";
 import axe from "axe-core";
-import { startApi } from "../../../test/support/api.ts";
+import { PUBLIC_URL, startApi } from "../../../test/support/api.ts";
 import { type OpenApi, operationsOf } from "../../../test/support/openapi/openapi.ts";
 import { describeApi } from "../../openapi/write-file.ts";
+import type { ApiDocument } from "./document.ts";
 
 const api = await startApi();
-const key = await api.key();
+const key = await api.key({ environment: "test", scopes: ["*"] });
+const described = describeApi() as OpenApi & ApiDocument;
 
 /** The requests of a page, and the errors of the browser. */
 type Watched = { page: Page; requests: string[]; complaints: string[] };
@@ -44,12 +48,32 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
     const shown = await page
       .locator("section summary h3:has(span)")
       .evaluateAll((heads) => heads.map(({ textContent }) => textContent));
-    const known = operationsOf(describeApi() as OpenApi).map(({ method, path }) => `${method} ${path}`);
-    expect(shown.sort()).toEqual(known.sort());
+    const known = operationsOf(described).map(({ method, path }) => `${method} ${path}`);
+    expect(shown.sort()).toEqual([...known, ...Object.keys(described.webhooks).map((type) => `EVENT ${type}`)].sort());
 
-    await page.getByRole("textbox", { name: "API key" }).fill(key);
-    await page.getByRole("link", { name: "Create an avatar" }).click();
+    // No other key than one of the test environment, and no trial without one.
+    const field = page.locator("#key");
+    const status = page.locator("#key-status");
+    await field.fill(await api.key());
+    await status.filter({ hasText: "This is a live key" }).waitFor();
+    await page.locator("[data-outcome=ast_test_ready]").click();
+    await status.filter({ hasText: "A trial needs a test key." }).waitFor();
+    await page.locator("#key-create").click();
+    await status.filter({ hasText: `Open ${PUBLIC_URL}/docs` }).waitFor();
+    await field.fill(key);
+    // Back at the trial that needed it.
+    expect(await page.evaluate("document.activeElement.dataset.outcome")).toBe("ast_test_ready");
+
+    await page.locator("nav [href='#createAvatar']").click();
     const block = page.locator("#createAvatar");
+    const example = async (language: string) => {
+      await page.locator("fieldset label", { hasText: language }).click();
+      expect(await block.locator("figure[data-in] pre:visible").count()).toBe(1);
+      return block.locator("figure[data-in] pre:visible").textContent();
+    };
+    expect(await example("TypeScript")).toContain(`apiKey: "${key}"`);
+    expect(await example("Python")).toContain(`headers={"Authorization": "Bearer ${key}"}`);
+    expect(await example("curl")).toContain(`-H "Authorization: Bearer ${key}"`);
     await block.getByRole("button", { name: "Try it" }).click();
     await block.getByLabel("Body").fill('{"displayName": "From the page", "sourceKind": "image"}');
     await block.getByRole("button", { name: "Send" }).click();
@@ -57,38 +81,62 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
     const { body } = await api.call("GET", "/api/v1/avatars?limit=1", { key });
     expect(body.data[0].displayName).toBe("From the page");
 
-    // A parameter of the path and one of the query.
+    // A parameter of the path, which has the id of the response before, and one of the query.
     for (const [id, parameter, value, words] of [
-      ["getAvatar", "id (path)", body.data[0].id, "From the page"],
+      ["getAvatar", "id (path)", null, "From the page"],
       ["listAvatars", "limit (query)", "1", "nextCursor"],
-    ]) {
+    ] as const) {
       await page.evaluate(`location.hash = "${id}"`);
       await page.locator(`#${id}`).getByRole("button", { name: "Try it" }).click();
-      await page.locator(`#${id}`).getByLabel(parameter).fill(value);
+      if (value !== null) await page.locator(`#${id}`).getByLabel(parameter).fill(value);
       await page.locator(`#${id}`).getByRole("button", { name: "Send" }).click();
       await page.locator(`#${id}`).getByRole("status").filter({ hasText: words }).waitFor();
     }
 
     expectQuiet(watched);
-    // Nothing of the key stays behind.
+    // Nothing of the key stays behind: not in the examples, and not where the next page could read it.
+    await page.locator("#key-forget").click();
+    expect(await example("curl")).toContain('-H "Authorization: Bearer $API_KEY"');
+    expect(await page.content()).not.toContain(key);
     const stored = await page.evaluate("JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])");
     expect(stored).toBe('[{},{},""]');
+    await page.close();
+  });
+
+  test("the page /docs, used with the keyboard on a phone: finds an operation and an event", async () => {
+    const { page } = await open("/docs");
+    await page.setViewportSize({ width: 360, height: 740 });
+    await page.keyboard.press("/");
+    await page.keyboard.type("preparation failed");
+    const shown = page.locator("main details:visible");
+    expect(await shown.evaluateAll((blocks) => blocks.map(({ id }) => id))).toEqual(["onAvatarPreparationFailed"]);
+    await page.locator("#find").fill("post avatars prepare");
+    await page.locator("nav [href='#prepareAvatar']").focus();
+    await page.keyboard.press("Enter");
+    await page.locator("#prepareAvatar[open]").waitFor();
+    expect(await page.locator("#contents").isVisible()).toBe(false);
     await page.close();
   });
 
   test("/docs, with some of it open, and /problems/<code>, in light and dark: no violations of axe", async () => {
     for (const path of ["/docs", "/problems/validation_failed"]) {
       const { page } = await open(path);
-      // Operations of each method and form of body. To look at all of them takes half a minute, so that a section keeps one
+      // Operations of each form of body and kind of caller. To look at all of them takes half a minute, so that a section keeps one
       // more, which is closed.
-      for (const id of ["createApiKey", "listAvatars", "updateAvatar", "deleteAsset", "uploadAsset", "schema-Avatar"]) {
+      for (const id of ["createApiKey", "uploadAsset", "listUsers", "schema-Avatar", "onAvatarPrepared"]) {
         await page.evaluate(`document.getElementById("${id}")?.setAttribute("open", "")`);
       }
       await page.evaluate(
         `document.querySelectorAll("details:not([open]) ~ details:not([open])").forEach((one) => one.remove())`,
       );
-      if (path === "/docs") await page.getByRole("button", { name: "Try it" }).first().click();
-      for (const width of [1280, 390]) {
+      if (path === "/docs") {
+        await page.locator("#key").fill(key);
+        const block = page.locator("#createApiKey");
+        await block.getByRole("button", { name: "Try it" }).click();
+        await block.getByRole("button", { name: "Send" }).click();
+        await block.getByRole("status").filter({ hasText: "201" }).waitFor();
+      }
+      for (const width of [1280, 360]) {
         await page.setViewportSize({ width, height: 800 });
         expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
       }
@@ -132,7 +180,7 @@ describe("the pages", () => {
     for (const path of ["/docs", "/problems/not_found"]) {
       const { status, headers, text } = await api.call("GET", path, { headers: { accept: "text/html" } });
       expect([status, headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
-      expect(text).toMatch(/<html lang="en">.*<link rel="icon" href="data:.*<main>.*<h1>/s);
+      expect(/<html lang="en">.*<link rel="icon" href="data:.*<main[ >].*<h1>/s.test(text)).toBe(true);
       const policy = headers.get("content-security-policy") ?? "";
       for (const part of ["default-src 'none'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"]) {
         expect(policy).toContain(part);
@@ -145,8 +193,19 @@ describe("the pages", () => {
     }
   });
 
+  test("the colours of a page, compared with those of the dashboard: equal", async () => {
+    const colorsOf = (css: string): string[][] =>
+      [...css.matchAll(/--(?:color-)?([\w-]+): ?(light-dark\([^)]+\))/g)]
+        .map(([, name = "", value = ""]) => [name, value.replaceAll(" ", "").replaceAll("#fff,", "#ffffff,")])
+        .sort();
+    const own = new Map(colorsOf((await api.call("GET", "/docs")).text) as [string, string][]);
+    const dashboard = colorsOf(await Bun.file(join(REPOSITORY, "apps/dashboard/src/style.css")).text());
+    expect(own.size).toBeGreaterThan(10);
+    expect([...own]).toEqual(dashboard.filter(([name = ""]) => own.has(name)) as [string, string][]);
+  });
+
   test("a page, at another path or method: 404, or 405", async () => {
-    expect((await api.call("GET", "/docs/render.ts")).status).toBe(404);
+    expect((await api.call("GET", "/docs/render.js")).status).toBe(404);
     expect((await api.call("GET", "/docs/..%2fpackage.json")).status).toBe(404);
     expect((await api.call("POST", "/docs")).headers.get("allow")).toBe("GET, HEAD");
   });

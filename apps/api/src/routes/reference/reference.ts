@@ -4,11 +4,19 @@
  */
 /// <reference path="./static-files.d.ts" />
 import { Elysia } from "elysia";
+import type { Dependencies } from "../../dependencies.ts";
 import { asPage, redirect } from "../../http/html-page.ts";
+import { cookieName } from "../../http/people/cookie.ts";
 import type { ResponseHead } from "../../http/response.ts";
-import { type ApiDocument, renderReference } from "./render.ts";
-import script from "./try-it.js" with { type: "text" };
+import type { ApiDocument } from "./document.ts";
+import dom from "./page/dom.js" with { type: "text" };
+import key from "./page/key.js" with { type: "text" };
+import main from "./page/main.js" with { type: "text" };
+import outcomes from "./page/outcomes.js" with { type: "text" };
+import trial from "./page/trial.js" with { type: "text" };
+import { renderReference } from "./render.ts";
 
+const SCRIPTS = { dom, key, main, outcomes, trial };
 const ALLOWED = "script-src 'self'; connect-src 'self'; require-trusted-types-for 'script'";
 
 /** Marks a response as compressed. Every browser that can run the page supports it. */
@@ -18,23 +26,27 @@ const compressed = (bytes: Uint8Array<ArrayBuffer>, set: Pick<ResponseHead, "hea
 };
 
 /** The routes. `describe` returns the OpenAPI document; the page is rendered from it on first use. */
-export const referenceRoutes = (describe: () => object) => {
+export const referenceRoutes = (describe: () => object, { publicUrl }: Pick<Dependencies, "publicUrl">) => {
   let page: { bytes: Uint8Array<ArrayBuffer>; allowed: string } | null = null;
   const open = () => {
     if (page === null) {
-      const { html, allowed } = renderReference(JSON.parse(JSON.stringify(describe())) as ApiDocument);
+      const site = { publicUrl: publicUrl(), cookie: cookieName(publicUrl()) };
+      const { html, allowed } = renderReference(JSON.parse(JSON.stringify(describe())) as ApiDocument, site);
       page = { bytes: Bun.gzipSync(html), allowed: `${allowed}; ${ALLOWED}` };
     }
     return page;
   };
-  return new Elysia({ name: "reference" })
+  const routes = new Elysia({ name: "reference" })
     .get("/docs/", ({ set }) => redirect("/docs", set))
     .get("/docs", ({ set }) => {
       const { bytes, allowed } = open();
       return compressed(asPage(bytes, allowed, set), set);
-    })
-    .get("/docs/try-it.js", ({ set }) => {
+    });
+  for (const [name, script] of Object.entries(SCRIPTS)) {
+    routes.get(`/docs/${name}.js`, ({ set }) => {
       set.headers["content-type"] = "text/javascript; charset=utf-8";
       return compressed(Bun.gzipSync(script), set);
     });
+  }
+  return routes;
 };

@@ -4,7 +4,27 @@ declare module "*.css" {
   export default text;
 }
 
-declare module "*/try-it.js" {
+declare module "*/page/dom.js" {
+  const text: string;
+  export default text;
+}
+
+declare module "*/page/key.js" {
+  const text: string;
+  export default text;
+}
+
+declare module "*/page/main.js" {
+  const text: string;
+  export default text;
+}
+
+declare module "*/page/outcomes.js" {
+  const text: string;
+  export default text;
+}
+
+declare module "*/page/trial.js" {
   const text: string;
   export default text;
 }

@@ -52,7 +52,7 @@ export const startCallApi = async (given: Partial<AppOptions> = {}, changed: Par
   const begin = (): RequestSpan => ({ ...span, recordSpan: (name) => void spans.push(name) });
   const api: TestApi = await startApi(testStorage, {
     config: { ...callOptions(livekit).config, ...changed },
-    tracing: { begin, stop: async () => {} },
+    tracing: { begin, record: () => {}, stop: async () => {} },
     ...given,
   });
   const key = await api.key();

@@ -4,8 +4,9 @@ import { CHECK_CODES, type Range, REQUIREMENTS, type Requirement } from "@realti
 import { CHANGE_EFFECTS, type Effect, type PreparationChange } from "@realtime-avatar/domain/avatars/preparation";
 import { SOURCE_KINDS } from "@realtime-avatar/domain/avatars/source-kind";
 import { AVATAR_STATUSES } from "@realtime-avatar/domain/avatars/status";
-import { TEST_ASSETS, type TestOutcome } from "@realtime-avatar/domain/avatars/test-assets";
+import { TEST_ASSETS } from "@realtime-avatar/domain/avatars/test-assets";
 import { PHOTO_PACKAGES, PHOTOS } from "@realtime-avatar/testing/photos";
+import { outcomeText } from "../../../src/routes/reference/outcomes.ts";
 
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
@@ -55,17 +56,6 @@ export const effectsTable = (): string => {
     ...statuses.map((status) => EFFECTS[CHANGE_EFFECTS[change][status]]),
   ]);
   return table(["Change", ...statuses.map((status) => `\`${status}\``)], rows);
-};
-
-const outcomeText = (outcome: TestOutcome): string => {
-  switch (outcome.kind) {
-    case "ready":
-      return outcome.warning === null ? "`ready`" : `\`ready\`, with a warning of \`${outcome.warning}\``;
-    case "failed":
-      return `\`failed\`, by \`${outcome.check}\``;
-    case "internal":
-      return "`failed`, for a reason that is not in the source";
-  }
 };
 
 export const testAssetsTable = (): string =>

@@ -180,9 +180,10 @@ export const bodiesAround = (described: Described, schema: Schema): fc.Arbitrary
     { weight: 1, arbitrary: valuesOf(document, schema).filter((body) => meetsRules(described, body)) },
   );
 
-/** The rule between `from` and `to`: a window is not empty and not longer than 90 days. */
-export const isWindow = (pairs: readonly [string, string][]): boolean => {
+/** The rule between `from` and `to`: a window is not empty; that of usage ends now by default, and is not longer than 90 days. */
+export const isWindow = ({ path }: Described, pairs: readonly [string, string][]): boolean => {
   const { from, to } = Object.fromEntries(pairs);
+  if (!path.includes("/usage/")) return from === undefined || to === undefined || Date.parse(from) < Date.parse(to);
   if (from === undefined || (to === undefined && Date.parse(from) < Date.now())) return true;
   const days = ((to === undefined ? Date.now() : Date.parse(to)) - Date.parse(from)) / 86_400_000;
   return days > 0 && days <= 90;

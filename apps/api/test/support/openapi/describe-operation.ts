@@ -120,7 +120,7 @@ export const describeOperation = (described: Described, means: Means): void => {
           const names = pairs.map(([name]) => name);
           const isMet =
             new Set(names).size === names.length &&
-            isWindow(pairs) &&
+            isWindow(described, pairs) &&
             pairs.every(([name, value]) => {
               const schema = known.get(name);
               return schema !== undefined && validator.errors(schema, decoded(schema, value)).length === 0;

@@ -72,7 +72,8 @@ export const readHeader = async (
   }
   const frames = header.format === "png" ? pngFrames(bytes) : (header.pages ?? 1);
   if (frames > maxFrames) {
-    return refused("too_many_frames", `The image has ${frames} frames; the maximum is ${maxFrames}.`, frames);
+    const detail = `The image has ${frames} frames; the maximum is ${maxFrames}. Export one of them as PNG.`;
+    return refused("too_many_frames", detail, frames);
   }
   const { width, height } = header.autoOrient;
   if (width * height > maxPixels) {

@@ -47,8 +47,16 @@ describe("accepted video and audio", () => {
 
 describe("refused video and audio", () => {
   test.each([
-    [{ codec: "av1" }, "codec_not_allowed", "The codec is av1; allowed are avc and vp9."],
-    [{ codec: "vp8", container: "webm" }, "codec_not_allowed", "The codec is vp8; allowed are avc and vp9."],
+    [
+      { codec: "av1" },
+      "codec_not_allowed",
+      "The codec is av1; allowed are H.264 and VP9. Convert the video to MP4 with H.264.",
+    ],
+    [
+      { codec: "vp8", container: "webm" },
+      "codec_not_allowed",
+      "The codec is vp8; allowed are H.264 and VP9. Convert the video to MP4 with H.264.",
+    ],
     [
       { width: 1922, height: 1080 },
       "resolution_too_high",

@@ -66,13 +66,18 @@ const sizeRefusal = (width: number, height: number, round = (pixels: number) => 
   return refused("resolution_too_high", detail);
 };
 
+const CODEC_NAMES = { avc: "H.264", vp9: "VP9" };
+
 const readVideo = async (input: Input): Promise<Report<"video">> => {
   const track = await input.getPrimaryVideoTrack();
   if (!track) return refused("no_video_track", "The file has no video track.");
   const codec = await track.getCodec();
   const { codecs, maxFramesPerSecond } = ASSET_LIMITS.video;
   if (codec === null || !codecs.some((allowed) => allowed === codec)) {
-    return refused("codec_not_allowed", `The codec is ${codec ?? "unknown"}; allowed are ${codecs.join(" and ")}.`);
+    const allowed = codecs.map((name) => CODEC_NAMES[name]).join(" and ");
+    // Often HEVC, which phones record by default.
+    const detail = `The codec is ${codec ?? "unknown"}; allowed are ${allowed}. Convert the video to MP4 with H.264.`;
+    return refused("codec_not_allowed", detail);
   }
   const [width, height] = [await track.getDisplayWidth(), await track.getDisplayHeight()];
   if (!areCounts(width, height)) return notReadable;

@@ -9,6 +9,7 @@ import "../../open.ts";
 import { FUNCTIONS_SCHEMA } from "../../functions/schema.ts";
 import "../../api-keys/usage.ts";
 import "../../api-keys/api-keys.ts";
+import "../../api-keys/creator.ts";
 import "../../assets/assets.ts";
 import "../../assets/list.ts";
 import { listAuditEvents } from "../../audit/audit-events.ts";
@@ -56,8 +57,10 @@ const makeLists = async (): Promise<void> => {
   const tenantId = "ten_" as never;
   for (const environment of [undefined, "test"] as const) {
     for (const status of [undefined, ...API_KEY_STATUSES]) {
-      const filters = { ...(environment && { environment }), ...(status && { status }) };
-      await listApiKeys(db, tenantId, ["live", "test"], { ...page, filters });
+      for (const search of [{}, { name: "x" }]) {
+        const filters = { ...(environment && { environment }), ...(status && { status }), ...search };
+        await listApiKeys(db, tenantId, ["live", "test"], { ...page, filters });
+      }
     }
   }
   for (const kind of [{}, { kind: "hold" }] as const) {
@@ -100,7 +103,7 @@ const makeLists = async (): Promise<void> => {
   for (const environment of ["live", "test"] as const) {
     for (const action of choices) {
       for (const target of [{}, { targetId: "key_" }]) {
-        for (const actor of [{}, { actorKeyId: "k" }]) {
+        for (const actor of [{}, { actorKeyId: "k" }, { actorId: "key_" }]) {
           await listAuditEvents(
             db,
             { tenantId, environment },

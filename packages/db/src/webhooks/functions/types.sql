@@ -59,6 +59,7 @@ create type rta.finished_delivery as (
   tenant_id text collate "C",
   id text collate "C",
   lease text,
+  attempt_count integer,     -- as it was claimed
   attempt json,              -- DeliveryAttempt; null: nothing was sent
   outcome text,              -- 'delivered', 'retry', 'failed', or 'gone': the receiver responded with 410
   delay_ms bigint,           -- of 'retry': until the next attempt

@@ -28,7 +28,7 @@ begin
       from keys
     ) one, rta.ended_keys(one.tenants, one.ids, one.environments) ended
   )
-  select open.tenant_id, open.session_id, coalesce(open.reason, 'user_ended')
+  select open.tenant_id, open.session_id, coalesce(open.reason, 'key_ended')
   from open left join ended_keys key
     on key.tenant_id = open.tenant_id and key.api_key_id = open.api_key_id and key.environment = open.environment
   where open.reason is not null or key.tenant_id is not null

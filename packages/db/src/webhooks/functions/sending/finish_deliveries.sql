@@ -1,5 +1,6 @@
 -- Records what became of deliveries that a worker has sent, and returns how many of them it still held; the others are left.
--- 'retry': pending until the next attempt. 'gone': failed, and its endpoint is disabled.
+-- 'retry': pending until the next attempt. 'gone': failed, and its endpoint is disabled. A delivery that failed for good while it
+-- was sent again on request (resend_delivery) is due at once: its schedule has begun anew.
 --
 -- An endpoint has been failing since its first attempt that failed after the last one that succeeded. When that is five days
 -- ago, it is disabled, with its audit event and an event for the tenant's other endpoints.
@@ -59,16 +60,25 @@ begin
 
   with ended as (
     update public.webhook_deliveries delivery set
-      status = case finished.outcome when 'delivered' then 'delivered' when 'retry' then 'pending' else 'failed' end,
+      status = case
+        when finished.outcome = 'delivered' then 'delivered'
+        when finished.outcome = 'retry' or finished.outcome = 'failed' and delivery.attempt_count < finished.attempt_count
+          then 'pending'
+        else 'failed'
+      end,
       attempts = case when finished.attempt is null then delivery.attempts
         else rta.with_attempt(delivery.attempts, finished.attempt) end,
       attempt_count = delivery.attempt_count + case when finished.attempt is null then 0 else 1 end,
-      next_attempt_at = case when finished.outcome = 'retry' then v_now + finished.delay_ms * interval '1 millisecond' end,
+      next_attempt_at = case
+        when finished.outcome = 'retry' then v_now + finished.delay_ms * interval '1 millisecond'
+        when finished.outcome = 'failed' and delivery.attempt_count < finished.attempt_count then v_now
+      end,
       lease = null,
       leased_until = null
     from unnest(p_finished) finished
     where delivery.tenant_id = finished.tenant_id and delivery.id = finished.id and delivery.lease = finished.lease
-    returning delivery.tenant_id, delivery.endpoint_id, delivery.target_id, finished.outcome, finished.slow_ms,
+    returning delivery.tenant_id, delivery.endpoint_id, delivery.target_id, finished.slow_ms,
+      case delivery.status when 'pending' then 'retry' else finished.outcome end as outcome,
       finished.attempt is not null as is_sent
   )
   select count(*), array_agg(tenant_id), array_agg(endpoint_id), array_agg(target_id), array_agg(outcome), array_agg(slow_ms),

@@ -1,0 +1,63 @@
+import type { ReactNode } from "react";
+import { counted } from "../format.ts";
+import type { ListSearch } from "../layout/use-list-search.ts";
+import { Button } from "./button.tsx";
+import { FilterField, InlineSelect } from "./field.tsx";
+
+export type BarProps = {
+  list: ListSearch;
+  status: { value: string; values: readonly (readonly [value: string, text: string])[]; set: (value: string) => void };
+  /** Whether any filter is set. */
+  isFiltered: boolean;
+  /** What was found, for who does not see it. */
+  children: ReactNode;
+};
+
+const Day = ({ label, value, onChange }: { label: string; value: string; onChange: (day: string) => void }) => (
+  <label className="flex items-center gap-1.5 text-sm text-muted">
+    {label}
+    <input
+      type="date"
+      value={value}
+      max="9999-12-31"
+      onChange={({ target }) => onChange(target.value)}
+      className="min-h-9 w-36 rounded-lg border border-field bg-surface px-2 py-1 text-sm text-text"
+    />
+  </label>
+);
+
+/** The filters above a list that the service searches. */
+export const SearchBar = ({ list, status, isFiltered, children }: BarProps) => (
+  <search className="mb-4 flex flex-wrap items-center gap-x-3 gap-y-2">
+    <FilterField label="Search by name or id" value={list.typed} onChange={list.setTyped} />
+    <InlineSelect label="Status" value={status.value} onChange={({ target }) => status.set(target.value)}>
+      {status.values.map(([value, text]) => (
+        <option key={value} value={value}>
+          {text}
+        </option>
+      ))}
+    </InlineSelect>
+    <Day label="From" value={list.search.since ?? ""} onChange={(day) => list.setDay("since", day)} />
+    <Day label="to" value={list.search.until ?? ""} onChange={(day) => list.setDay("until", day)} />
+    {isFiltered && <Button onClick={list.clear}>Clear</Button>}
+    <span role="status" className="text-sm text-muted">
+      {children}
+    </span>
+  </search>
+);
+
+/** How many items were found, in words. */
+export const foundText = (count: number, name: string, hasMore: boolean): string =>
+  `${counted(count, name)}${hasMore ? ", and there may be more" : ""}`;
+
+type MoreProps = { name: string; isFound: boolean; run: () => void; isBusy: boolean };
+
+/** Loads older items, or searches them. */
+export const More = ({ name, isFound, run, isBusy }: MoreProps) => (
+  <p className="mt-4 flex flex-wrap items-center gap-3 text-sm text-muted">
+    {!isFound && `None of the newer ${name} matches.`}
+    <Button isBusy={isBusy} onClick={run}>
+      {isFound ? "Load older ones" : "Search older ones"}
+    </Button>
+  </p>
+);

@@ -1,0 +1,130 @@
+/** What needs a person: credits that run out, endpoints and calls and avatars that fail, and keys that expire. */
+import type { ApiKey, Avatar, CreditBalance, WebhookEndpoint } from "@realtime-avatar/client";
+import { counted, credits } from "../format.ts";
+import type { Page, SearchChange } from "../layout/navigation.tsx";
+import { DISABLED_TEXTS, nameOf } from "../webhooks/data.ts";
+import { MAX_FAILED_CALLS } from "./data.ts";
+
+export type Concern = {
+  id: string;
+  kind: "Credits" | "Calls" | "Endpoint" | "Key" | "Avatar";
+  tone: "bad" | "warn";
+  name: string;
+  text: string;
+  /** The moment with which the text ends. */
+  at: string | null;
+  to: Page;
+  search?: SearchChange;
+};
+
+const DAY_MS = 86_400_000;
+/** A key that expires this soon is named. */
+export const SOON_DAYS = 14;
+/** An avatar that has failed longer ago than this was left as it is. */
+const RECENT_DAYS = 7;
+/** More keys are on their page. */
+const MAX_KEYS = 5;
+
+const ofBalance = ({ availableCreditMicros: available, lowThresholdCreditMicros: low }: CreditBalance): Concern[] => {
+  const isEmpty = available === 0;
+  if (!isEmpty && (low === null || available >= low)) return [];
+  const text = isEmpty ? "New calls are refused." : `This is less than the ${credits(low ?? 0)} that you have set.`;
+  const name = isEmpty ? "No credits are left" : `${credits(available)} credits are left`;
+  return [{ id: "credits", kind: "Credits", tone: isEmpty ? "bad" : "warn", name, text, at: null, to: "/usage" }];
+};
+
+const ofCalls = (failed: number): Concern[] => {
+  if (failed === 0) return [];
+  const name = `${failed >= MAX_FAILED_CALLS ? `${failed} calls or more` : counted(failed, "call")} failed today`;
+  return [
+    {
+      id: "calls",
+      kind: "Calls",
+      tone: "warn",
+      name,
+      text: "They did not begin, and cost nothing.",
+      at: null,
+      to: "/usage",
+    },
+  ];
+};
+
+const ofEndpoint = (endpoint: WebhookEndpoint): Concern[] => {
+  const { id, disabledReason, failingSince } = endpoint;
+  // A person who has disabled it knows.
+  if (disabledReason === "requested" || (disabledReason === null && failingSince === null)) return [];
+  return [
+    {
+      id,
+      kind: "Endpoint",
+      tone: disabledReason === null ? "warn" : "bad",
+      name: nameOf(endpoint),
+      text: disabledReason === null ? "No delivery has succeeded since" : `Disabled. ${DISABLED_TEXTS[disabledReason]}`,
+      at: disabledReason === null ? failingSince : null,
+      to: "/webhooks",
+      search: { endpoint: id },
+    },
+  ];
+};
+
+/** The keys that expire soon, the first to expire first. */
+export const expiringOf = (keys: readonly ApiKey[], now: number): ApiKey[] => {
+  const expiry = ({ effectiveExpiresAt: at }: ApiKey): number =>
+    at === null ? Number.POSITIVE_INFINITY : Date.parse(at);
+  return keys.filter((key) => expiry(key) < now + SOON_DAYS * DAY_MS).sort((a, b) => expiry(a) - expiry(b));
+};
+
+const ofKeys = (keys: readonly ApiKey[], now: number): Concern[] => {
+  const expiring = expiringOf(keys, now);
+  const shown = expiring.slice(0, MAX_KEYS).map(
+    ({ id, name, effectiveExpiresAt: at }): Concern => ({
+      id,
+      kind: "Key",
+      tone: "warn",
+      name,
+      text: "Expires",
+      at,
+      to: "/keys",
+      search: { key: id },
+    }),
+  );
+  const rest = expiring.length - shown.length;
+  if (rest === 0) return shown;
+  const name = `${counted(rest, "more key")} expire`;
+  return [
+    ...shown,
+    { id: "keys", kind: "Key", tone: "warn", name, text: `Within ${SOON_DAYS} days.`, at: null, to: "/keys" },
+  ];
+};
+
+const ofAvatars = (avatars: readonly Avatar[], now: number): Concern[] =>
+  avatars
+    .filter(({ updatedAt }) => Date.parse(updatedAt) > now - RECENT_DAYS * DAY_MS)
+    .map(({ id, displayName, error }) => ({
+      id,
+      kind: "Avatar",
+      tone: "bad",
+      name: displayName,
+      text: error ?? "Its source could not be used.",
+      at: null,
+      to: "/avatars",
+      search: { avatar: id },
+    }));
+
+export type Facts = {
+  balance: CreditBalance;
+  failedCalls: number;
+  endpoints: readonly WebhookEndpoint[];
+  /** The active keys that were read. */
+  keys: readonly ApiKey[];
+  failedAvatars: readonly Avatar[];
+};
+
+/** What stops calls first. */
+export const concernsOf = ({ balance, failedCalls, endpoints, keys, failedAvatars }: Facts, now: number): Concern[] => [
+  ...ofBalance(balance),
+  ...endpoints.flatMap(ofEndpoint),
+  ...ofKeys(keys, now),
+  ...ofCalls(failedCalls),
+  ...ofAvatars(failedAvatars, now),
+];

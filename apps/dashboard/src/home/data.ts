@@ -1,0 +1,107 @@
+/** What the home page reads: a few short lists and the balance, at once. */
+import { useQuery } from "@tanstack/react-query";
+import { useAccount } from "../layout/context.tsx";
+
+/** The balance is read more often, and with a new balance all that follows from calls. */
+const REFRESH_MS = 30_000;
+/** While a newcomer works through the first steps. */
+const STEP_REFRESH_MS = 3000;
+/** More failed calls, and more failed avatars, are not counted. */
+export const MAX_FAILED_CALLS = 20;
+const MAX_FAILED_AVATARS = 5;
+/** A page of a list. */
+const MAX_KEYS = 100;
+const NEWEST_AVATARS = 5;
+
+/** The beginning of the day in UTC, as the charts have it. */
+const today = (): string => `${new Date().toISOString().slice(0, 10)}T00:00:00.000Z`;
+
+export type Today = {
+  calls: number;
+  seconds: number;
+  billed: number;
+  /** Whether there are more calls than one page of sums adds up. */
+  hasMore: boolean;
+};
+
+export const useToday = () => {
+  const { client, environment } = useAccount();
+  return useQuery({
+    queryKey: ["usage", environment, "today"],
+    queryFn: async (): Promise<Today> => {
+      const query = { groupBy: "avatar" as const, from: today() };
+      const { data, nextCursor } = (await client.GET("/api/v1/usage/summary", { params: { query } })).data;
+      const sum = (of: (each: (typeof data)[number]) => number) => data.reduce((total, each) => total + of(each), 0);
+      return {
+        calls: sum(({ sessions }) => sessions),
+        seconds: sum(({ activeSeconds }) => activeSeconds),
+        billed: sum(({ billedCreditMicros }) => billedCreditMicros),
+        hasMore: nextCursor !== null,
+      };
+    },
+    refetchInterval: REFRESH_MS,
+  });
+};
+
+/** How many calls of today have failed: at most `MAX_FAILED_CALLS`. */
+export const useFailedCalls = () => {
+  const { client, environment } = useAccount();
+  return useQuery({
+    queryKey: ["usage", environment, "failed-calls"],
+    queryFn: async () => {
+      const query = { status: "failed" as const, from: today(), limit: MAX_FAILED_CALLS };
+      return (await client.GET("/api/v1/usage/sessions", { params: { query } })).data.data.length;
+    },
+    refetchInterval: REFRESH_MS,
+  });
+};
+
+/** Whether there was a call in the last month, also one that has cost nothing. */
+export const useHasCalls = (isEnabled: boolean) => {
+  const { client, environment } = useAccount();
+  return useQuery({
+    queryKey: ["usage", environment, "newest-call"],
+    queryFn: async () => {
+      const page = await client.GET("/api/v1/usage/sessions", { params: { query: { limit: 1 } } });
+      return page.data.data.length > 0;
+    },
+    enabled: isEnabled,
+    refetchInterval: STEP_REFRESH_MS,
+  });
+};
+
+export const useActiveKeys = () => {
+  const { client, environment } = useAccount();
+  return useQuery({
+    queryKey: ["keys", environment, "active"],
+    queryFn: async () => {
+      const query = { status: "active" as const, environment, limit: MAX_KEYS };
+      const { data, nextCursor } = (await client.GET("/api/v1/api-keys", { params: { query } })).data;
+      return { keys: data, hasMore: nextCursor !== null };
+    },
+    refetchInterval: REFRESH_MS,
+  });
+};
+
+export const useFailedAvatars = () => {
+  const { client, environment } = useAccount();
+  return useQuery({
+    queryKey: ["avatars", environment, "failed"],
+    queryFn: async () => {
+      const query = { status: "failed" as const, limit: MAX_FAILED_AVATARS };
+      return (await client.GET("/api/v1/avatars", { params: { query } })).data.data;
+    },
+    refetchInterval: REFRESH_MS,
+  });
+};
+
+/** The first avatars of a newcomer, in any status. */
+export const useNewestAvatars = () => {
+  const { client, environment } = useAccount();
+  return useQuery({
+    queryKey: ["avatars", environment, "newest"],
+    queryFn: async () =>
+      (await client.GET("/api/v1/avatars", { params: { query: { limit: NEWEST_AVATARS } } })).data.data,
+    refetchInterval: STEP_REFRESH_MS,
+  });
+};

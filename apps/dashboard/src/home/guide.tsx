@@ -1,0 +1,164 @@
+/** What a newcomer does first, until there is a call. */
+import type { ReactNode } from "react";
+import { callLine } from "../avatars/call-line.ts";
+import { buttonClass } from "../components/button.tsx";
+import { CopyText } from "../components/copy.tsx";
+import { Progress } from "../components/progress.tsx";
+import { Card } from "../components/text.tsx";
+import { useAccount, useHasRole } from "../layout/context.tsx";
+import { LINK, PageLink } from "../layout/navigation.tsx";
+import type { Step, stepsOf } from "./steps.ts";
+
+type Steps = ReturnType<typeof stepsOf>;
+
+const CIRCLES = {
+  done: "border-good bg-good-soft text-good",
+  next: "border-transparent bg-fill text-white",
+  later: "border-line text-muted",
+};
+
+const StepRow = ({
+  number,
+  title,
+  state,
+  action,
+  children,
+}: {
+  number: number;
+  title: string;
+  state: keyof typeof CIRCLES;
+  action?: ReactNode;
+  children: ReactNode;
+}) => (
+  <li
+    aria-current={state === "next" ? "step" : undefined}
+    className="grid grid-cols-[1.75rem_minmax(0,1fr)] gap-x-3 gap-y-3 border-t border-line py-4 sm:grid-cols-[1.75rem_minmax(0,1fr)_auto]"
+  >
+    <span
+      aria-hidden="true"
+      className={`grid size-7 place-items-center rounded-full border text-sm font-semibold ${CIRCLES[state]}`}
+    >
+      {state === "done" ? "✓" : number}
+    </span>
+    <div className="min-w-0">
+      <h3 className={`leading-7 font-medium ${state === "later" ? "text-muted" : ""}`}>
+        {title}
+        {state === "done" && <span className="sr-only"> (done)</span>}
+      </h3>
+      <div className="text-sm break-words text-muted">{children}</div>
+    </div>
+    {action && <div className="col-start-2 sm:col-start-3">{action}</div>}
+  </li>
+);
+
+/** The step that a person does now, in a colour of its own. */
+const stateOf = ({ state }: Step, isNext: boolean): keyof typeof CIRCLES =>
+  state === "done" ? "done" : isNext ? "next" : "later";
+
+const KeyRow = ({ step }: { step: Step }) => {
+  const { environment } = useAccount();
+  const canWrite = useHasRole("developer");
+  return (
+    <StepRow
+      number={1}
+      title="Create an API key"
+      state={stateOf(step, true)}
+      action={
+        canWrite &&
+        step.state !== "done" && (
+          <PageLink to="/keys" search={{ create: true }} className={buttonClass("primary")}>
+            Create a {environment} key
+          </PageLink>
+        )
+      }
+    >
+      {step.with ? (
+        <>
+          <PageLink to="/keys" search={{ key: step.with.id }} className={LINK}>
+            <bdi>{step.with.name}</bdi>
+          </PageLink>{" "}
+          is active.
+        </>
+      ) : (
+        "Your application calls the API with it. You choose what it may do."
+      )}
+    </StepRow>
+  );
+};
+
+const AvatarText = ({ step }: { step: Step }) => {
+  if (step.with === null) return "From a photo or a video of one face. It is ready in a few seconds.";
+  const name = (
+    <PageLink to="/avatars" search={{ avatar: step.with.id }} className={LINK}>
+      <bdi>{step.with.name}</bdi>
+    </PageLink>
+  );
+  if (step.state === "done") return <>{name} is ready.</>;
+  if (step.state === "failed") return <>{name} could not be prepared. Its page says why, and what helps.</>;
+  return (
+    <>
+      {name}
+      <Progress text="is being prepared. It usually takes a few seconds." share={null} />
+    </>
+  );
+};
+
+const AvatarRow = ({ step, isNext }: { step: Step; isNext: boolean }) => {
+  const canWrite = useHasRole("developer");
+  return (
+    <StepRow
+      number={2}
+      title="Create an avatar"
+      state={stateOf(step, isNext)}
+      action={
+        canWrite &&
+        (step.state === "open" || step.state === "failed") && (
+          <PageLink to="/avatars" search={{ create: true }} className={buttonClass(isNext ? "primary" : "plain")}>
+            Create an avatar
+          </PageLink>
+        )
+      }
+    >
+      <AvatarText step={step} />
+    </StepRow>
+  );
+};
+
+const CallRow = ({ steps: { key, avatar } }: { steps: Steps }) => {
+  const { environment } = useAccount();
+  const isNext = key.state === "done" && avatar.state === "done";
+  return (
+    <StepRow number={3} title="Make the first call" state={isNext ? "next" : "later"}>
+      {isNext && avatar.with ? (
+        <div className="mt-2">
+          <CopyText
+            label={`Open a call of up to a minute. API_KEY is a ${environment} key with realtime:write.`}
+            text={callLine(avatar.with.id)}
+          />
+          This page shows the call as soon as it is open.
+        </div>
+      ) : (
+        "Your application opens a call with the key and the avatar. The line for it is shown here."
+      )}
+    </StepRow>
+  );
+};
+
+export const Guide = ({ steps }: { steps: Steps }) => {
+  const canWrite = useHasRole("developer");
+  const done = [steps.key, steps.avatar].filter(({ state }) => state === "done").length;
+  return (
+    <Card title="Get started" actions={<p className="text-sm text-muted">{done} of 3 done</p>}>
+      <p className="mb-4 text-muted">
+        {canWrite
+          ? "Three steps to your first call."
+          : "Three steps to the first call, which a developer or an owner does."}
+      </p>
+      <ol className="-mb-4">
+        <KeyRow step={steps.key} />
+        <AvatarRow step={steps.avatar} isNext={steps.key.state === "done"} />
+        <CallRow steps={steps} />
+      </ol>
+    </Card>
+  );
+};

@@ -1,0 +1,84 @@
+import { expect, test } from "bun:test";
+import type { ApiKey, Avatar, CreditBalance, WebhookEndpoint } from "@realtime-avatar/client";
+import { concernsOf, type Facts } from "./attention.ts";
+import { stepsOf } from "./steps.ts";
+
+const NOW = Date.parse("2026-11-20T12:00:00.000Z");
+const DAY_MS = 86_400_000;
+const at = (days: number): string => new Date(NOW + days * DAY_MS).toISOString();
+
+const balance = (availableCreditMicros: number, lowThresholdCreditMicros: number | null = null) =>
+  ({ availableCreditMicros, lowThresholdCreditMicros }) as CreditBalance;
+const key = (name: string, effectiveExpiresAt: string | null = null) =>
+  ({ id: `key_${name}`, name, effectiveExpiresAt }) as ApiKey;
+const avatar = (displayName: string, fields: Partial<Avatar>) =>
+  ({ id: `ava_${displayName}`, displayName, pendingSourceAssetId: null, error: null, ...fields }) as Avatar;
+const endpoint = (description: string, fields: Partial<WebhookEndpoint>) =>
+  ({ id: `whe_${description}`, description, disabledReason: null, failingSince: null, ...fields }) as WebhookEndpoint;
+
+const QUIET: Facts = {
+  balance: balance(1_000_000),
+  failedCalls: 0,
+  endpoints: [endpoint("Shop", {})],
+  keys: [key("Forever"), key("Year", at(365))],
+  failedAvatars: [],
+};
+const named = (facts: Partial<Facts>) =>
+  concernsOf({ ...QUIET, ...facts }, NOW).map(({ name, text, tone }) => [name, text, tone]);
+
+test("an environment without trouble: nothing needs attention", () => expect(named({})).toEqual([]));
+
+test("credits, below the threshold and used up: named, and nothing while the threshold is met", () => {
+  expect(named({ balance: balance(600_000_000, 600_000_000) })).toEqual([]);
+  expect(named({ balance: balance(12_500_000, 600_000_000) })).toEqual([
+    ["12.5 credits are left", "This is less than the 600 that you have set.", "warn"],
+  ]);
+  expect(named({ balance: balance(0) })).toEqual([["No credits are left", "New calls are refused.", "bad"]]);
+});
+
+test("endpoints, failing and disabled: named, unless a person has disabled them", () => {
+  const endpoints = [
+    endpoint("Slow", { failingSince: at(-1) }),
+    endpoint("Gone", { disabledReason: "gone", failingSince: at(-2) }),
+    endpoint("Off", { disabledReason: "requested", failingSince: at(-2) }),
+  ];
+  expect(named({ endpoints })).toEqual([
+    ["Slow", "No delivery has succeeded since", "warn"],
+    ["Gone", "Disabled. It responded with 410 Gone, which asks for no more events.", "bad"],
+  ]);
+});
+
+test("keys, expiring soon: the first five to expire, and how many more there are", () => {
+  const keys = [9, 3, 8, 14.1, 1, 2, 5, 13.9].map((days) => key(String(days), at(days)));
+  const concerns = concernsOf({ ...QUIET, keys }, NOW);
+  expect(concerns.map(({ name }) => name)).toEqual(["1", "2", "3", "5", "8", "2 more keys expire"]);
+  expect(concerns[0]).toMatchObject({ to: "/keys", search: { key: "key_1" }, at: at(1) });
+});
+
+test("failed calls, as many as are counted: said to be that many or more", () => {
+  expect(named({ failedCalls: 1 }).map(([name]) => name)).toEqual(["1 call failed today"]);
+  expect(named({ failedCalls: 20 }).map(([name]) => name)).toEqual(["20 calls or more failed today"]);
+});
+
+test("avatars that have failed: named for a week, with the reason", () => {
+  const failedAvatars = [
+    avatar("New", { status: "failed", updatedAt: at(-1), error: "There is no face." }),
+    avatar("Old", { status: "failed", updatedAt: at(-8) }),
+  ];
+  expect(named({ failedAvatars })).toEqual([["New", "There is no face.", "bad"]]);
+});
+
+test("the first steps, of keys and avatars: open, waiting, failed and done", () => {
+  const ready = avatar("Ready", { status: "ready" });
+  const preparing = avatar("Preparing", { status: "preprocessing" });
+  const failed = avatar("Failed", { status: "failed" });
+  const states = (keys: ApiKey[], avatars: Avatar[]) => {
+    const steps = stepsOf(keys, avatars);
+    return [steps.key.state, steps.avatar.state, steps.avatar.with?.name];
+  };
+  expect(states([], [])).toEqual(["open", "open", undefined]);
+  expect(states([key("a")], [avatar("Draft", { status: "draft" })])).toEqual(["done", "open", undefined]);
+  expect(states([key("a")], [failed])).toEqual(["done", "failed", "Failed"]);
+  expect(states([key("a")], [failed, preparing])).toEqual(["done", "waiting", "Preparing"]);
+  expect(states([], [preparing, ready])).toEqual(["open", "done", "Ready"]);
+});

@@ -1,0 +1,214 @@
+/** The first page: what to do first, and then how the environment is and what needs a person. */
+import type { CreditBalance } from "@realtime-avatar/client";
+import type { ReactNode } from "react";
+import { Failure, Loaded, Skeleton } from "../components/state.tsx";
+import { Badge, Card, PageHead, Time } from "../components/text.tsx";
+import { credits, duration } from "../format.ts";
+import { useAccount } from "../layout/context.tsx";
+import { LINK, PageLink } from "../layout/navigation.tsx";
+import { useBalance, useUsageRefresh } from "../usage/data.ts";
+import { useEndpoints } from "../webhooks/data.ts";
+import { type Concern, concernsOf } from "./attention.ts";
+import {
+  MAX_FAILED_CALLS,
+  type Today,
+  useActiveKeys,
+  useFailedAvatars,
+  useFailedCalls,
+  useHasCalls,
+  useNewestAvatars,
+  useToday,
+} from "./data.ts";
+import { Guide } from "./guide.tsx";
+import { stepsOf } from "./steps.ts";
+
+const Tile = ({ name, value, children }: { name: string; value: string; children: ReactNode }) => (
+  <div className="relative min-w-0 rounded-2xl border border-line bg-surface px-4 py-3 hover:border-field">
+    <dt className="text-sm text-muted">
+      <PageLink to="/usage" className="after:absolute after:inset-0 after:rounded-2xl">
+        {name}
+      </PageLink>
+    </dt>
+    <dd>
+      <span className="block text-2xl leading-tight font-semibold tabular-nums">{value}</span>
+      <span className="block text-sm text-muted">{children}</span>
+    </dd>
+  </div>
+);
+
+const TILES = "mb-5 grid gap-3 sm:grid-cols-3";
+
+/** Of the same height as the tiles, so that nothing moves. */
+const TileSkeletons = () => (
+  <div role="status" className={TILES}>
+    <span className="sr-only">Loading the numbers of today</span>
+    {["a", "b", "c"].map((name) => (
+      <div key={name} aria-hidden="true" className="shimmer h-24 rounded-2xl" />
+    ))}
+  </div>
+);
+
+/** A count of which there may be more. */
+const atLeast = (count: number, hasMore: boolean): string => `${count.toLocaleString("en")}${hasMore ? "+" : ""}`;
+
+const Tiles = ({ balance, today, failed }: { balance: CreditBalance; today: Today; failed: number }) => (
+  <dl className={TILES}>
+    <Tile name="Credits available" value={credits(balance.availableCreditMicros)}>
+      {credits(balance.reservedCreditMicros)} held by open calls
+    </Tile>
+    <Tile name="Calls today" value={atLeast(today.calls, today.hasMore)}>
+      {duration(today.seconds)}, {credits(today.billed)} credits
+    </Tile>
+    <Tile name="Failed today" value={atLeast(failed, failed >= MAX_FAILED_CALLS)}>
+      calls that did not begin
+    </Tile>
+  </dl>
+);
+
+const ConcernRow = ({ concern: { kind, tone, name, text, at, to, search } }: { concern: Concern }) => (
+  <li className="grid grid-cols-[5.5rem_minmax(0,1fr)] items-start gap-x-3 border-t border-line py-3 first:border-0">
+    <span>
+      <Badge tone={tone}>{kind}</Badge>
+    </span>
+    <div className="min-w-0">
+      <PageLink to={to} {...(search && { search })} className={`${LINK} break-words`}>
+        {name}
+      </PageLink>
+      <p className="text-sm break-words text-muted">
+        {text}
+        {at !== null && (
+          <>
+            {" "}
+            <Time at={at} />.
+          </>
+        )}
+      </p>
+    </div>
+  </li>
+);
+
+const useAttention = () => {
+  const queries = {
+    balance: useBalance(),
+    failedCalls: useFailedCalls(),
+    endpoints: useEndpoints(),
+    keys: useActiveKeys(),
+    failedAvatars: useFailedAvatars(),
+  };
+  const all = Object.values(queries);
+  const { balance, failedCalls, endpoints, keys, failedAvatars } = queries;
+  const isRead = all.every(({ data }) => data !== undefined);
+  return {
+    error: all.find(({ error }) => error)?.error ?? null,
+    refetch: () => Promise.all(all.filter(({ error }) => error).map((query) => query.refetch())),
+    isPending: all.some(({ isPending }) => isPending),
+    data: isRead
+      ? {
+          concerns: concernsOf(
+            {
+              balance: balance.data as CreditBalance,
+              failedCalls: failedCalls.data ?? 0,
+              endpoints: endpoints.data ?? [],
+              keys: keys.data?.keys ?? [],
+              failedAvatars: failedAvatars.data ?? [],
+            },
+            Date.now(),
+          ),
+          hasMoreKeys: keys.data?.hasMore ?? false,
+        }
+      : undefined,
+  };
+};
+
+const Attention = ({ isQuiet }: { isQuiet: boolean }) => (
+  <Loaded
+    query={useAttention()}
+    skeleton={isQuiet ? null : <Skeleton label="what needs attention" rows={1} height="h-28" />}
+  >
+    {({ concerns, hasMoreKeys }) =>
+      concerns.length === 0 && isQuiet ? null : (
+        <Card title="Needs attention">
+          {concerns.length === 0 ? (
+            <p className="mt-1 text-muted">
+              Nothing. No credits run low, no call, avatar or endpoint fails, and no key expires soon.
+            </p>
+          ) : (
+            <ul aria-label="Needs attention" className="mt-1">
+              {concerns.map((concern) => (
+                <ConcernRow key={concern.id} concern={concern} />
+              ))}
+            </ul>
+          )}
+          {hasMoreKeys && (
+            <p className="mt-2 text-sm text-muted">Of the keys, the newest 100 active ones are looked at.</p>
+          )}
+        </Card>
+      )
+    }
+  </Loaded>
+);
+
+const Overview = ({ balance }: { balance: CreditBalance }) => {
+  const [today, failed] = [useToday(), useFailedCalls()];
+  return (
+    <>
+      {today.error ? <Failure error={today.error} onRetry={() => today.refetch()} /> : null}
+      {today.data && failed.data !== undefined ? (
+        <Tiles balance={balance} today={today.data} failed={failed.data} />
+      ) : (
+        !today.error && !failed.error && <TileSkeletons />
+      )}
+      <Attention isQuiet={false} />
+    </>
+  );
+};
+
+const Beginning = () => {
+  const keys = useActiveKeys();
+  const avatars = useNewestAvatars();
+  return (
+    <>
+      <Loaded query={keys} skeleton={<TileSkeletons />}>
+        {({ keys: active }) => (
+          <Loaded query={avatars} skeleton={<TileSkeletons />}>
+            {(newest) => <Guide steps={stepsOf(active, newest)} />}
+          </Loaded>
+        )}
+      </Loaded>
+      <Attention isQuiet />
+    </>
+  );
+};
+
+/** Whether there ever was a call: one that was charged, or one of the last month. */
+const Content = ({ balance }: { balance: CreditBalance }) => {
+  const isCharged = balance.lifetimeUsedCreditMicros > 0;
+  const query = useHasCalls(!isCharged);
+  if (isCharged) return <Overview balance={balance} />;
+  return (
+    <Loaded query={query} skeleton={<TileSkeletons />}>
+      {(hasCalls) => (hasCalls ? <Overview balance={balance} /> : <Beginning />)}
+    </Loaded>
+  );
+};
+
+export const HomePage = () => {
+  const { environment } = useAccount();
+  useUsageRefresh();
+  // All that the page can need is read at once.
+  useToday();
+  useFailedCalls();
+  useActiveKeys();
+  useFailedAvatars();
+  useEndpoints();
+  return (
+    <>
+      <PageHead title="Home" above={[]}>
+        How your {environment} environment is, and what to do next.
+      </PageHead>
+      <Loaded query={useBalance()} skeleton={<TileSkeletons />}>
+        {(balance) => <Content balance={balance} />}
+      </Loaded>
+    </>
+  );
+};

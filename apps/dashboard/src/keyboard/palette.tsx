@@ -1,0 +1,134 @@
+/** Goes to any page and to any object of which the person knows the id, and begins what can be created. */
+import { type KeyboardEvent, useEffect, useId, useState } from "react";
+import { Dialog } from "../components/dialog.tsx";
+import { useAccount, useHasRole } from "../layout/context.tsx";
+import { environmentChange } from "../layout/environment.tsx";
+import { useNavigation } from "../layout/navigation.tsx";
+import { type Entry, entriesOf, type Target } from "./entries.ts";
+
+/** Returns a function that goes where an entry leads. */
+const useLead = (onHelp: () => void): ((target: Target) => void) => {
+  const { go, change } = useNavigation();
+  return (target) => {
+    switch (target.kind) {
+      case "page":
+        go(target.to, target.search);
+        break;
+      case "environment":
+        change(environmentChange(target.environment));
+        break;
+      case "reference":
+        window.open("/docs", "_blank", "noopener");
+        return;
+      case "shortcuts":
+        onHelp();
+        return;
+    }
+    // What had the focus before the palette may be gone with its page.
+    setTimeout(() => document.getElementById("page")?.focus({ preventScroll: true }));
+  };
+};
+
+const Option = ({
+  entry,
+  id,
+  isChosen,
+  onChoose,
+  onSelect,
+}: {
+  entry: Entry;
+  id: string;
+  isChosen: boolean;
+  onChoose: () => void;
+  onSelect: () => void;
+}) => (
+  // biome-ignore lint/a11y/useKeyWithClickEvents: the field has the focus, and Enter selects the chosen one
+  // biome-ignore lint/a11y/useFocusableInteractive: the field has the focus, and names it by aria-activedescendant
+  <div
+    id={id}
+    role="option"
+    aria-selected={isChosen}
+    onPointerMove={onChoose}
+    onClick={onSelect}
+    className="flex cursor-pointer scroll-my-1 items-center justify-between gap-4 rounded-lg px-3 py-2 aria-selected:bg-raised"
+  >
+    <span className="min-w-0 truncate">{entry.name}</span>
+    <span className="shrink-0 text-xs text-muted">{entry.group}</span>
+  </div>
+);
+
+/** Which entry is chosen, and what the keys of the field do. */
+const useChoice = (entries: readonly Entry[], listId: string, onSelect: (entry: Entry) => void) => {
+  const [chosen, setChosen] = useState(0);
+  const at = Math.min(chosen, entries.length - 1);
+  useEffect(() => {
+    document.getElementById(`${listId}-${at}`)?.scrollIntoView({ block: "nearest" });
+  }, [listId, at]);
+  const press = (event: KeyboardEvent): void => {
+    const entry = entries[at];
+    if (event.nativeEvent.isComposing || entry === undefined) return;
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step === undefined && event.key !== "Enter") return;
+    event.preventDefault();
+    if (step === undefined) onSelect(entry);
+    else setChosen((at + step + entries.length) % entries.length);
+  };
+  return { at, setChosen, press };
+};
+
+type Props = { text: string; onClose: () => void; onHelp: () => void };
+
+export const Palette = ({ text: first, onClose, onHelp }: Props) => {
+  const { environment } = useAccount();
+  const reader = { environment, canCreate: useHasRole("developer"), canInvite: useHasRole("owner") };
+  const [text, setText] = useState(first);
+  const listId = useId();
+  const lead = useLead(onHelp);
+  const entries = entriesOf(text, reader);
+  const select = ({ target }: Entry): void => {
+    onClose();
+    lead(target);
+  };
+  const { at, setChosen, press } = useChoice(entries, listId, select);
+  return (
+    <Dialog title="Go to" onClose={onClose}>
+      <input
+        type="text"
+        role="combobox"
+        aria-label="Page, action or id"
+        aria-expanded="true"
+        aria-controls={listId}
+        aria-autocomplete="list"
+        aria-activedescendant={entries.length > 0 ? `${listId}-${at}` : undefined}
+        placeholder="Page, action or id"
+        autoComplete="off"
+        spellCheck={false}
+        maxLength={160}
+        data-focus
+        value={text}
+        onChange={({ target }) => {
+          setText(target.value);
+          setChosen(0);
+        }}
+        onKeyDown={press}
+        className="min-h-10 w-full rounded-lg border border-field bg-surface px-3 py-2 placeholder:text-muted"
+      />
+      {/* Of one height, so that nothing moves while a text is typed. */}
+      <div id={listId} role="listbox" aria-label="Where to go" className="-mx-2 mt-3 h-80 overflow-y-auto px-1 py-1">
+        {entries.map((entry, index) => (
+          <Option
+            key={entry.name}
+            id={`${listId}-${index}`}
+            entry={entry}
+            isChosen={index === at}
+            onChoose={() => setChosen(index)}
+            onSelect={() => select(entry)}
+          />
+        ))}
+      </div>
+      <p role="status" className={entries.length > 0 ? "sr-only" : "text-sm text-muted"}>
+        {entries.length > 0 ? `${entries.length} found` : "Nothing has this name. A whole id leads to its object."}
+      </p>
+    </Dialog>
+  );
+};

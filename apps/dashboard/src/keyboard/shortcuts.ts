@@ -1,0 +1,49 @@
+/** The keys that work on every page, and when a key that is pressed is one of them. */
+
+export type Shortcut = "search" | "create" | "help" | "palette";
+
+/** The keys without a modifier. A person can turn them off: to a speech input, every word is such keys (WCAG 2.2, 2.1.4). */
+const SINGLE_KEYS = new Map<string, Shortcut>([
+  ["/", "search"],
+  ["c", "create"],
+  ["?", "help"],
+]);
+
+type Pressed = Pick<
+  KeyboardEvent,
+  "key" | "ctrlKey" | "metaKey" | "altKey" | "repeat" | "isComposing" | "defaultPrevented"
+>;
+
+export type Surroundings = {
+  /** Whether the keys go into a field. */
+  isTyping: boolean;
+  /** Whether a dialog or a menu is open above the page. */
+  isCovered: boolean;
+  /** Whether the person has the keys without a modifier turned on. */
+  hasSingleKeys: boolean;
+  isMac: boolean;
+};
+
+/** What a pressed key does; null when it is not ours. On a Mac, Ctrl-K deletes to the end of a line. */
+export const shortcutOf = (pressed: Pressed, around: Surroundings): Shortcut | null => {
+  const { key, ctrlKey, metaKey, altKey, repeat, isComposing, defaultPrevented } = pressed;
+  if (defaultPrevented || repeat || isComposing || altKey || around.isCovered) return null;
+  if (ctrlKey || metaKey) return key === "k" && (around.isMac ? metaKey && !ctrlKey : !metaKey) ? "palette" : null;
+  return around.isTyping || !around.hasSingleKeys ? null : (SINGLE_KEYS.get(key) ?? null);
+};
+
+export const IS_MAC = /mac|iphone|ipad/i.test(globalThis.navigator?.platform ?? "");
+export const PALETTE_KEYS = IS_MAC ? "⌘K" : "Ctrl K";
+
+/** Fields into which a person types: also a select, which goes to the entry that begins with a letter. */
+const TYPED_INTO =
+  "textarea, select, [contenteditable]:not([contenteditable=false]), " +
+  "input:not([type=checkbox], [type=radio], [type=button], [type=submit], [type=file])";
+
+/** What surrounds a key that is pressed now. */
+export const surroundingsOf = ({ target }: KeyboardEvent, hasSingleKeys: boolean): Surroundings => ({
+  isTyping: target instanceof Element && target.closest(TYPED_INTO) !== null,
+  isCovered: document.querySelector("dialog[open], :popover-open") !== null,
+  hasSingleKeys,
+  isMac: IS_MAC,
+});

@@ -1,0 +1,37 @@
+/** What most keys are for. A preset fills the form of a new key in; everything can still be changed. */
+import type { Values } from "./fields.tsx";
+
+export type Preset = "server" | "browser" | "engine" | "read";
+
+const DAYS = (days: 7 | 30 | 90 | 365): Values["expiry"] => ({ choice: days, chosenAt: Date.now(), date: "" });
+
+type Filled = Omit<Values, "name">;
+
+/** Every preset expires. Only a key that may open calls spends credits: one that leaves your servers gets a cap. */
+export const PRESETS: Record<Preset, { title: string; text: string; values: () => Filled }> = {
+  server: {
+    title: "Server",
+    text: "Your back end: creates avatars and opens calls.",
+    values: () => ({
+      scopes: ["credits:read", "avatars:read", "avatars:write", "realtime:write", "usage:read"],
+      cap: "",
+      calls: "",
+      expiry: DAYS(365),
+    }),
+  },
+  browser: {
+    title: "Browser client",
+    text: "A page or an app: opens one call at a time, up to a cap.",
+    values: () => ({ scopes: ["avatars:read", "realtime:write"], cap: "600", calls: "1", expiry: DAYS(7) }),
+  },
+  engine: {
+    title: "Engine",
+    text: "Runs calls. The operator gives it usage:write as well.",
+    values: () => ({ scopes: ["avatars:read", "usage:read"], cap: "", calls: "", expiry: DAYS(365) }),
+  },
+  read: {
+    title: "Read only",
+    text: "Reports and monitoring: sees everything, and changes nothing.",
+    values: () => ({ scopes: ["credits:read", "avatars:read", "usage:read"], cap: "", calls: "", expiry: DAYS(90) }),
+  },
+};

@@ -1,0 +1,10 @@
+/** The pages of the navigation, in its order. */
+export const PAGES = [
+  ["/", "Home"],
+  ["/keys", "Keys"],
+  ["/avatars", "Avatars"],
+  ["/usage", "Usage"],
+  ["/webhooks", "Webhooks"],
+  ["/audit", "Audit"],
+  ["/people", "People"],
+] as const;

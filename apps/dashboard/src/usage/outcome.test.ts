@@ -1,0 +1,52 @@
+import { expect, test } from "bun:test";
+import { SESSION_END_REASONS } from "@realtime-avatar/domain/credits/status";
+import { outcomeOf } from "./outcome.ts";
+
+const CALL = {
+  status: "released",
+  startedAt: "2026-11-20T12:00:00.000Z",
+  billedCreditMicros: 0,
+  closedBy: "sweep",
+  endReason: null,
+  releaseReason: null,
+  mustEnd: false,
+  reservedCreditMicros: 90_000_000,
+  priceCreditMicrosPerSecond: 500_000,
+} as const;
+const NEVER_STARTED = { status: "failed", startedAt: null } as const;
+
+test("each reason, started or not: words of its own, and what it means", () => {
+  const outcomes = SESSION_END_REASONS.map((endReason) => outcomeOf({ ...CALL, endReason }));
+  expect(new Set(outcomes.map(({ text }) => text)).size).toBe(SESSION_END_REASONS.length);
+  for (const { text, detail } of outcomes) {
+    expect(text.length).toBeLessThanOrEqual(24);
+    expect(detail).toMatch(/^[A-Z].{30,}\.$/);
+    expect(text + detail).not.toMatch(/_(?!session_seconds|seconds)/);
+  }
+});
+
+test.each([
+  [{ status: "reserved", startedAt: null }, "Connecting"],
+  [{ status: "started" }, "In progress"],
+  [{ status: "started", mustEnd: true }, "About to end"],
+  [{ ...NEVER_STARTED, endReason: "not_started" }, "Nobody joined"],
+  [{ ...NEVER_STARTED, endReason: "failed", closedBy: "key_x" }, "The room was not created"],
+  [{ ...NEVER_STARTED, endReason: "failed" }, "The avatar did not come"],
+  [{ endReason: "failed" }, "The avatar failed"],
+  [{ ...NEVER_STARTED, endReason: "released", closedBy: "key_x" }, "Ended before it began"],
+  [{ startedAt: null, endReason: "released", billedCreditMicros: 5 }, "Ended by your program"],
+  [{}, "Ended"],
+  [NEVER_STARTED, "Never began"],
+  [{ endReason: "of a later version" as "idle" }, "Ended"],
+] as const)("a call %j: %s", (call, text) => {
+  expect(outcomeOf({ ...CALL, ...call }).text).toBe(text);
+});
+
+test("a release: the words of the SDK in plain ones, those of a program as they are; the time that was held", () => {
+  const detailOf = (call: object) => outcomeOf({ ...CALL, ...call }).detail;
+  expect(detailOf({ endReason: "released", releaseReason: "page_hide" })).toContain("the page was closed or hidden");
+  expect(detailOf({ endReason: "released", releaseReason: "the caller hung up" })).toContain(
+    "said: the caller hung up.",
+  );
+  expect(detailOf({ endReason: "out_of_credits" })).toContain("allowed only 3 min.");
+});

@@ -1,0 +1,149 @@
+/** How a call ended, in plain words, and what to do about it. */
+import type { UsageSession } from "@realtime-avatar/client";
+import type { Tone } from "../components/text.tsx";
+import { duration } from "../format.ts";
+
+type EndReason = NonNullable<UsageSession["endReason"]>;
+type Call = Pick<
+  UsageSession,
+  | "status"
+  | "startedAt"
+  | "billedCreditMicros"
+  | "closedBy"
+  | "endReason"
+  | "releaseReason"
+  | "mustEnd"
+  | "reservedCreditMicros"
+  | "priceCreditMicrosPerSecond"
+>;
+
+/** `text`: in a few words. `detail`: what it means, and what to do. */
+export type Outcome = { text: string; tone: Tone; detail: string };
+
+/** What the SDK says when it ends a call. Other words are those of the program. */
+const SDK_WORDS: Record<string, string> = {
+  page_hide: "the page was closed or hidden",
+  disconnected: "its connection was lost",
+  superseded: "a newer call took its place",
+  unmount: "the page showed something else",
+  manual: "somebody hung up",
+  idle_timeout: "nobody spoke",
+};
+
+/** For how long the call held credits. */
+const heldFor = ({ reservedCreditMicros, priceCreditMicrosPerSecond }: Call): string =>
+  duration(reservedCreditMicros / priceCreditMicrosPerSecond);
+
+const released = ({ startedAt, billedCreditMicros, releaseReason }: Call): Outcome => {
+  const words = releaseReason === null ? "gave no reason" : `said: ${SDK_WORDS[releaseReason] ?? releaseReason}`;
+  // An engine may report all that a call has used at its end.
+  return startedAt === null && billedCreditMicros === 0
+    ? {
+        text: "Ended before it began",
+        tone: "plain",
+        detail: `Your program ended it before anyone joined, and ${words}.`,
+      }
+    : { text: "Ended by your program", tone: "plain", detail: `Your program ended it, and ${words}.` };
+};
+
+const failed = ({ startedAt, closedBy }: Call): Outcome => {
+  if (startedAt !== null) {
+    return {
+      text: "The avatar failed",
+      tone: "bad",
+      detail:
+        "The avatar worker was lost during the call, or its engine failed, and no other could take over. Only what it had reported is charged. If it happens again, give the operator the id of the call.",
+    };
+  }
+  return closedBy === "sweep"
+    ? {
+        text: "The avatar did not come",
+        tone: "bad",
+        detail:
+          "The avatar worker could not join the room, so nothing is charged. Start the call again. If it happens again, give the operator the id of the call: the log of the avatar worker says why.",
+      }
+    : {
+        text: "The room was not created",
+        tone: "bad",
+        detail:
+          "LiveKit did not create the room in time, so nothing is charged. The start was answered with 503: the same request again starts a new call. If it happens again, the operator has to look at LiveKit.",
+      };
+};
+
+const OUTCOMES: Record<EndReason, (call: Call) => Outcome> = {
+  released,
+  failed,
+  user_ended: () => ({ text: "Hung up", tone: "plain", detail: "The person ended the call on the page." }),
+  disconnected: () => ({
+    text: "The person left",
+    tone: "plain",
+    detail:
+      "The page was closed, or its network was lost for more than 10 seconds. These 10 seconds are charged. End the call from the page to save them.",
+  }),
+  idle: () => ({
+    text: "Nobody spoke",
+    tone: "plain",
+    detail:
+      "Nobody spoke or sent anything for 120 seconds. If people write instead of speaking, send their text as data.",
+  }),
+  session_cap: (call) => ({
+    text: "Time was up",
+    tone: "plain",
+    detail: `The call has used the ${heldFor(call)} for which it was started. For a longer one, start it with a greater max_session_seconds, up to 1800.`,
+  }),
+  out_of_credits: (call) => ({
+    text: "Out of credits",
+    tone: "warn",
+    detail: `The call asked for more time, but when it started, credits or the spend cap of its key allowed only ${heldFor(call)}. Have credits added or raise the cap, and set a threshold to be told earlier.`,
+  }),
+  agent_ended: () => ({
+    text: "Ended by the avatar",
+    tone: "warn",
+    detail:
+      "The engine of the avatar ended the call. The one that comes with the service does so when a page sends too much: more than 100 messages or 400 KiB a second.",
+  }),
+  not_started: () => ({
+    text: "Nobody joined",
+    tone: "bad",
+    detail:
+      "Nobody joined in time, or your engine did not report its first usage, so nothing is charged. Let the page connect as soon as it has the grant: it needs https for the microphone, the permission of the person, and a network that reaches LiveKit.",
+  }),
+  lease_expired: () => ({
+    text: "Lost contact",
+    tone: "bad",
+    detail:
+      "No usage was reported any more: what served the call has stopped, or has lost its network. Only what was reported is charged. An engine of your own has to report at least once a minute, and to release the call at its end.",
+  }),
+  key_ended: () => ({
+    text: "Its key ended",
+    tone: "warn",
+    detail:
+      "The key of the call, or a key above it, was revoked, has expired, or is over its spend cap. Its page says which. Start calls with another key, or raise the cap.",
+  }),
+  operator_ended: () => ({
+    text: "Ended by the operator",
+    tone: "warn",
+    detail: "The operator of the service ended the call. Only what was reported is charged.",
+  }),
+};
+
+export const outcomeOf = (call: Call): Outcome => {
+  const { status, endReason, mustEnd } = call;
+  if (status === "reserved") {
+    return {
+      text: "Connecting",
+      tone: "plain",
+      detail: "Nobody has joined yet. The call holds credits until it begins or its time to join is over.",
+    };
+  }
+  if (status === "started") {
+    return mustEnd
+      ? { text: "About to end", tone: "warn", detail: "The call is to end, and is charged when it does." }
+      : { text: "In progress", tone: "good", detail: "The call is charged when it ends. Until then it holds credits." };
+  }
+  // A newer version may write a reason that this page does not know.
+  const known = endReason === null ? undefined : OUTCOMES[endReason];
+  if (known) return known(call);
+  const detail = "The service did not record yet why calls end when this one ended.";
+  return status === "failed" ? { text: "Never began", tone: "bad", detail } : { text: "Ended", tone: "plain", detail };
+};

@@ -1,0 +1,183 @@
+/** The home page, and the ways to anywhere: the address, the palette and the keys. */
+import { describe, expect, test } from "bun:test";
+import { BROWSER } from "@realtime-avatar/testing/browser";
+import { expectAccessible } from "./support/axe.ts";
+import { type Caller, makeCall, seedCaller } from "./support/calls.ts";
+import { DESKTOP, expectQuiet, PHONE } from "./support/person.ts";
+import { fileWorld } from "./support/world.ts";
+
+const { service, owner, page } = await fileWorld();
+
+describe.skipIf(!BROWSER)("the home page in Chromium", () => {
+  const heading = (name: string) => page.getByRole("heading", { name, level: 1 }).waitFor();
+  const dialog = (name: string) => page.getByRole("dialog", { name });
+  const search = page?.getByRole("combobox", { name: "Page, action or id" });
+  let call: Caller;
+
+  test("a newcomer, on the home page: led from a key to an avatar to the first call", async () => {
+    await page.goto(service.url);
+    await heading("Home");
+    expect(new URL(page.url()).pathname).toBe("/dashboard");
+    await page.getByText("0 of 3 done").waitFor();
+    await page.emulateMedia({ colorScheme: "dark" });
+    await expectAccessible(page, "home of a newcomer");
+    await page.getByRole("link", { name: "Create a live key" }).click();
+    await dialog("Create an API key").getByLabel("Name").fill("Website");
+    // The address no longer opens the dialog.
+    expect(new URL(page.url()).search).toBe("");
+    await page.getByRole("button", { name: "Create the live key" }).click();
+    await page.getByRole("button", { name: "I have stored it" }).click();
+    await page.getByRole("navigation", { name: "Breadcrumb" }).getByRole("link", { name: "Home" }).click();
+    await page.getByRole("link", { name: "Website" }).waitFor();
+    await page.getByText("1 of 3 done").waitFor();
+
+    // The worker and an application do the rest: the page follows.
+    call = await seedCaller(service, { name: "Engine", environment: "live", scopes: ["*", "usage:write"] });
+    const { id } = await call("POST", "/avatars", { displayName: "Grace", sourceKind: "image" });
+    const { client } = service.database.db;
+    await client`update avatars set status = 'ready'`;
+    await page.getByText("2 of 3 done").waitFor();
+    await page.getByText(`"avatarId": "${id}"`).waitFor();
+    await makeCall(call, 125);
+    await owner.open("");
+    await page.getByText("Credits available").waitFor();
+    expect(await page.getByText("Get started").count()).toBe(0);
+    expectQuiet(owner);
+  });
+
+  test("the home page, after the first call: the balance, the calls of today, and what needs attention", async () => {
+    await page.getByText("No credits run low").waitFor();
+    const tile = (name: string) => page.locator("dl > div").filter({ hasText: name }).locator("dd");
+    expect(await tile("Credits available").textContent()).toBe("3,4750 held by open calls");
+    expect(await tile("Calls today").textContent()).toBe("10 s, 125 credits");
+
+    const expiresAt = new Date(Date.now() + 3 * 86_400_000 + 60_000).toISOString();
+    await call("POST", "/api-keys", { name: "Kiosk", environment: "live", scopes: ["realtime:write"], expiresAt });
+    await call("POST", "/webhook-endpoints", { url: "https://shop.example.com/hooks" });
+    await call("POST", "/avatars", { displayName: "<b>Ada</b>", sourceKind: "image" });
+    const { client } = service.database.db;
+    await client`update webhook_endpoints set failing_since = now() - interval '5 hours 1 minute'`;
+    await client`update avatars set status = 'failed', error = 'There is no face.' where display_name = '<b>Ada</b>'`;
+    const { sessionId } = await call("POST", "/usage/sessions", { maxSessionSeconds: 60 });
+    await client`update usage_sessions set status = 'failed', ended_at = now() where id = ${String(sessionId)}`;
+    const requests: string[] = [];
+    const note = (request: { url(): string }) => requests.push(request.url());
+    page.on("request", note);
+    await owner.open("");
+    const concerns = page.getByRole("list", { name: "Needs attention" }).getByRole("listitem");
+    await concerns.first().waitFor();
+    page.off("request", note);
+    // The session, the balance, two of today's calls, keys, avatars and endpoints, each once.
+    expect(requests.filter((url) => url.includes("/api/v1/")).length).toBe(7);
+    expect(await concerns.allTextContents()).toEqual([
+      "Endpointshop.example.comNo delivery has succeeded since 5 hours ago.",
+      "KeyKioskExpires in 3 days.",
+      "Calls1 call failed todayThey did not begin, and cost nothing.",
+      "Avatar<b>Ada</b>There is no face.",
+    ]);
+    await page.setViewportSize(PHONE);
+    await expectAccessible(page, "home with concerns");
+    await page.setViewportSize(DESKTOP);
+    await page.emulateMedia({ colorScheme: "light" });
+    await concerns.getByRole("link", { name: "shop.example.com" }).click();
+    await heading("shop.example.com");
+    expect(await page.getByRole("navigation", { name: "Breadcrumb" }).textContent()).toBe(
+      "Home/Webhooks/shop.example.com",
+    );
+    expectQuiet(owner);
+  });
+
+  test("an address without a page, opened: says so with status 404, and leads on", async () => {
+    const response = await page.goto(`${service.url}/dashboard/key/none`);
+    expect(response?.status()).toBe(404);
+    await heading("Page not found");
+    expect(await page.title()).toBe("Page not found · Realtime Avatar");
+    await expectAccessible(page, "not found");
+    await page.getByRole("main").getByRole("link", { name: "Keys" }).click();
+    await heading("API keys");
+    expectQuiet(owner, [/status of 404/]);
+  });
+
+  test("the palette, by the keyboard: leads to a page, a dialog, an object and the other environment", async () => {
+    await page.keyboard.press("Control+k");
+    await search.waitFor();
+    await expectAccessible(page, "palette");
+    await page.keyboard.type("usa");
+    await page.keyboard.press("Enter");
+    await heading("Usage and credits");
+    expect(await page.evaluate("document.activeElement?.id")).toBe("page");
+
+    // From a page that creates nothing, `c` offers what can be created elsewhere.
+    await page.keyboard.press("c");
+    await search.waitFor();
+    expect(await search.inputValue()).toBe("Create");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await dialog("Create a live avatar").waitFor();
+    await page.keyboard.press("Escape");
+
+    await page.getByRole("button", { name: "Go to a page, a key or an avatar" }).click();
+    const { data } = (await call("GET", "/api-keys")) as { data: { id: string; name: string }[] };
+    const kiosk = data.find(({ name }) => name === "Kiosk")?.id ?? "";
+    await search.fill(` ${kiosk.toUpperCase()} `);
+    await page.getByRole("option", { name: `Open the key ${kiosk}` }).click();
+    await dialog("Kiosk").waitFor();
+    await page.keyboard.press("Escape");
+
+    await page.keyboard.press("Control+k");
+    await search.fill("test env");
+    await page.keyboard.press("Enter");
+    await page.getByText("Test environment: separate").waitFor();
+    await page.keyboard.press("Control+k");
+    await search.fill("nothing of this name");
+    await page.getByText("Nothing has this name").waitFor();
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Escape");
+    await search.waitFor({ state: "detached" });
+    expectQuiet(owner);
+  });
+
+  test("the keys /, c and ?, on a page: search, create and are listed; never in a field or a dialog", async () => {
+    await owner.open("/keys?filter=k");
+    const filter = page.getByRole("searchbox");
+    await filter.waitFor();
+    await page.keyboard.press("/");
+    expect(await filter.evaluate((element) => element === document.activeElement)).toBe(true);
+    await page.keyboard.type("?c/");
+    expect(await filter.inputValue()).toBe("?c/");
+    expect(await page.getByRole("dialog").count()).toBe(0);
+    await filter.blur();
+    await page.keyboard.press("c");
+    await dialog("Create an API key").waitFor();
+    await dialog("Create an API key").getByRole("button", { name: "Close" }).focus();
+    await page.keyboard.press("?");
+    await page.keyboard.press("Control+k");
+    expect(await page.getByRole("dialog").count()).toBe(1);
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await page.keyboard.press("?");
+    await dialog("Keyboard shortcuts").waitFor();
+    await expectAccessible(page, "shortcuts");
+    expectQuiet(owner);
+  });
+
+  test("the keys, turned off: do nothing, after a reload too; Ctrl-K and the menu work", async () => {
+    await page.getByLabel("Shortcuts of one key").uncheck();
+    await page.keyboard.press("Escape");
+    await page.reload();
+    await heading("API keys");
+    const create = page.getByRole("button", { name: "Create a live key" });
+    expect(await create.getAttribute("aria-keyshortcuts")).toBeNull();
+    for (const key of ["c", "?", "/"]) await page.keyboard.press(key);
+    await page.keyboard.press("Control+k");
+    await search.waitFor();
+    expect(await page.getByRole("dialog").count()).toBe(1);
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Ada Lovelace", exact: true }).click();
+    await page.getByRole("button", { name: "Keyboard shortcuts" }).click();
+    await page.getByLabel("Shortcuts of one key").check();
+    await page.keyboard.press("Escape");
+    expect(await create.getAttribute("aria-keyshortcuts")).toBe("c");
+    expectQuiet(owner);
+  });
+});

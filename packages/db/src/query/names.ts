@@ -1,0 +1,39 @@
+/**
+ * The names of objects that lists and reads show beside their ids: those that they have now. Each is one look-up by a primary key, for
+ * the rows of a page alone. NULL where there is no such object, or it has no name.
+ */
+import { type Column, type SQL, sql } from "drizzle-orm";
+import type { PgTable } from "drizzle-orm/pg-core";
+import { apiKeys } from "../api-keys/tables.ts";
+import { assets } from "../assets/tables.ts";
+import { avatars } from "../avatars/tables.ts";
+import { passkeys, users } from "../people/tables.ts";
+import { webhookEndpoints } from "../webhooks/tables.ts";
+
+type Value = Column | SQL;
+
+/** `named`: the query around it may read the same table. */
+const nameIn = (table: PgTable, name: Column, tenantId: Value, id: Value, condition: SQL = sql`true`): SQL => sql`(
+  select named.${sql.identifier(name.name)} from ${table} named
+  where named.tenant_id = ${tenantId} and named.id = ${id} and ${condition}
+)`;
+
+export const apiKeyName = (tenantId: Value, id: Value): SQL => nameIn(apiKeys, apiKeys.name, tenantId, id);
+
+export const avatarName = (tenantId: Value, id: Value): SQL => nameIn(avatars, avatars.displayName, tenantId, id);
+
+/**
+ * The name of an object of any kind, for a reader in the environment `reader`: of what is live, a reader in test learns no name. What
+ * has an address alone, such as an endpoint without a description, has no name.
+ */
+export const objectName = (tenantId: Value, id: Value, reader: SQL): SQL => {
+  const isVisible = sql`(named.environment = ${reader} or ${reader} = 'live')`;
+  return sql`case left(${id}, 4)
+    when 'key_' then ${nameIn(apiKeys, apiKeys.name, tenantId, id, isVisible)}
+    when 'ava_' then ${nameIn(avatars, avatars.displayName, tenantId, id, isVisible)}
+    when 'ast_' then ${nameIn(assets, assets.originalFilename, tenantId, id, isVisible)}
+    when 'whe_' then ${nameIn(webhookEndpoints, webhookEndpoints.description, tenantId, id, isVisible)}
+    when 'usr_' then ${nameIn(users, users.name, tenantId, id)}
+    when 'psk_' then ${nameIn(passkeys, passkeys.name, tenantId, id)}
+  end`;
+};

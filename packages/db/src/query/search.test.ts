@@ -1,0 +1,250 @@
+/** Searches of keys and avatars: what they find, on which pages, and by which index. */
+import { beforeAll, describe, expect, test } from "bun:test";
+import type { API_KEY_LIST, ApiKey } from "@realtime-avatar/domain/api-keys/schemas";
+import type { AVATAR_LIST, Avatar } from "@realtime-avatar/domain/avatars/schemas";
+import { type ApiKeyId, type AvatarId, newId, type TenantId } from "@realtime-avatar/domain/id";
+import { itemsOf, type PageRequest } from "@realtime-avatar/domain/page";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { explainedSession } from "@realtime-avatar/testing/postgres/plans";
+import { random } from "@realtime-avatar/testing/random-bytes";
+import { originOf, seedAvatar, seedCaller, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { findApiKey, revokeApiKey } from "../api-keys/api-keys.ts";
+import type { Caller } from "../api-keys/callers.ts";
+import { listApiKeys } from "../api-keys/list.ts";
+import { listAvatars } from "../avatars/list.ts";
+import type { Db } from "../connection/pool.ts";
+
+const database = await fileDatabase();
+const { db } = database;
+const explained = await explainedSession(database.url);
+
+type AvatarFilters = PageRequest<typeof AVATAR_LIST>["filters"];
+type KeyFilters = PageRequest<typeof API_KEY_LIST>["filters"];
+
+const avatarPage = (
+  { tenantId }: { tenantId: TenantId },
+  filters: AvatarFilters,
+  { before = null, limit = 100, pool = db }: { before?: AvatarId | null; limit?: number; pool?: Db } = {},
+) => listAvatars(pool, { tenantId, environment: "live" }, { filters, before, limit }, "https://example.com");
+const keyPage = (tenantId: TenantId, filters: KeyFilters, before: ApiKeyId | null = null, limit = 100) =>
+  listApiKeys(db, tenantId, ["live", "test"], { filters, before, limit });
+
+/** The names on all pages, and the number of pages. */
+const allAvatars = async (caller: { tenantId: TenantId }, filters: AvatarFilters, limit = 100) => {
+  const names: string[] = [];
+  let pages = 0;
+  for (let before: AvatarId | null = null; ; ) {
+    const page = await avatarPage(caller, filters, { before, limit });
+    pages++;
+    names.push(...itemsOf<Avatar>(page).map(({ displayName }) => displayName));
+    if (page.next === null) return { names, pages };
+    before = page.next as AvatarId;
+  }
+};
+
+describe("a part of a name", () => {
+  const NAMES = [
+    "Support Bot",
+    "support agent",
+    "100% real",
+    "1000 real",
+    "snake_case",
+    "snakeXcase",
+    "back\\slash",
+    "Zoë",
+    "ZOË",
+    "Zoe\u0308",
+    "İzmir",
+    "izmir",
+    "日本語のアバター",
+    "'; drop table avatars; --",
+    "<script>",
+    "x".repeat(160),
+  ];
+  let caller: Caller;
+  beforeAll(async () => {
+    caller = await seedCaller(db);
+    for (const displayName of NAMES) await seedAvatar(db, caller, { displayName });
+    await seedAvatar(db, await seedCaller(db), { displayName: "support of another tenant" });
+  });
+
+  test.each([
+    ["SUPPORT", ["support agent", "Support Bot"]],
+    ["port b", ["Support Bot"]],
+    ["100%", ["100% real"]],
+    ["%", ["100% real"]],
+    ["snake_", ["snake_case"]],
+    ["\\", ["back\\slash"]],
+    ["zoë", ["Zoe\u0308", "ZOË", "Zoë"]],
+    ["oË", ["Zoe\u0308", "ZOË", "Zoë"]],
+    ["İ", ["İzmir"]],
+    ["IZMIR", ["izmir"]],
+    ["本語", ["日本語のアバター"]],
+    ["'; drop", ["'; drop table avatars; --"]],
+    ["<", ["<script>"]],
+    ["X".repeat(160), ["x".repeat(160)]],
+    ["absent", []],
+  ])("a name, searched for %j: %j", async (name, found) => {
+    expect(await allAvatars(caller, { name })).toEqual({ names: found, pages: 1 });
+  });
+
+  test("a name, with a status and a kind: those that have all of them", async () => {
+    expect((await allAvatars(caller, { name: "support", status: "draft" })).names).toHaveLength(2);
+    expect((await allAvatars(caller, { name: "support", status: "ready" })).names).toHaveLength(0);
+    expect((await allAvatars(caller, { name: "s", status: "draft", sourceKind: "image" }, 1)).names).toEqual(
+      NAMES.filter((name) => name.toLowerCase().includes("s")).reverse(),
+    );
+  });
+});
+
+describe("avatars by their creation", () => {
+  test("an id or a time: those in the range", async () => {
+    const caller = await seedCaller(db);
+    const [first, second] = [await seedAvatar(db, caller), await seedAvatar(db, caller)];
+    const foreign = await seedAvatar(db, await seedCaller(db));
+    const ids = async (filters: AvatarFilters) =>
+      itemsOf<Avatar>(await avatarPage(caller, filters)).map(({ id }) => id);
+    expect(await ids({ id: first.id })).toEqual([first.id]);
+    expect(await ids({ id: foreign.id })).toEqual([]);
+    expect(await ids({ id: "ava" })).toEqual([]);
+    expect(await ids({ from: first.createdAt.toISOString() })).toEqual([second.id, first.id]);
+    expect(await ids({ to: first.createdAt.toISOString() })).toEqual([]);
+    const after = new Date(second.createdAt.getTime() + 1).toISOString();
+    expect(await ids({ from: first.createdAt.toISOString(), to: after, name: "X" })).toEqual([second.id, first.id]);
+    expect(await ids({ from: after })).toEqual([]);
+  });
+});
+
+/** More rows than one page of a search reads. */
+const ROWS = 16_000;
+
+describe("more avatars than a page reads", () => {
+  let caller: Caller;
+  beforeAll(async () => {
+    caller = await seedCaller(db);
+    // The oldest 300 have a name of their own, and one of them another. In the order of their creation.
+    const ids = Array.from({ length: ROWS }, (_, at) => newId("ava", new Date(Date.UTC(2026, 0, 1) + at), random));
+    await db.client`
+      insert into avatars (
+        tenant_id, id, environment, display_name, source_kind, model_id, status, cache_version, settings, metadata, version,
+        created_at, updated_at
+      )
+      select ${caller.tenantId}, id, 'live', case when at = 7 then 'The Needle' when at <= 300 then 'old ' || at else 'new ' || at end,
+        'image', 'm', case when at % 2 = 0 then 'ready' else 'failed' end, 0, '{}', '{}', 1, now(), now()
+      from unnest(${ids}::text[]) with ordinality row (id, at)`;
+    await db.client`analyze avatars`;
+  });
+
+  test("a rare text of an old avatar: on the first page, by the index", async () => {
+    expect(await allAvatars(caller, { name: "needle" })).toEqual({ names: ["The Needle"], pages: 1 });
+    expect(await allAvatars(caller, { name: "needle", status: "failed" })).toEqual({ names: ["The Needle"], pages: 1 });
+    expect((await allAvatars(caller, { name: "needle", status: "ready" })).names).toEqual([]);
+  });
+
+  test("a text that is in no name: one empty page", async () => {
+    expect(await allAvatars(caller, { name: "absent" })).toEqual({ names: [], pages: 1 });
+  });
+
+  test("a text that is too short for the index: short pages, until it is found", async () => {
+    const page = await avatarPage(caller, { name: "ee" });
+    expect([page.items, page.next]).toEqual(["", expect.stringMatching(/^ava_/)]);
+    expect(await allAvatars(caller, { name: "ee" })).toEqual({ names: ["The Needle"], pages: 2 });
+  });
+
+  test.each([
+    ["a frequent text", "NEW 1", {}],
+    ["a text of old avatars alone", "old", {}],
+    ["a text of old avatars alone, with a status", "old", { status: "ready" }],
+    ["a text that is in few names of any age", "77", {}],
+    ["a letter beyond ASCII and one that is not", "é", {}],
+  ] as const)("%s: each once, newest first, in any number of pages", async (_, name, more) => {
+    const rows = await db.client<{ name: string }[]>`
+      select display_name as name from avatars where tenant_id = ${caller.tenantId} and status = any(${"status" in more ? [more.status] : ["ready", "failed"]})
+        and strpos(lower(display_name), ${name.toLowerCase()}) > 0 order by id desc`;
+    expect((await allAvatars(caller, { name, ...more })).names).toEqual(rows.map(({ name }) => name));
+  });
+
+  test("the sample has a part of the text too often: the index of names is not read", async () => {
+    const tenantId = await seedTenant(db);
+    const ids = Array.from({ length: ROWS }, (_, at) => newId("ava", new Date(Date.UTC(2026, 0, 1) + at), random));
+    await db.client`
+      insert into avatars (
+        tenant_id, id, environment, display_name, source_kind, model_id, status, cache_version, settings, metadata, version,
+        created_at, updated_at
+      )
+      select ${tenantId}, id, 'live', case when at <= 4500 then 'old' else 'new' end, 'image', 'm', 'ready', 0, '{}', '{}', 1, now(), now()
+      from unnest(${ids}::text[]) with ordinality row (id, at)`;
+    const [sample] = await db.client<{ old: number }[]>`
+      select count(*)::integer as old from avatars
+      where tenant_id = ${tenantId} and hashtext(id) & 1023 = 0 and display_name = 'old'`;
+    const page = await avatarPage({ tenantId }, { name: "old" });
+    expect(page.items === "").toBe((sample?.old ?? 0) > 8);
+    expect((await allAvatars({ tenantId }, { name: "old" })).names).toHaveLength(4500);
+  });
+
+  test("the plan: reads the list in order, and the index of names at most once", async () => {
+    await explained.explain();
+    explained.plans.length = 0;
+    await avatarPage(caller, { name: "needle" }, { pool: explained.db });
+    const [plan = ""] = explained.plans;
+    expect(explained.plans).toHaveLength(1);
+    for (const index of ["avatars_newest_index", "avatars_name_sample_index", "avatars_name_index"]) {
+      expect(plan).toContain(index);
+    }
+    // The condition on the tenant is one of the index, and the index is not read unless `by_index` has a row.
+    expect(plan).toMatch(/Index Cond: \(\(\(tenant_id \|\| ''::text\) = .*~~ inputs\.pattern\)\)/);
+    expect(plan).toContain("One-Time Filter");
+    expect(plan).not.toContain("Seq Scan");
+  });
+});
+
+describe("keys", () => {
+  test("keys by name, status, environment, id and ancestor: those that have all of them", async () => {
+    const tenantId = await seedTenant(db);
+    const { record: root } = await seedKey(db, tenantId, { environment: "live", name: "Root", scopes: ["*"] });
+    const { record: child } = await seedKey(db, tenantId, { environment: "live", name: "Child one" }, root);
+    const { record: grandchild } = await seedKey(db, tenantId, { environment: "test", name: "GRANDCHILD" }, child);
+    const { record: other } = await seedKey(db, tenantId, { environment: "live", name: "Other child" });
+    await seedKey(db, await seedTenant(db), { name: "child of another tenant" });
+    await revokeApiKey(
+      db,
+      (await findApiKey(db, tenantId, other.id)) ?? other,
+      { version: null },
+      await seedCaller(db, tenantId),
+      originOf(),
+    );
+    const ids = async (filters: KeyFilters) => itemsOf<ApiKey>(await keyPage(tenantId, filters)).map(({ id }) => id);
+    expect(await ids({ name: "child" })).toEqual([other.id, grandchild.id, child.id]);
+    expect(await ids({ name: "child", status: "active" })).toEqual([grandchild.id, child.id]);
+    expect(await ids({ name: "child", status: "revoked" })).toEqual([other.id]);
+    expect(await ids({ name: "child", status: "expired" })).toEqual([]);
+    expect(await ids({ name: "child", environment: "test" })).toEqual([grandchild.id]);
+    expect(await ids({ name: "child", environment: "live", status: "active" })).toEqual([child.id]);
+    expect(await ids({ id: child.id })).toEqual([child.id]);
+    expect(await ids({ ancestorId: root.id })).toEqual([grandchild.id, child.id]);
+    expect(await ids({ ancestorId: root.id, name: "one" })).toEqual([child.id]);
+    expect(await ids({ ancestorId: child.id, status: "active" })).toEqual([grandchild.id]);
+    expect(await ids({ ancestorId: other.id })).toEqual([]);
+    expect(await ids({ from: grandchild.createdAt.toISOString() })).toContain(other.id);
+  });
+
+  test("more keys than a page reads, a rare name of the oldest: on the first page", async () => {
+    const tenantId = await seedTenant(db);
+    await db.client`
+      insert into api_keys (tenant_id, id, key_id, environment, name, scopes, lineage, version, created_at)
+      select ${tenantId}, 'key_01h455vb4p' || lpad(i::text, 16, '0'), lpad(i::text, 16, '0'), 'live',
+        case when i = 3 then 'Needle' else 'n' || i end, '{*}', '{}', 1, now() from generate_series(1, ${ROWS}) i`;
+    for (const filters of [{}, { status: "active" }, { environment: "live" }] as const) {
+      const page = await keyPage(tenantId, { name: "needle", ...filters });
+      expect([itemsOf<ApiKey>(page).map(({ name }) => name), page.next]).toEqual([["Needle"], null]);
+    }
+    const names: string[] = [];
+    for (let before: ApiKeyId | null = null; ; ) {
+      const page = await keyPage(tenantId, { name: "n19", status: "active" }, before);
+      names.push(...itemsOf<ApiKey>(page).map(({ name }) => name));
+      if (page.next === null) break;
+      before = page.next as ApiKeyId;
+    }
+    expect([names.length, new Set(names).size]).toEqual([111, 111]);
+  });
+});

@@ -1,0 +1,57 @@
+/**
+ * Lists as CSV (RFC 4180), in UTF-8 without a byte order mark. A column has the name of a field, a row is an item. Numbers stay
+ * numbers, null is empty, and lists and objects are JSON.
+ *
+ * A spreadsheet takes a cell for a formula by its first character. Texts of callers are in these files, so such a text begins with
+ * an apostrophe (https://owasp.org/www-community/attacks/CSV_Injection).
+ */
+import { type TObject, type TProperties, Type } from "@sinclair/typebox";
+import type { IdPrefix } from "../id.ts";
+import type { List } from "../page.ts";
+import { ClosedObject, Count } from "../schema.ts";
+
+/** The most rows of one file: 30 MB of entries. */
+export const MAX_FILE_ROWS = 100_000;
+/** Size of a file, in bytes, after which it ends: at most a page later. */
+export const MAX_FILE_BYTES = 64 * 1024 * 1024;
+
+/** The query parameters of a list as a file: those of its pages, with more rows. */
+export const fileQueryOf = <Prefix extends IdPrefix, Filters extends TProperties>({
+  query,
+}: List<Prefix, Filters>): TObject =>
+  ClosedObject({
+    ...query.properties,
+    limit: Type.Optional(
+      Count({
+        minimum: 1,
+        maximum: MAX_FILE_ROWS,
+        description: `Maximum number of rows in the file; default ${MAX_FILE_ROWS}.`,
+      }),
+    ),
+  });
+
+/**
+ * Where a spreadsheet sees the start of a formula: at the start of a text, also after white space; and after a semicolon, a tab or
+ * the end of a line, where one that separates cells otherwise begins a new cell. The last four are full-width forms.
+ */
+const FORMULA = /^(?=\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n])|(?<=[;\t\r\n])(?=[=+\-@\uff1d\uff0b\uff0d\uff20])/g;
+
+const textCell = (text: string): string => {
+  const safe = text.replace(FORMULA, "'");
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+};
+
+const cell = (value: unknown): string => {
+  if (value === null || value === undefined) return "";
+  if (typeof value === "number" || typeof value === "boolean") return String(value);
+  return textCell(typeof value === "string" ? value : JSON.stringify(value));
+};
+
+export const csvRow = (values: readonly unknown[]): string => `${values.map(cell).join(",")}\r\n`;
+
+/**
+ * The last row of a file that ends before the list. The first cell says so to people; it is no id, so that a program does not take
+ * the file for the whole list either. `cursor`: where the next file begins.
+ */
+export const unfinishedRow = (columns: readonly string[], cursor: string): string =>
+  csvRow([`# NOT COMPLETE: more rows follow in the file with cursor=${cursor}`, ...columns.slice(1).fill("")]);

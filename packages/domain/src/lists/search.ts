@@ -1,0 +1,94 @@
+/** What lists of keys and avatars are searched for: an id, a part of a name, and when they were created. */
+import { type Static, type TObject, type TProperties, Type } from "@sinclair/typebox";
+import { normalizeWindow, refuseEmptyWindow } from "../credits/window.ts";
+import { firstIdAt, type Id, type IdPrefix } from "../id.ts";
+import { type List, readPage } from "../page.ts";
+import { DateTime, Text } from "../schema.ts";
+
+/** The filters of a list with names of at most `maxLength` characters. */
+export const searchFilters = (maxLength: number) => ({
+  id: Type.Optional(Text({ minLength: 1, maxLength: 64, description: "Include only the resource with this id." })),
+  name: Type.Optional(
+    Text({
+      minLength: 1,
+      maxLength,
+      description:
+        "Include only resources whose name contains this text, in upper or lower case. A page can have fewer items than `limit`, or none, and still have a `nextCursor`.",
+    }),
+  ),
+  from: Type.Optional(DateTime({ description: "Include only resources that were created at this time or later." })),
+  to: Type.Optional(DateTime({ description: "Include only resources that were created before this time." })),
+});
+
+/** Reads the query parameters of a list with `searchFilters`. Throws as `readPage`. */
+export const readSearch = <Prefix extends IdPrefix, Filters extends TProperties>(
+  list: List<Prefix, Filters>,
+  parameters: object,
+): { filters: Static<TObject<Filters>>; before: Id<Prefix> | null; limit: number } => {
+  const page = readPage(list, normalizeWindow({ ...parameters }));
+  refuseEmptyWindow(page.filters as { from?: string; to?: string });
+  return page;
+};
+
+type Created = { id?: string | undefined; from?: string | undefined; to?: string | undefined };
+
+/**
+ * The ids of a page: from `first`, inclusive, to `before`, exclusive. An id has the time of its creation, so a range of times is
+ * one of ids, and so is a single id.
+ */
+export const idRange = (
+  prefix: IdPrefix,
+  { id, from, to }: Created,
+  before: string | null,
+): { first: string; before: string } => {
+  // `!` sorts below every character of an id: only `id` itself is between.
+  const ends = [before, to && firstIdAt(prefix, new Date(to)), id && `${id}!`, `${prefix}~`];
+  const starts = [from && firstIdAt(prefix, new Date(from)), id, `${prefix}_`];
+  const sorted = (texts: (string | null | undefined)[]): string[] => texts.filter((text) => text != null).sort();
+  return { first: sorted(starts).at(-1) as string, before: sorted(ends)[0] as string };
+};
+
+const isAscii = (text: string): boolean => /^[\0-\x7f]*$/.test(text);
+
+/** The lower case of a character; of one whose lower case is several characters or in ASCII alone, itself. */
+const lowerCase = (character: string): string => {
+  const lower = character.toLowerCase();
+  return [...lower].length === 1 && (isAscii(character) || !isAscii(lower)) ? lower : character;
+};
+
+/** At most this many parts of three characters say how frequent a text is. */
+const MAX_PARTS = 8;
+
+/** A text to look for in names, in the forms in which the database needs it. */
+export type NameSearch = {
+  /** In lower case, composed (NFC). */
+  text: string;
+  /** The characters of `text` outside of ASCII in upper case, and in lower case; null when `text` is in ASCII. */
+  upper: string | null;
+  lower: string | null;
+  /** A pattern for LIKE, for the index: the letters and digits of ASCII of `text`, and anything between. */
+  pattern: string;
+  /** Parts of three letters and digits, without which no name contains `text`; without any, no index can be used. */
+  parts: string[];
+};
+
+/**
+ * Characters are compared by their own upper and lower case, independent of the locale of the database: `İ` and `i` differ, and
+ * so do `ß` and `ss`.
+ */
+export const nameSearch = (name: string): NameSearch => {
+  const characters = [...name.normalize("NFC")].map(lowerCase);
+  const text = characters.join("");
+  const cased = [...new Set(characters)]
+    .map((lower) => [lower.toUpperCase(), lower] as const)
+    .filter(([upper, lower]) => upper !== lower && !isAscii(lower) && [...upper].length === 1 && !isAscii(upper));
+  const words = text.match(/[a-z0-9]+/g) ?? [];
+  const parts = words.flatMap((word) => [...word.slice(2)].map((_, at) => word.slice(at, at + 3)));
+  return {
+    text,
+    upper: isAscii(text) ? null : cased.map(([upper]) => upper).join(""),
+    lower: isAscii(text) ? null : cased.map(([, lower]) => lower).join(""),
+    pattern: `%${words.join("%")}%`,
+    parts: [...new Set(parts)].slice(0, MAX_PARTS),
+  };
+};

@@ -1,0 +1,37 @@
+import { expect, test } from "bun:test";
+import { readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileFolder } from "@realtime-avatar/testing/fixture";
+import { checkDataDirectory } from "./data-directory.ts";
+
+const folder = await fileFolder();
+await writeFile(join(folder, "file"), "");
+const embedded = (dataDirectory: string) => ({ database: { databaseUrl: null, dataDirectory } });
+
+test("a data directory that can be written: created, and left empty", async () => {
+  const path = join(folder, "new/data");
+  await checkDataDirectory(embedded(path));
+  await checkDataDirectory(embedded(path));
+  expect(await readdir(path)).toEqual([]);
+});
+
+test.each([
+  ["file", "it is a file (EEXIST)"],
+  ["file/data", "it, or a folder above it, is a file (ENOTDIR)"],
+])("a data directory at %s: says why it cannot be used, and what to change", async (name, reason) => {
+  const path = join(folder, name);
+  const message = `DATA_DIR cannot be used: ${path}: ${reason}. Set DATA_DIR to a folder that this user can write to.`;
+  await expect(checkDataDirectory(embedded(path))).rejects.toThrow(message);
+});
+
+// No user can write there, root included.
+test.skipIf(process.platform !== "linux")(
+  "a data directory that is read-only: refused where it is needed alone",
+  async () => {
+    const database = { databaseUrl: "postgres://", dataDirectory: "/sys/kernel" };
+    await expect(checkDataDirectory({ database, storage: { kind: "disk" } })).rejects.toThrow(
+      "this user may not write there",
+    );
+    await checkDataDirectory({ database, storage: { kind: "s3" } });
+  },
+);

@@ -1,0 +1,46 @@
+/** Whether the data directory can be used, before anything writes to it. */
+import { randomBytes } from "node:crypto";
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+
+const REASONS: Record<string, string> = {
+  EEXIST: "it is a file",
+  ENOTDIR: "it, or a folder above it, is a file",
+  EACCES: "this user may not write there",
+  EPERM: "this user may not write there",
+  EROFS: "its file system is read-only",
+  ENOSPC: "its disk is full",
+  EDQUOT: "its disk quota is used up",
+};
+
+/** Why a folder cannot be written that can be read. */
+const NOT_WRITABLE = ["EACCES", "EPERM", "EROFS", "ENOSPC", "EDQUOT"];
+
+type DataConfig = {
+  database: { databaseUrl: string | null; dataDirectory: string };
+  storage?: { kind: "disk" | "s3" };
+};
+
+/**
+ * Creates the data directory and writes to it. Throws an error that says what to change. A service with a PostgreSQL and an S3 may
+ * have one that it cannot write to.
+ */
+export const checkDataDirectory = async ({ database, storage }: DataConfig): Promise<void> => {
+  const mustBeWritable = database.databaseUrl === null || storage?.kind === "disk";
+  const folder = resolve(database.dataDirectory);
+  const file = join(folder, `.check-${randomBytes(6).toString("hex")}`);
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o755 });
+    // Not empty: a full disk takes an empty file.
+    await writeFile(file, "writable\n", { mode: 0o600, flag: "wx" });
+  } catch (error) {
+    const { code = "unknown" } = error as NodeJS.ErrnoException;
+    if (!mustBeWritable && NOT_WRITABLE.includes(code)) return;
+    const reason = `${REASONS[code] ?? "it cannot be created"} (${code})`;
+    throw new Error(
+      `DATA_DIR cannot be used: ${folder}: ${reason}. Set DATA_DIR to a folder that this user can write to.`,
+    );
+  } finally {
+    await rm(file, { force: true }).catch(() => {});
+  }
+};

@@ -1,0 +1,14 @@
+/**
+ * Writes `ada.jpg`, a photo of one face, into this folder, for the calls of the README. A file that is there already stays. The
+ * photo is from the package soft-ui-dashboard: copyright 2021 Creative Tim, MIT.
+ */
+import { existsSync } from "node:fs";
+import { copyFile } from "node:fs/promises";
+import { portraitPath } from "@realtime-avatar/testing/photos";
+
+const FILE = "ada.jpg";
+const isThere = existsSync(FILE);
+if (!isThere) await copyFile(portraitPath(), FILE);
+process.stdout.write(
+  isThere ? `${FILE} is there already.\n` : `${FILE} was written. Copyright 2021 Creative Tim, MIT licence.\n`,
+);

@@ -334,18 +334,17 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
       expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(viewport.width);
       if (SCREENSHOTS) await page.screenshot({ path: join(SCREENSHOTS, `keys-many-${viewport.width}.png`) });
     }
-    // One request for the first rows, and not one for each page.
-    expect(requests.filter((url) => new URL(url).searchParams.has("limit"))).toHaveLength(1);
+    // The first rows, and those that follow them: nothing else is loaded.
+    const limits = requests.flatMap((url) => new URL(url).searchParams.get("limit") ?? []);
+    expect(limits).toEqual(["20", "30"]);
     // Its parent is not among the loaded keys.
     await card("Child of an old key").getByText("Created by Old key 0").waitFor();
     const older = page.getByRole("button", { name: "Load older ones" });
-    for (let loaded = 150; loaded <= 950; loaded += 100) {
-      await older.click();
-      // The end of the list, which is in the page once it is near what is seen.
-      await page.getByRole("list", { name: "API keys" }).last().scrollIntoViewIfNeeded();
-      await older.scrollIntoViewIfNeeded();
-      await page.getByRole("list", { name: `to ${loaded}` }).waitFor();
-    }
+    // A click while older ones are loaded has no effect.
+    while (requests.filter((url) => url.includes("limit=100&")).length < 9) await older.click();
+    // The end of the list is in the page once it is near what is seen.
+    const end = page.getByRole("list", { name: "to 950" });
+    while ((await end.count()) === 0) await page.evaluate("scrollTo(0, document.body.scrollHeight)");
     expect(await page.locator("*").count()).toBeLessThan(2500);
     await page.evaluate("scrollTo(0, 0)");
     await card("Level 9 of a line").waitFor();

@@ -5,7 +5,7 @@
  */
 import type { components, paths } from "./api.ts";
 import { nextCursorOf } from "./csv.ts";
-import { sleep, untilSettled } from "./wait.ts";
+import { backoffMs, retryAfterMs, sleep, untilSettled } from "./wait.ts";
 
 export type { components, operations, paths, webhooks } from "./api.ts";
 export { StillPreparing } from "./wait.ts";
@@ -114,10 +114,6 @@ type ConnectionOptions = {
   fetch?: (request: Request) => Promise<Response>;
 };
 
-/** The base of the exponential backoff, which doubles with each attempt, and its maximum. */
-const BACKOFF_MS = 200;
-const MAX_BACKOFF_MS = 5_000;
-
 const API_KEY = /^rta_(live|test)_[0-9A-Za-z]{16}_[0-9A-Za-z]{49}$/;
 
 /** Web workers have no `document`, but the user agent of a browser. */
@@ -125,16 +121,6 @@ const isBrowser = (): boolean => {
   const { document, navigator } = globalThis as { document?: object; navigator?: { userAgent?: string } };
   return document !== undefined || /^Mozilla\//.test(navigator?.userAgent ?? "");
 };
-
-/** `Retry-After` (seconds or a date, RFC 9110 §10.2.3) in milliseconds; 0 without one. */
-const retryAfterMs = ({ headers }: Response): number => {
-  const text = headers.get("retry-after") ?? "";
-  const milliseconds = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now();
-  return Math.max(0, milliseconds || 0);
-};
-
-/** Exponential backoff with jitter, so that clients that failed together do not retry together. */
-const backoffMs = (attempt: number): number => Math.random() * Math.min(MAX_BACKOFF_MS, BACKOFF_MS * 2 ** attempt);
 
 /** Whether a body is a problem of the service, not an error of a proxy. */
 const isProblem = (body: unknown, response: Response): body is Problem => {

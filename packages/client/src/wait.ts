@@ -1,4 +1,4 @@
-/** Waiting for the end of a preparation. */
+/** Waiting: before another attempt, and for the end of a preparation. */
 
 /** An avatar is still being prepared at the end of the time to wait. */
 export class StillPreparing extends Error {
@@ -22,6 +22,21 @@ export const sleep = (milliseconds: number, signal: AbortSignal): Promise<void> 
     if (signal.aborted) stop();
     else signal.addEventListener("abort", stop, { once: true });
   });
+
+/** The base of the exponential backoff, which doubles with each attempt, and its maximum. */
+const BACKOFF_MS = 200;
+const MAX_BACKOFF_MS = 5_000;
+
+/** `Retry-After` (seconds or a date, RFC 9110 §10.2.3) in milliseconds; 0 without one. */
+export const retryAfterMs = ({ headers }: Response): number => {
+  const text = headers.get("retry-after") ?? "";
+  const milliseconds = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now();
+  return Math.max(0, milliseconds || 0);
+};
+
+/** Exponential backoff with jitter, so that clients that failed together do not retry together. */
+export const backoffMs = (attempt: number): number =>
+  Math.random() * Math.min(MAX_BACKOFF_MS, BACKOFF_MS * 2 ** attempt);
 
 /** The first interval between two reads; each is half as long again as the one before, up to the maximum. */
 const INTERVAL_MS = 250;

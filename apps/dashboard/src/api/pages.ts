@@ -1,11 +1,13 @@
 /** Pages of the lists that are searched. */
-import type { SearchFilters } from "../layout/use-list-search.ts";
 
+/** What a person filters by. `filter`: a part of a name, or an id; `since` and `until`: days. */
+export type SearchFilters = { filter: string; since?: string | undefined; until?: string | undefined };
 export type PageOf<Item> = { data: Item[]; nextCursor: string | null };
 
-/** How many items are loaded first, and each time that older ones are asked for. */
-export const FIRST_PAGE = 50;
-export const LATER_PAGE = 100;
+/** How many items are in the first page, which is shown soon on a slow network, in the second, which follows by itself, and in later ones. */
+const PAGE_SIZES = [20, 30];
+const LATER_SIZE = 100;
+export const pageSize = (page: number): number => PAGE_SIZES[page] ?? LATER_SIZE;
 
 /** How many pages of a search are read before the person is asked whether to search on. */
 const MAX_PAGES = 20;
@@ -35,7 +37,7 @@ const midnight = (day: string, later = 0): string => {
   return new Date(date.getFullYear(), date.getMonth(), date.getDate() + later).toISOString();
 };
 
-/** What a person filters by, as parameters of the API. A text that is an id is one. */
+/** The filters as parameters of the API. A text that is an id is one. */
 export const searchQuery = ({ filter, since, until }: SearchFilters, maxLength: number) => {
   const text = filter.trim();
   const name = [...text].slice(0, maxLength).join("").toWellFormed();

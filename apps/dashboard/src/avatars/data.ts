@@ -1,11 +1,11 @@
 /** Avatars and their preparation. */
 import type { Avatar } from "@realtime-avatar/client";
 import { MAX_DISPLAY_NAME_LENGTH } from "@realtime-avatar/domain/text";
-import { type InfiniteData, useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
-import { FIRST_PAGE, LATER_PAGE, type PageOf, readUntilFound, searchQuery } from "../api/pages.ts";
+import { type InfiniteData, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type PageOf, type SearchFilters, searchQuery } from "../api/pages.ts";
 import type { Tone } from "../components/text.tsx";
 import { useAccount } from "../layout/context.tsx";
-import { type SearchFilters, useKeptData } from "../layout/use-list-search.ts";
+import { useSearchedPages } from "../layout/use-list-search.ts";
 
 const POLL_MS = 1500;
 const IDLE_POLL_MS = 20_000;
@@ -26,16 +26,6 @@ export const isPreparing = ({ status, pendingSourceAssetId }: Avatar): boolean =
   status === "preprocessing" || (pendingSourceAssetId !== null && status !== "deleted");
 
 type AvatarPage = PageOf<Avatar>;
-export type Avatars = {
-  avatars: Avatar[];
-  /** Whether there are older avatars, which are not loaded. */
-  hasMore: boolean;
-};
-
-const fromPages = ({ pages }: InfiniteData<AvatarPage>): Avatars => ({
-  avatars: pages.flatMap(({ data }) => data),
-  hasMore: pages.at(-1)?.nextCursor !== null,
-});
 
 const withAvatar = (list: InfiniteData<AvatarPage>, avatar: Avatar): InfiniteData<AvatarPage> => ({
   ...list,
@@ -50,29 +40,14 @@ export type AvatarSearch = SearchFilters & { status: Avatar["status"] | undefine
 
 /** The avatars of the environment that match. While one is being prepared, the list is read again every 1.5 seconds for each page. */
 export const useAvatars = (search: AvatarSearch) => {
-  const { client, environment } = useAccount();
+  const { client } = useAccount();
   const { status } = search;
   const filters = { ...(status && { status }), ...searchQuery(search, MAX_DISPLAY_NAME_LENGTH) };
-  return useInfiniteQuery({
-    queryKey: ["avatars", environment, "list", filters],
-    initialPageParam: undefined as string | undefined,
-    queryFn: ({ pageParam, signal }) => {
-      const limit = pageParam === undefined ? FIRST_PAGE : LATER_PAGE;
-      const read = async (cursor: string | undefined): Promise<PageOf<Avatar>> => {
-        const query = { ...filters, limit, ...(cursor !== undefined && { cursor }) };
-        return (await client.GET("/api/v1/avatars", { params: { query } })).data;
-      };
-      return readUntilFound(read, pageParam, signal);
-    },
-    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
-    select: fromPages,
-    placeholderData: useKeptData(),
-    refetchInterval: ({ state }) => {
-      const pages = state.data?.pages ?? [];
-      const isWaiting = pages.some(({ data }) => data.some(isPreparing));
-      return (isWaiting ? POLL_MS : IDLE_POLL_MS) * Math.max(1, pages.length);
-    },
-  });
+  const read = async (page: { limit: number; cursor?: string }): Promise<AvatarPage> =>
+    (await client.GET("/api/v1/avatars", { params: { query: { ...filters, ...page } } })).data;
+  return useSearchedPages(["avatars", filters], read, (pages) =>
+    pages.some(({ data }) => data.some(isPreparing)) ? POLL_MS : IDLE_POLL_MS,
+  );
 };
 
 /** An avatar in any status, also one that is not among the loaded ones. `listed`: as the list has it. */

@@ -12,7 +12,7 @@ import { useNavigation, useParameters } from "../layout/navigation.tsx";
 import { useFileDrop } from "../layout/use-file-drop.ts";
 import { useListSearch } from "../layout/use-list-search.ts";
 import { CreateAvatarDialog } from "./create.tsx";
-import { type Avatars, STATUS_TONES, statusName, useAvatars } from "./data.ts";
+import { STATUS_TONES, statusName, useAvatars } from "./data.ts";
 import { AvatarDetails } from "./details.tsx";
 import { Portrait } from "./portrait.tsx";
 import { useRequirements } from "./use-source.ts";
@@ -84,13 +84,14 @@ const statusOf = (text: string | undefined) => STATUSES.map(([status]) => status
 const PART = 24;
 
 type ListProps = {
-  list: Avatars;
+  avatars: Avatar[];
+  hasMore: boolean;
   isFiltered: boolean;
   onCreate: () => void;
   more: { run: () => void; isBusy: boolean };
 };
 
-const AvatarList = ({ list: { avatars, hasMore }, isFiltered, onCreate, more }: ListProps) => {
+const AvatarList = ({ avatars, hasMore, isFiltered, onCreate, more }: ListProps) => {
   const { change } = useNavigation();
   if (avatars.length === 0 && !hasMore && !isFiltered) return <NoAvatars onCreate={onCreate} />;
   return (
@@ -134,15 +135,12 @@ export const AvatarsPage = () => {
         status={{ value: status ?? "", values: STATUSES, set: (value) => change({ status: value || undefined }, true) }}
         isFiltered={isFiltered}
       >
-        {isFiltered &&
-          !query.isFetching &&
-          query.data &&
-          foundText(query.data.avatars.length, "avatar", query.data.hasMore)}
+        {isFiltered && !query.isFetching && query.data && foundText(query.data.length, "avatar", query.hasMore)}
       </SearchBar>
       <Loaded query={query} skeleton={<CardSkeletons />}>
         {(found) => (
           <div aria-busy={query.isPlaceholderData} className="aria-busy:opacity-60">
-            <AvatarList list={found} isFiltered={isFiltered} onCreate={create} more={more} />
+            <AvatarList avatars={found} hasMore={query.hasMore} isFiltered={isFiltered} onCreate={create} more={more} />
           </div>
         )}
       </Loaded>
@@ -160,7 +158,7 @@ export const AvatarsPage = () => {
         <AvatarDetails
           key={shownId}
           id={shownId}
-          listed={query.data?.avatars.find(({ id }) => id === shownId)}
+          listed={query.data?.find(({ id }) => id === shownId)}
           onClose={() => change({ avatar: undefined })}
         />
       )}

@@ -87,6 +87,6 @@ export const FilterField = ({
     placeholder={label}
     value={value}
     onChange={({ target }) => onChange(target.value)}
-    className="min-h-9 w-full max-w-xs rounded-lg border border-field bg-surface px-3 py-1.5 text-sm text-text placeholder:text-muted"
+    className="min-h-9 w-full rounded-lg border border-field bg-surface px-3 py-1.5 text-sm text-text placeholder:text-muted sm:max-w-xs"
   />
 );

@@ -14,23 +14,30 @@ export type BarProps = {
 };
 
 const Day = ({ label, value, onChange }: { label: string; value: string; onChange: (day: string) => void }) => (
-  <label className="flex items-center gap-1.5 text-sm text-muted">
+  <label className="grid gap-1 text-sm text-muted sm:flex sm:items-center sm:gap-1.5">
     {label}
     <input
       type="date"
       value={value}
       max="9999-12-31"
       onChange={({ target }) => onChange(target.value)}
-      className="min-h-9 w-36 rounded-lg border border-field bg-surface px-2 py-1 text-sm text-text"
+      className="min-h-9 w-full rounded-lg border border-field bg-surface px-2 py-1 text-sm text-text"
     />
   </label>
 );
 
 /** The filters above a list that the service searches. */
 export const SearchBar = ({ list, status, isFiltered, children }: BarProps) => (
-  <search className="mb-4 flex flex-wrap items-center gap-x-3 gap-y-2">
-    <FilterField label="Search by name or id" value={list.typed} onChange={list.setTyped} />
-    <InlineSelect label="Status" value={status.value} onChange={({ target }) => status.set(target.value)}>
+  <search className="mb-4 grid grid-cols-[1fr_1fr] items-center gap-x-3 gap-y-2 sm:flex sm:flex-wrap">
+    <div className="col-span-2 sm:w-80">
+      <FilterField label="Search by name or id" value={list.typed} onChange={list.setTyped} />
+    </div>
+    <InlineSelect
+      label="Status"
+      className="col-span-2"
+      value={status.value}
+      onChange={({ target }) => status.set(target.value)}
+    >
       {status.values.map(([value, text]) => (
         <option key={value} value={value}>
           {text}

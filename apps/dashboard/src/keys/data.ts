@@ -1,10 +1,11 @@
 /** The keys of the tenant, and which key created which. */
 import type { ApiKeyWithCreator } from "@realtime-avatar/client";
 import { MAX_NAME_LENGTH } from "@realtime-avatar/domain/text";
-import { type InfiniteData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { FIRST_PAGE, LATER_PAGE, type PageOf, readUntilFound, searchQuery } from "../api/pages.ts";
+import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
+import { type PageOf, readUntilFound, type SearchFilters, searchQuery } from "../api/pages.ts";
 import { useAccount } from "../layout/context.tsx";
-import { type SearchFilters, useKeptData } from "../layout/use-list-search.ts";
+import { useSearchedPages } from "../layout/use-list-search.ts";
 
 const REFRESH_MS = 15_000;
 
@@ -26,12 +27,6 @@ export const keysOf = (all: ApiKeyWithCreator[], hasMore: boolean): Keys => ({
   hasMore,
 });
 
-const fromPages = ({ pages }: InfiniteData<PageOf<ApiKeyWithCreator>>): Keys =>
-  keysOf(
-    pages.flatMap(({ data }) => data),
-    pages.at(-1)?.nextCursor !== null,
-  );
-
 /** The keys of the environment that match. */
 export const useKeys = (search: KeySearch) => {
   const { client, environment } = useAccount();
@@ -40,23 +35,10 @@ export const useKeys = (search: KeySearch) => {
     ...(search.status !== null && { status: search.status }),
     ...searchQuery(search, MAX_NAME_LENGTH),
   };
-  return useInfiniteQuery({
-    queryKey: ["keys", environment, "list", filters],
-    initialPageParam: undefined as string | undefined,
-    queryFn: ({ pageParam, signal }) => {
-      const limit = pageParam === undefined ? FIRST_PAGE : LATER_PAGE;
-      const read = async (cursor: string | undefined): Promise<PageOf<ApiKeyWithCreator>> => {
-        const query = { ...filters, limit, ...(cursor !== undefined && { cursor }) };
-        return (await client.GET("/api/v1/api-keys", { params: { query } })).data;
-      };
-      return readUntilFound(read, pageParam, signal);
-    },
-    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
-    select: fromPages,
-    placeholderData: useKeptData(),
-    // Every page is read again, so that the load stays the same however many are loaded.
-    refetchInterval: ({ state }) => REFRESH_MS * Math.max(1, state.data?.pages.length ?? 1),
-  });
+  const read = async (page: { limit: number; cursor?: string }): Promise<PageOf<ApiKeyWithCreator>> =>
+    (await client.GET("/api/v1/api-keys", { params: { query: { ...filters, ...page } } })).data;
+  const { data, hasMore, ...query } = useSearchedPages(["keys", filters], read, () => REFRESH_MS);
+  return { ...query, data: useMemo(() => data && keysOf(data, hasMore), [data, hasMore]) };
 };
 
 /** A key that is not among the loaded ones, such as the one to which a link leads. */

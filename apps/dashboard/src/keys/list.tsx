@@ -110,7 +110,7 @@ const NoKeys = ({ onOpen }: { onOpen: (open: Open) => void }) => {
   const canWrite = useHasRole("developer");
   const create = (
     <Button kind="primary" onClick={() => onOpen({ kind: "create" })}>
-      Create a key
+      Create your first key
     </Button>
   );
   return (

@@ -1,11 +1,10 @@
 /** The filters of a list that the service searches. They are part of the address, so that a link shows the same. */
-import { useCallback, useEffect, useState } from "react";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useCallback, useEffect, useMemo, useState } from "react";
+import { type PageOf, pageSize, readUntilFound, type SearchFilters } from "../api/pages.ts";
 import { useAccount } from "./context.tsx";
 import { useNavigation, useParameters } from "./navigation.tsx";
 import { useFilter } from "./use-filter.ts";
-
-/** `filter`: a part of a name, or an id; `since` and `until`: days. */
-export type SearchFilters = { filter: string; since?: string | undefined; until?: string | undefined };
 
 /** A pause in typing after which the list is searched. */
 const PAUSE_MS = 200;
@@ -36,15 +35,47 @@ export const useListSearch = () => {
 
 export type ListSearch = ReturnType<typeof useListSearch>;
 
+type Start = { page: number; cursor?: string };
+
 /**
- * What a list shows while another search is read: the list before it, but not that of another environment, whose name is the second
- * part of the key. The same function for each environment: for another one, the list would be made anew without end.
+ * The pages of a list that the service searches. `key`: the name of the list and its filters; `read` reads a page. The second page
+ * follows the first by itself.
  */
-export const useKeptData = () => {
+export const useSearchedPages = <Item>(
+  [name, filters]: readonly [name: string, filters: object],
+  read: (query: { limit: number; cursor?: string }) => Promise<PageOf<Item>>,
+  refreshMs: (loaded: PageOf<Item>[]) => number,
+) => {
   const { environment } = useAccount();
-  return useCallback(
-    <Data>(previous: Data, query: { queryKey: readonly unknown[] } | undefined): Data | undefined =>
-      query?.queryKey[1] === environment ? previous : undefined,
-    [environment],
-  );
+  const query = useInfiniteQuery({
+    queryKey: [name, environment, "list", filters],
+    initialPageParam: { page: 0 } as Start,
+    queryFn: ({ pageParam: { page, cursor }, signal }) =>
+      readUntilFound(
+        (next) => read({ limit: pageSize(page), ...(next !== undefined && { cursor: next }) }),
+        cursor,
+        signal,
+      ),
+    getNextPageParam: ({ nextCursor }, pages): Start | undefined =>
+      nextCursor === null ? undefined : { page: pages.length, cursor: nextCursor },
+    // While a search is read, the list stays, but not that of another environment. The same function for each environment: for another
+    // one, the list would be made anew without end.
+    placeholderData: useCallback(
+      <Data>(previous: Data, before: { queryKey: readonly unknown[] } | undefined): Data | undefined =>
+        before?.queryKey[1] === environment ? previous : undefined,
+      [environment],
+    ),
+    // Every page is read again, so that the load stays the same however many are loaded.
+    refetchInterval: ({ state }) => {
+      const pages = state.data?.pages ?? [];
+      return refreshMs(pages) * Math.max(1, pages.length);
+    },
+  });
+  const { data, hasNextPage, isFetching, isPlaceholderData, fetchNextPage } = query;
+  const isFirst = data?.pages.length === 1 && (data.pages[0]?.data.length ?? 0) > 0;
+  useEffect(() => {
+    if (isFirst && hasNextPage && !isFetching && !isPlaceholderData) void fetchNextPage();
+  }, [isFirst, hasNextPage, isFetching, isPlaceholderData, fetchNextPage]);
+  const items = useMemo(() => data?.pages.flatMap((page) => page.data), [data]);
+  return { ...query, data: items, hasMore: hasNextPage };
 };

@@ -2,6 +2,7 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { chown, mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { bun, runToEnd, startProcess } from "@realtime-avatar/testing/processes";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { API } from "../test/support/process.ts";
@@ -9,12 +10,14 @@ import { API } from "../test/support/process.ts";
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
 
-/** `nobody`: PostgreSQL wants a user with a name. */
+/** `nobody`. */
 const USER = 65_534;
 const isRoot = process.getuid?.() === 0;
 // Root can read everything.
 const asUser = isRoot ? ["setpriv", `--reuid=${USER}`, `--regid=${USER}`, "--clear-groups"] : [];
 const SECRET = "hunter2".repeat(5);
+
+const { url } = await fileDatabase();
 
 test.skipIf(process.platform !== "linux" || Bun.which("setpriv") === null)(
   "the service, read by another process of its user: no secret",
@@ -24,12 +27,12 @@ test.skipIf(process.platform !== "linux" || Bun.which("setpriv") === null)(
     await mkdir(home, { mode: 0o700 });
     if (isRoot) await chown(home, USER, USER);
     const service = startProcess([...asUser, ...bun(API)], {
+      DATABASE_URL: url,
       DATA_DIR: join(home, "data"),
       HOME: home,
       PORT: "0",
       SESSION_SECRET: SECRET,
       WEBHOOK_SECRET_KEY: SECRET,
-      WORKER: "false",
     });
     await service.waitFor(/"url":"http/);
     const { stdout } = await runToEnd([...asUser, "cat", `/proc/${service.pid}/environ`]);

@@ -33,9 +33,8 @@ for (const add of [
 ])
   add(program);
 
-try {
-  await program.parseAsync();
-} catch (error) {
+/** Resolves when the command has ended. A promise, because a module with bytecode cannot await here. */
+export const ended = program.parseAsync().catch((error: unknown) => {
   if (error instanceof CommanderError) {
     // Commander has already printed the error. --help is not an error.
     process.exitCode = error.exitCode === 0 ? 0 : 2;
@@ -44,4 +43,4 @@ try {
     console.error(message);
     process.exitCode = code;
   }
-}
+});

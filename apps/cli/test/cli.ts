@@ -64,7 +64,7 @@ const evaluate = async (variables: Record<string, string>, args: readonly string
   process.exitCode = 0;
   try {
     // With another query it is another module, but those that it imports are the same.
-    await import(`../src/main.ts?run=${++runs}`);
+    await (await import(`../src/main.ts?run=${++runs}`)).ended;
     result.code = Number(process.exitCode);
   } finally {
     // The exit code of the tests is not this one.

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { codePoint } from "./testing.ts";
 import { codePointLength, isStorableText } from "./text.ts";
 
-const wellFormed = fc.string({ unit: "binary" });
+const wellFormed = fc.string({ unit: codePoint });
 
 describe("text", () => {
   test("text, its length: in code points", () => {

@@ -19,6 +19,6 @@ test.each([
 });
 
 // In quadratic time, this would take hours.
-test("a Host header, a million characters long: refused", () => {
-  expect(isHost(`${"a".repeat(1_000_000)}/`)).toBe(false);
+test("a Host header, 100,000 characters long: refused", () => {
+  expect(isHost(`${"a".repeat(100_000)}/`)).toBe(false);
 });

@@ -4,15 +4,15 @@ import { existsSync } from "node:fs";
 import { readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type EmbeddedDatabase, openEmbedded } from "@realtime-avatar/db/connection/embedded";
+import { migrate } from "@realtime-avatar/db/migrate";
 import type { AuditEvent } from "@realtime-avatar/domain/audit";
 import { client, preparedDataDirectory, session } from "@realtime-avatar/testing/database";
 import { fileFolder } from "@realtime-avatar/testing/fixture";
-import { bun, REPOSITORY, runToEnd } from "@realtime-avatar/testing/processes";
+import { REPOSITORY, runToEnd } from "@realtime-avatar/testing/processes";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import type { TestApi } from "../support/api.ts";
 import { start, stop } from "../support/process.ts";
 
-const CLI = "apps/cli/src/main.ts";
 const document = await readFile(join(REPOSITORY, "docs/deployment.md"), "utf8");
 /** The commands of the fenced block under `<!-- command: NAME -->`. */
 const commandOf = (name: string): string => {
@@ -73,12 +73,7 @@ test.skipIf(BINARIES === null)(
     const [DATABASE_URL, NEW_URL] = [urlOf("avatars"), urlOf("avatars_again")];
     const admin = client(ADMIN_URL);
     await admin`create database avatars encoding 'UTF8' locale 'C' template template0`;
-    const cli = async (url: string, ...args: string[]) => {
-      const { code, stdout, stderr } = await runToEnd(bun(CLI, ...args, "--json"), { DATABASE_URL: url });
-      expect([code, stderr]).toEqual([0, ""]);
-      return JSON.parse(stdout);
-    };
-    await cli(DATABASE_URL, "migrate");
+    await migrate(DATABASE_URL);
     const seeds = session(DATABASE_URL);
     const { secret } = await seedKey(seeds, await seedTenant(seeds), { environment: "live", scopes: ["*"] });
     await seeds.close();
@@ -99,7 +94,7 @@ test.skipIf(BINARIES === null)(
     await admin`drop database avatars`;
 
     await follow("restore", { PATH, NEW_URL, ADMIN_URL });
-    expect(await cli(NEW_URL, "migrate")).toEqual({ migrated: false });
+    expect(await migrate(NEW_URL)).toBe(false);
     const second = await start({ DATABASE_URL: NEW_URL });
     expect((await second.call("GET", "/readyz")).status).toBe(200);
     expect(await asked(second, key, made.id)).toEqual(before);

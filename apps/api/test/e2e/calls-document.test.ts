@@ -163,7 +163,10 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
     await page.close();
   });
 
-  test("the same with a test key: a call with TEST in the picture", async () => {
+  const picture = process.env["CALL_PICTURE"];
+  // Another call in the browser: with LONG=1, or for its picture.
+  const longTest = test.skipIf(process.env["LONG"] !== "1" && !picture);
+  longTest("the same with a test key: a call with TEST in the picture", async () => {
     const { body } = await call(`${service.url}/api/v1/api-keys`, key, {
       name: "test",
       environment: "test",
@@ -174,7 +177,6 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
     await page.setViewportSize({ width: 560, height: 600 });
     await page.goto(url);
     await seesAndHears(page);
-    const picture = process.env["CALL_PICTURE"];
     if (picture) {
       await page.waitForFunction('document.querySelector("p").textContent === "In a call"');
       await mkdir(dirname(picture), { recursive: true });

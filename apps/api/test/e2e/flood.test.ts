@@ -8,8 +8,8 @@ import { fileService } from "../support/process.ts";
 
 /** With LONG=1 the flood has its full size, and the service its default configuration. */
 const IS_LONG = process.env["LONG"] === "1";
-const FLOODERS = IS_LONG ? 1200 : 150;
-/** One connection to the database lets 50 look-ups wait: a third of the flood, as the default does of the full one. */
+const FLOODERS = IS_LONG ? 1200 : 90;
+/** One connection to the database lets 50 look-ups wait: a part of the flood, as the default does of the full one. */
 const SMALL: Record<string, string> = IS_LONG ? {} : { DATABASE_CONNECTIONS: "1", REQUEST_TIMEOUT_MS: "60000" };
 const KEYS = 11;
 const REQUESTS_PER_KEY = 6;

@@ -15,7 +15,7 @@ import { fileService } from "../support/process.ts";
 /** With LONG=1 in full. */
 const IS_LONG = process.env["LONG"] === "1";
 const READERS = 16;
-const ROUNDS = IS_LONG ? 60 : 2;
+const ROUNDS = IS_LONG ? 60 : 1;
 const STALLED = IS_LONG ? 100 : 40;
 const AVATARS = 100;
 const MAX_MIB = 300;

@@ -10,7 +10,7 @@ import fc from "fast-check";
 import { type Answer, createTestApp, readAnswer, requestInit, startApi, testStorage } from "../support/api.ts";
 
 /** With LONG=1 in full. */
-const RUNS = process.env["LONG"] === "1" ? 2600 : 1300;
+const RUNS = process.env["LONG"] === "1" ? 2600 : 900;
 
 /** Every secret that was issued, and one that is written into bodies: what is stored of those is the client's own. */
 const secrets: string[] = [];

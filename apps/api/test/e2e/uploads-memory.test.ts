@@ -16,7 +16,7 @@ import { fileService } from "../support/process.ts";
 /** With LONG=1 in full. */
 const IS_LONG = process.env["LONG"] === "1";
 const UPLOADS = 10;
-const FILE_BYTES = (IS_LONG ? 200 : 20) * 1_000_000;
+const FILE_BYTES = (IS_LONG ? 200 : 15) * 1_000_000;
 /** Measured: 49 to 58. More room, because the figure depends on when the system takes memory back. */
 const MORE_MIB = 96;
 /** Fewer than the share of one file. */

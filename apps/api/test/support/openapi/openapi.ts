@@ -2,6 +2,7 @@
  * For tests: what the document of the API says, validated by a validator that is not ours (Ajv, on JSON Schema 2020-12 as OpenAPI
  * 3.1 has it), and requests made up from it.
  */
+import { codePoint } from "@realtime-avatar/domain/testing";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import fc from "fast-check";
@@ -66,12 +67,16 @@ export const documentValidator = (document: OpenApi) => {
     validate: (most: number, value: object) => Buffer.byteLength(JSON.stringify(value)) <= most,
   });
   ajv.addSchema({ $id: "https://document/", ...document });
-  const compiled = new Map<string, ValidateFunction>();
+  const compiled = new Map<Schema, ValidateFunction>();
+  const byText = new Map<string, ValidateFunction>();
   const compile = (schema: Schema): ValidateFunction => {
-    const key = JSON.stringify(schema);
-    const known = compiled.get(key) ?? ajv.compile(JSON.parse(key.replaceAll('"#/', '"https://document/#/')));
-    compiled.set(key, known);
-    return known;
+    const known = compiled.get(schema);
+    if (known) return known;
+    const text = JSON.stringify(schema);
+    const validate = byText.get(text) ?? ajv.compile(JSON.parse(text.replaceAll('"#/', '"https://document/#/')));
+    compiled.set(schema, validate);
+    byText.set(text, validate);
+    return validate;
   };
   /** What is wrong with a value; an empty list when it meets `schema`. */
   const errors = (schema: Schema, value: unknown): string[] => {
@@ -125,7 +130,7 @@ export const documentValidator = (document: OpenApi) => {
 
 /** Text of code points that the service can hold: what the document says of it in words alone. */
 const text = (minLength: number, maxLength: number): fc.Arbitrary<string> =>
-  fc.string({ unit: "binary", minLength, maxLength }).filter((value) => !value.includes("\0"));
+  fc.string({ unit: codePoint, minLength, maxLength }).filter((value) => !value.includes("\0"));
 
 /** A time in the future, in whichever spelling. */
 const dateTime: fc.Arbitrary<string> = fc

@@ -25,7 +25,7 @@ const LONG = process.env["LONG"] === "1";
 const binary = await livekitBinary();
 const missing = binary.kind === "missing" ? binary.reason : BROWSER ? null : "there is no browser";
 
-describe.skipIf(missing !== null)(`a page in a call${missing ? ` (skipped: ${missing})` : ""}`, () => {
+describe.skipIf(missing !== null || !LONG)(`a page in a call${missing ? ` (skipped: ${missing})` : ""}`, () => {
   let livekit: LivekitServer;
   let control: ControlPlane;
   let worker: RunningProcess;
@@ -69,5 +69,5 @@ describe.skipIf(missing !== null)(`a page in a call${missing ? ` (skipped: ${mis
     endsWhen((page) => page.goto("about:blank")));
 
   // Without the events of a page that ends, as when a computer is switched off. LiveKit waits for it for 20 seconds.
-  test.skipIf(!LONG)("a page that is killed: the call ends by itself", () => endsWhen((page) => page.close()));
+  test("a page that is killed: the call ends by itself", () => endsWhen((page) => page.close()));
 });

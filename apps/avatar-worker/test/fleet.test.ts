@@ -1,11 +1,10 @@
 /** What becomes of calls when the service, the worker or the network fails: on a real LiveKit server. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { AVATAR_IDENTITY, avatarToken } from "@realtime-avatar/domain/calls/room";
-import type { CallMode } from "@realtime-avatar/domain/calls/schemas";
+import { AVATAR_IDENTITY } from "@realtime-avatar/domain/calls/room";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { type LivekitServer, startLivekit } from "@realtime-avatar/testing/livekit/server";
 import { type RunningProcess, source, startProcess } from "@realtime-avatar/testing/processes";
-import { type ControlPlane, sign, startControlPlane } from "./support/control-plane.ts";
+import { type ControlPlane, startControlPlane } from "./support/control-plane.ts";
 import { joinAsPerson } from "./support/person.ts";
 import { joinAsStranger } from "./support/stranger.ts";
 
@@ -36,9 +35,9 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     return worker;
   };
   /** A call of a person, on a worker of its own. */
-  const startCall = async (mode: CallMode = "voice") => {
+  const startCall = async () => {
     const worker = await startWorker();
-    const call = await control.start({ mode });
+    const call = await control.start();
     const person = await joinAsPerson(livekit.url, call.personToken);
     await control.untilReported(call.session, "started");
     return { worker, call, person };
@@ -126,21 +125,6 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     while (!person?.hasMet(AVATAR_IDENTITY)) await Bun.sleep(20);
     await control.untilInRoom(call.room, "person");
     person.leave();
-  });
-
-  test("a worker that is killed: another one has the same session, and the avatar comes back", async () => {
-    const { worker, call, person } = await startCall("avatar");
-    worker.kill("SIGKILL");
-    await worker.exited;
-    const used = control.reportsOf(call.session).at(-1)?.used_seconds ?? 0;
-    const token = await sign(livekit, avatarToken(call.room, "avatar"));
-    control.assignAgain(call.session, { generation: 2, used_seconds: used, token });
-    const seen = person.seen.length;
-    await startWorker();
-    const { used_seconds } = await control.untilReported(call.session, "started", 2);
-    expect(used_seconds).toBeGreaterThanOrEqual(used);
-    await person.until(() => person.seen.length > seen + 20);
-    await person.leave();
   });
 
   test("a worker that stops: leaves its rooms, and says goodbye", async () => {

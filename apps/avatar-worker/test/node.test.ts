@@ -35,7 +35,7 @@ describe.skipIf(missing !== null)(`an avatar worker on Node${missing ? ` (skippe
       ...control.variables,
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     });
-    const call = await control.start();
+    const call = await control.start({ mode: "avatar" });
     const person = await joinAsPerson(livekit.url, call.personToken);
     await person.publishMicrophone();
     person.speak(true);

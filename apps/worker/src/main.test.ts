@@ -7,6 +7,7 @@ import { readInstance } from "@realtime-avatar/db/calls/reconcile";
 import { findCreditBalance } from "@realtime-avatar/db/credits/credits";
 import { roomPrefix } from "@realtime-avatar/domain/calls/room";
 import { seedCaller, seedMovement, seedSession } from "@realtime-avatar/testing/credits";
+import { preparedDataDirectory } from "@realtime-avatar/testing/database";
 import { fileDatabase, fileFolder } from "@realtime-avatar/testing/fixture";
 import { startLivekitStandIn } from "@realtime-avatar/testing/livekit/stand-in";
 import { bun, runToEnd, startProcess } from "@realtime-avatar/testing/processes";
@@ -76,7 +77,7 @@ describe("the worker", () => {
 
   test("two workers, on one embedded database: the last one stops it", async () => {
     const folder = await temporaryFolder();
-    const own = join(folder, "data");
+    const own = await preparedDataDirectory(join(folder, "data"));
     const first = startProcess(bun(WORKER), { WORKER_PORT: "0", DATA_DIR: own });
     await first.waitFor(/closes overdue usage sessions/);
     const second = startProcess(bun(WORKER), { WORKER_PORT: "0", DATA_DIR: own });

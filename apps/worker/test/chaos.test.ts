@@ -19,7 +19,7 @@ import type { TestWorker } from "./support/job-worker.ts";
 import { type Call, type Expected, scenarioOf } from "./support/scenarios.ts";
 
 /** How many jobs there are, at least. */
-const JOBS = process.env["LONG"] === "1" ? 10_000 : 80;
+const JOBS = process.env["LONG"] === "1" ? 10_000 : 30;
 const TENANTS = 5;
 const CALLERS = 16;
 const WORKERS = 2;

@@ -18,8 +18,9 @@ import { noise, openWorld, type World } from "./support/world.ts";
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(600_000);
 
-/** How often the worker is killed at a random moment. */
-const KILLS = process.env["LONG"] === "1" ? 200 : 2;
+const isLong = process.env["LONG"] === "1";
+/** How often the worker is killed at a random moment. `chaos.test.ts` does so without LONG=1. */
+const KILLS = 200;
 
 let world: World;
 let server: TestServer;
@@ -163,20 +164,24 @@ const lock = async (table: "assets" | "avatars", id: string): Promise<() => Prom
 describe("a killed worker", () => {
   const isProcessing = async (asset: AssetRecord) => (await world.stateOf(asset)).status === "processing";
 
-  test.each<[string, string | null, (asset: AssetRecord) => Promise<unknown>]>([
+  const moments: [string, string | null, (asset: AssetRecord) => Promise<unknown>][] = [
     ["while a file is inspected", null, () => until(async () => (await temporaryFiles()).length > 0)],
-    ["while it fetches", "waiting", () => until(async () => server.requests.length > 0)],
     ["with a remote file stored", "ada", (asset) => until(async () => (await world.filesOf(asset)).original)],
-  ])("a worker, killed %s: the next one finishes the asset", async (_, remote, reach) => {
-    const asset = remote === null ? await world.seedUpload(await noise()) : await world.seedRemote(remoteUrl(remote));
-    const worker = startWaiting();
-    await reach(asset);
-    await kill(worker);
-    expect(await world.filesOf(asset)).toEqual({ original: remote !== "waiting", public: false });
-    expect((await world.stateOf(asset)).status).not.toBe("ready");
-    await checkFiles([asset]);
-    await finish([asset]);
-  });
+    ["while it fetches", "waiting", () => until(async () => server.requests.length > 0)],
+  ];
+  test.each(isLong ? moments : moments.slice(0, 2))(
+    "a worker, killed %s: the next one finishes the asset",
+    async (_, remote, reach) => {
+      const asset = remote === null ? await world.seedUpload(await noise()) : await world.seedRemote(remoteUrl(remote));
+      const worker = startWaiting();
+      await reach(asset);
+      await kill(worker);
+      expect(await world.filesOf(asset)).toEqual({ original: remote !== "waiting", public: false });
+      expect((await world.stateOf(asset)).status).not.toBe("ready");
+      await checkFiles([asset]);
+      await finish([asset]);
+    },
+  );
 
   test("a worker, killed after the claim: the next one finishes the asset", async () => {
     const asset = await world.seedUpload(await noise());
@@ -205,32 +210,36 @@ describe("a killed worker", () => {
 });
 
 describe("a worker killed while it prepares an avatar", () => {
-  test.each([
-    ["after the claim, before the preparation is started", "before", 0],
+  const moments: [string, string, number][] = [
+    ["after the manifest is stored, before the avatar is ready", "stored", 3],
     ["while the source is checked", "checked", 0],
+    ["after the claim, before the preparation is started", "before", 0],
     ["after the first picture is stored", "stored", 1],
     ["after both pictures are stored", "stored", 2],
-    ["after the manifest is stored, before the avatar is ready", "stored", 3],
-  ])("a worker, killed %s: the next one finishes the avatar", async (_, moment, files) => {
-    const asset = await world.seedReady(await noise());
-    const avatar = await world.seedAvatar(asset.id);
-    let unlock = async (): Promise<void> => {};
-    if (moment === "before") unlock = await lock("avatars", avatar.id);
-    const worker = startWaiting();
-    await until(async () => (await world.currentOf(avatar)).attempts === 1);
-    if (moment !== "before") await until(async () => (await temporaryFiles()).length > 0);
-    // It cannot become ready.
-    if (moment === "stored") {
-      unlock = await lock("avatars", avatar.id);
-      await openGate();
-    }
-    await until(async () => (await world.preparedOf(avatar)).length >= files);
-    await kill(worker);
-    await unlock();
-    // The statement of a worker that is killed can still be executed.
-    await checkPrepared([avatar]);
-    await finish([], [avatar], [asset]);
-  });
+  ];
+  test.each(isLong ? moments : moments.slice(0, 2))(
+    "a worker, killed %s: the next one finishes the avatar",
+    async (_, moment, files) => {
+      const asset = await world.seedReady(await noise());
+      const avatar = await world.seedAvatar(asset.id);
+      let unlock = async (): Promise<void> => {};
+      if (moment === "before") unlock = await lock("avatars", avatar.id);
+      const worker = startWaiting();
+      await until(async () => (await world.currentOf(avatar)).attempts === 1);
+      if (moment !== "before") await until(async () => (await temporaryFiles()).length > 0);
+      // It cannot become ready.
+      if (moment === "stored") {
+        unlock = await lock("avatars", avatar.id);
+        await openGate();
+      }
+      await until(async () => (await world.preparedOf(avatar)).length >= files);
+      await kill(worker);
+      await unlock();
+      // The statement of a worker that is killed can still be executed.
+      await checkPrepared([avatar]);
+      await finish([], [avatar], [asset]);
+    },
+  );
 });
 
 test("killed by one job each time: that job fails after five attempts, and the jobs beside it lose none", async () => {
@@ -255,7 +264,7 @@ test("killed by one job each time: that job fails after five attempts, and the j
   expect(requests("waiting")).toBe(6);
 });
 
-test("workers, killed at random moments: the next ones finish all assets and avatars", async () => {
+test.skipIf(!isLong)("workers, killed at random moments: the next ones finish all assets and avatars", async () => {
   const assets: AssetRecord[] = [];
   const avatars: AvatarRecord[] = [];
   const { client } = world.database.db;

@@ -81,24 +81,27 @@ test("two workers, with six jobs: share them, and do each once", async () => {
   expect(Math.min(...ended.map((outcomes) => outcomes.length))).toBeGreaterThanOrEqual(2);
 });
 
-test("two workers, with preparations waiting for an asset: share them, and do each once", async () => {
-  const { id } = await world.seedUpload(await readFile(portraitPath()));
-  const avatars = await Promise.all([world.seedAvatar(id), world.seedAvatar(id)]);
-  const workers = await Promise.all([start(), start()]);
-  await world.untilDone();
-  for (const avatar of avatars) {
-    expect(await world.currentOf(avatar)).toMatchObject({ status: "ready", cacheVersion: 1 });
-    expect(await world.preparedOf(avatar)).toHaveLength(3);
-  }
-  const ended: string[] = [];
-  for (const worker of workers) {
-    worker.kill("SIGTERM");
-    expect([await worker.exited, worker.stderr()]).toEqual([0, ""]);
-    const outcomes = [...worker.stdout().matchAll(/"kind":"prepare_avatar","outcome":"(\w+)"/g)];
-    ended.push(...outcomes.map(([, outcome = ""]) => outcome).filter((outcome) => outcome !== "waiting"));
-  }
-  expect(ended).toEqual(avatars.map(() => "ready"));
-});
+test.skipIf(process.env["LONG"] !== "1")(
+  "two workers, with preparations waiting for an asset: share them, and do each once",
+  async () => {
+    const { id } = await world.seedUpload(await readFile(portraitPath()));
+    const avatars = await Promise.all([world.seedAvatar(id), world.seedAvatar(id)]);
+    const workers = await Promise.all([start(), start()]);
+    await world.untilDone();
+    for (const avatar of avatars) {
+      expect(await world.currentOf(avatar)).toMatchObject({ status: "ready", cacheVersion: 1 });
+      expect(await world.preparedOf(avatar)).toHaveLength(3);
+    }
+    const ended: string[] = [];
+    for (const worker of workers) {
+      worker.kill("SIGTERM");
+      expect([await worker.exited, worker.stderr()]).toEqual([0, ""]);
+      const outcomes = [...worker.stdout().matchAll(/"kind":"prepare_avatar","outcome":"(\w+)"/g)];
+      ended.push(...outcomes.map(([, outcome = ""]) => outcome).filter((outcome) => outcome !== "waiting"));
+    }
+    expect(ended).toEqual(avatars.map(() => "ready"));
+  },
+);
 
 test.skipIf(process.platform !== "linux")(
   "a hanging decoder, its worker stopped: ended, and its job handed back",

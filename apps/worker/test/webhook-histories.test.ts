@@ -20,7 +20,7 @@ import { avatarOf, inStatus, originOf, seedCaller } from "@realtime-avatar/testi
 import { seedSealedEndpoint } from "../src/webhooks/world.testing.ts";
 
 const isLong = process.env["LONG"] === "1";
-const CHANGES = isLong ? 20_000 : 300;
+const CHANGES = isLong ? 20_000 : 100;
 const [TENANTS, WRITERS, WORKERS] = [3, 6, 2];
 
 // What is killed are processes: the operating system keeps what they have written.

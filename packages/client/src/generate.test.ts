@@ -1,13 +1,10 @@
 import { expect, test } from "bun:test";
-import openapiTS, { astToString } from "openapi-typescript";
-import { DOCUMENT, generateTypes, TYPES_FILE } from "./generate.ts";
+import { generateTypes, TYPES_FILE } from "./generate.ts";
 
 const types = await generateTypes();
 
-test("the file of an upload, in the generated types: a Blob, and for the plain generator not a string", async () => {
-  const fileOf = (types: string): string | undefined => /UploadAsset: \{.*?\bfile: (\w+);/s.exec(types)?.[1];
-  expect(fileOf(types)).toBe("Blob");
-  expect(fileOf(astToString(await openapiTS(await Bun.file(DOCUMENT).json())))).toBe("unknown");
+test("the file of an upload, in the generated types: a Blob", () => {
+  expect(/UploadAsset: \{.*?\bfile: (\w+);/s.exec(types)?.[1]).toBe("Blob");
 });
 
 test("api.ts, compared with docs/openapi.json: up to date", async () => {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import openapiTS, { astToString } from "openapi-typescript";
 import ts from "typescript";
 
-export const DOCUMENT = join(import.meta.dir, "../../../docs/openapi.json");
+const DOCUMENT = join(import.meta.dir, "../../../docs/openapi.json");
 export const TYPES_FILE = join(import.meta.dir, "api.ts");
 
 /** The type of a file of a form. */

@@ -6,11 +6,12 @@ import { BROWSER, launchBrowser } from "@realtime-avatar/testing/browser";
 import { installPacked, runIn } from "@realtime-avatar/testing/package";
 import { type Fate, serviceOfFile } from "./testing.ts";
 
+const isLong = process.env["LONG"] === "1";
 const packageRoot = dirname(import.meta.dir);
 const folderOf = (name: string): string => dirname(Bun.resolveSync(`${name}/package.json`, packageRoot));
 /** The TypeScript compilers to test: the one of the workspace, and with LONG=1 the older one of this package. */
 const COMPILERS = [join(packageRoot, "../../node_modules/typescript")];
-if (process.env["LONG"] === "1") COMPILERS.push(folderOf("typescript"));
+if (isLong) COMPILERS.push(folderOf("typescript"));
 const MAX_BYTES = 10 * 1024;
 
 /** Plain JavaScript, so that it runs everywhere; `settings` has the address and the key. */
@@ -106,7 +107,7 @@ test.each(["node", process.execPath])("the package, under %s: runs, and lets the
   expect((await run([program, "main.js"])).trim()).toBe(EXPECTED);
 });
 
-test("the package, under Node during garbage collection: timeouts and signals work", async () => {
+test.skipIf(!isLong)("the package, under Node during garbage collection: timeouts and signals work", async () => {
   await writeFile(
     join(folder, "collected.js"),
     `import { createClient, NoResponse } from "@realtime-avatar/client";
@@ -129,7 +130,7 @@ test("the package, under Node during garbage collection: timeouts and signals wo
   expect(out.trim()).toBe("no response,no response,aborted,aborted");
 });
 
-test("the package, under Node behind failures: each avatar is created once", async () => {
+test.skipIf(!isLong)("the package, under Node behind failures: each avatar is created once", async () => {
   const names = Array.from({ length: 30 }, (_, index) => `from the package ${index}`);
   await writeFile(
     join(folder, "faults.js"),

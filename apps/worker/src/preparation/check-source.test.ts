@@ -48,18 +48,7 @@ const codes = (checks: readonly Check[]): string[] => checks.map(({ code }) => c
 const failures = (checks: readonly Check[]): string[] => codes(checks.filter(({ verdict }) => verdict === "fail"));
 
 describe("an image", () => {
-  test("an image, of a face: passes every check, with its files", async () => {
-    const { checks, files } = await checked(await readFile(portraitPath()));
-    expect(codes(checks)).toEqual(REQUIREMENTS.image.map(({ code }) => code));
-    expect(failures(checks)).toEqual([]);
-    const sizes = [await sharp(files?.normalized).metadata(), await sharp(files?.thumb).metadata()];
-    expect(sizes).toMatchObject([
-      { format: "webp", width: 800, height: 800 },
-      { format: "webp", width: 256, height: 256 },
-    ]);
-  });
-
-  // `picture.test.ts` has one of few pixels, and one that is damaged in its middle.
+  // `prepare.test.ts` has a photo of a face; `picture.test.ts` has one of few pixels, and one that is damaged in its middle.
   test("an image, without a face: fails, without files, with advice", async () => {
     const { checks, files } = await checked(await readFile(landscapePath()), { command: inspector });
     expect([failures(checks), files]).toEqual([["face_count"], null]);
@@ -233,7 +222,7 @@ describe("a video", () => {
     },
   );
 
-  test.skipIf(ffmpeg === null)(
+  test.skipIf(ffmpeg === null || !isLong)(
     "a video, its first track smaller than the main one: has the resolution of the frame",
     async () => {
       const output = join(base, "tracks.mp4");

@@ -1,5 +1,5 @@
 /** What the tests of jobs share: a database, a store on a disk, assets with their jobs, and their states. */
-import { afterEach, beforeEach, setDefaultTimeout } from "bun:test";
+import { afterAll, afterEach, beforeAll, beforeEach, setDefaultTimeout } from "bun:test";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Caller } from "@realtime-avatar/db/api-keys/callers";
@@ -156,9 +156,9 @@ const assetTools = (database: TestDatabase, storage: Storage, caller: Caller) =>
   };
 };
 
-/** Opens a world of its own. */
-export const openWorld = async () => {
-  const [database, folder] = await Promise.all([testDatabase(), temporaryFolder()]);
+/** Opens a world on `database`: by default one of its own, which it closes. */
+export const openWorld = async (shared?: TestDatabase) => {
+  const [database, folder] = await Promise.all([shared ?? testDatabase(), temporaryFolder()]);
   const [data, temporary] = [join(folder, "data"), join(folder, "temporary")];
   await Bun.$`mkdir -p ${data} ${temporary}`.quiet();
   const storage = await openStorage(
@@ -179,19 +179,27 @@ export const openWorld = async () => {
     close: async (): Promise<void> => {
       await loops.stopLoops();
       await storage.close();
-      await database.close();
+      if (!shared) await database.close();
       await rm(folder, { recursive: true });
     },
   };
 };
 export type World = Awaited<ReturnType<typeof openWorld>>;
 
-/** A world for each test of the file, which is closed after it. */
+/** A world for each test of the file, on one database, whose work is removed after each test: a job loop serves all tenants. */
 export const eachWorld = (): World => {
   // No test asserts a time: a slow disk must not fail one.
   setDefaultTimeout(120_000);
   const world = {} as World;
-  beforeEach(async () => void Object.assign(world, await openWorld()));
-  afterEach(() => world.close());
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await testDatabase();
+  });
+  beforeEach(async () => void Object.assign(world, await openWorld(database)));
+  afterEach(async () => {
+    await world.close();
+    await database.db.client`truncate jobs, job_slots, avatars, assets cascade`;
+  });
+  afterAll(() => database.close());
   return world;
 };

@@ -140,7 +140,7 @@ test("jobs of a tenant, many claims at once: no more run than it has slots", asy
 test("an asset, deleted and referred to at once: one of both", async () => {
   const caller = await seedCaller(db);
   const seen = new Set<string>();
-  for (let round = 0; round < (isLong ? 200 : 25); round++) {
+  for (let round = 0; round < (isLong ? 200 : 10); round++) {
     const asset = await seedAsset(db, caller.tenantId);
     const existing = await seedAvatar(db, caller);
     const create = () => {
@@ -169,7 +169,7 @@ test("the quota's counters, after every kind of write at once: what is stored", 
   const callers = await Promise.all([seedCaller(db), seedCaller(db)]);
   const next = seededNumbers(7);
   const worker = async () => {
-    for (let round = 0; round < (isLong ? 60 : 20); round++) {
+    for (let round = 0; round < (isLong ? 60 : 10); round++) {
       const caller = callers[round % 2] as Caller;
       const asset = assetOf(caller, { reservedBytes: 100 });
       await insertAsset(db, { asset, job: jobOf(asset), quota: ROOMY }, caller, originOf(caller));

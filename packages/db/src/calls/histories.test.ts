@@ -25,7 +25,7 @@ import {
 } from "./reconcile.ts";
 
 const isLong = process.env["LONG"] === "1";
-const [ROUNDS, OPERATIONS] = isLong ? [50, 6000] : [2, 1200];
+const [ROUNDS, OPERATIONS] = isLong ? [50, 6000] : [1, 1000];
 const database = await fileDatabase();
 const { client } = database.db;
 const pools = await Promise.all(

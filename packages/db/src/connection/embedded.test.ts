@@ -102,21 +102,6 @@ describe("the embedded PostgreSQL", () => {
     await embedded.close();
   });
 
-  test("the server, shared by processes: started by the first, stopped by the last", async () => {
-    const data = join(folder, "shared");
-    // Both find an empty folder at the same time.
-    const [one, two] = await Promise.all([openEmbedded(data, fast), openEmbedded(data, fast)]);
-    expect(two.url).toBe(one.url);
-    const pid = await serverPid(one.directory);
-    await one.close();
-    expect(await query(two.url, "select 1 as alive")).toEqual([{ alive: 1 }]);
-    const three = await openEmbedded(data, fast);
-    await two.close();
-    expect(isAlive(pid)).toBe(true);
-    await three.close();
-    expect(isAlive(pid)).toBe(false);
-  });
-
   test("the server, it or its starter killed: found again", async () => {
     const data = await preparedDataDirectory(join(folder, "killed"));
     const script = `

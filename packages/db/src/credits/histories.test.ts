@@ -11,7 +11,7 @@ import fc from "fast-check";
 const isLong = process.env["LONG"] === "1";
 const SEED = 20_261_122;
 const isMutated = process.env["MUTATION"] !== undefined;
-const [RUNS, LENGTH] = isLong ? [2000, 100] : [isMutated ? 60 : 15, 30];
+const [RUNS, LENGTH] = isLong ? [2000, 100] : [isMutated ? 60 : 6, 30];
 
 const database = await fileDatabase();
 setDefaultTimeout(isLong ? 3_600_000 : 300_000);

@@ -103,7 +103,7 @@ describe("credits after faults", () => {
           ended += rows.length;
         }
       };
-      const operations = isLong ? ROUND : 400;
+      const operations = isLong ? ROUND : 200;
       const { load, findings } = await runRound(500_000 + round * 1000, operations, disturb, () => ended > 0);
       expect([...load.failures.keys()].filter((code) => code === "40P01")).toEqual([]);
       print(
@@ -116,7 +116,7 @@ describe("credits after faults", () => {
     const tenants = await seedLoad(database.db, 2);
     for (let round = 0; round < (isLong ? 50 : 1); round++) {
       const program = "packages/testing/src/credits/load.ts";
-      const killed = [0, 1, 2].map((replica) =>
+      const killed = (isLong ? [0, 1, 2] : [0]).map((replica) =>
         startProcess(source(program, database.url, JSON.stringify(tenants), `${round * 100 + replica * 20}`)),
       );
       await Promise.all(killed.map((one) => one.waitFor(/running/)));

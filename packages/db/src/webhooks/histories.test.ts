@@ -22,7 +22,7 @@ import { updateEndpoint } from "./endpoints.ts";
 import { finishDeliveries, freezeBodies, sweepDeliveries } from "./sending.ts";
 
 const isLong = process.env["LONG"] === "1";
-const [ROUNDS, EVENTS] = isLong ? [20, 4000] : [1, 400];
+const [ROUNDS, EVENTS] = isLong ? [20, 4000] : [1, 150];
 const [PER_ENDPOINT, PER_TENANT, WORKERS, TENANTS, TARGETS] = [3, 5, 4, 4, 6];
 const database = await fileDatabase();
 const { client } = database.db;
@@ -115,7 +115,7 @@ const runWorkers = async (history: History, others: readonly (() => Promise<void
           history.failures.set(code, (history.failures.get(code) ?? 0) + 1);
           return 0;
         });
-        if (claimed === 0) await Bun.sleep(5);
+        if (claimed === 0) await Bun.sleep(20);
       }
     }),
   );
@@ -127,7 +127,7 @@ const runWorkers = async (history: History, others: readonly (() => Promise<void
         where leased_until > clock_timestamp() group by grouping sets ((tenant_id, endpoint_id), (tenant_id))
         having count(*) > case grouping(endpoint_id) when 1 then ${PER_TENANT}::integer else ${PER_ENDPOINT}::integer end`;
       for (const one of over) history.faults.push(`over its bound: ${JSON.stringify(one)}`);
-      await Bun.sleep(2);
+      await Bun.sleep(isLong ? 2 : 10);
     }
   })();
   await Promise.all(others.map((other) => other()));
@@ -151,7 +151,7 @@ const emitAll = (tenants: Tenants) => async (): Promise<void> => {
 
 /** The server ends connections of the workers in the middle of their statements. */
 const killConnections = async (): Promise<void> => {
-  for (let n = 0; n < (isLong ? 100 : 15); n++) {
+  for (let n = 0; n < (isLong ? 100 : 10); n++) {
     await Bun.sleep(15);
     await client`
       select pg_terminate_backend(pid) from pg_stat_activity
@@ -187,7 +187,7 @@ test("three replicas, workers that die and connections that end: nothing lost, n
 /** Changes of endpoints, and deliveries that are sent again, beside the workers. */
 const disturb = (tenants: Tenants) => async (): Promise<void> => {
   const one = <Item>(list: readonly Item[]): Item => list[Math.floor(Math.random() * list.length)] as Item;
-  for (let n = 0; n < (isLong ? 600 : 80); n++) {
+  for (let n = 0; n < (isLong ? 600 : 40); n++) {
     const { caller, endpoints } = one(tenants);
     const { id } = one(endpoints);
     const change = one([

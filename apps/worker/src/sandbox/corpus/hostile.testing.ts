@@ -215,5 +215,5 @@ export const hostileFiles = async (isFull: boolean): Promise<HostileFile[]> => {
   ];
   if (isFull) return [...named, ...generated];
   // Every seventh: 7 shares no factor with the numbers of cuts and mutations.
-  return [...named.filter((_, index) => index % 3 === 0), ...generated.filter((_, index) => index % 19 === 0)];
+  return [...named.filter((_, index) => index % 6 === 0), ...generated.filter((_, index) => index % 38 === 0)];
 };

@@ -21,7 +21,7 @@ const openssl = Bun.which("openssl");
 /** Gives the server a certificate for `localhost`, from an authority in `ca.crt`. */
 const certify = async (directory: string): Promise<void> => {
   const [ca, key, request, certificate] = ["ca.crt", "tls.key", "tls.csr", "tls.crt"].map((name) => join(folder, name));
-  const subject = ["-nodes", "-newkey", "rsa:2048", "-subj"];
+  const subject = ["-nodes", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-subj"];
   const constraints = ["-addext", "basicConstraints=critical,CA:TRUE"];
   await Bun.$`openssl req -x509 ${subject} /CN=ca -days 2 ${constraints} -keyout ${folder}/ca.key -out ${ca}`.quiet();
   await Bun.$`openssl req ${subject} /CN=localhost -keyout ${key} -out ${request}`.quiet();

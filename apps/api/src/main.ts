@@ -196,12 +196,17 @@ const openDatabaseOf = async ({ database }: ApiConfig, log: Logger, metrics: Met
   return { db, isEmbedded };
 };
 
+/** Whether the database and the files have a place, before anything is written. */
+const checkPlaces = async (config: ApiConfig): Promise<void> => {
+  if (config.database.databaseUrl === null) requireEmbedded();
+  await checkDataDirectory(config);
+};
+
 const start = async (atExit: AtExit, isStopping: () => boolean): Promise<void> => {
   // Before anything else: its environment contains secrets, and the children of a worker can have the same user.
   protectMemory();
   const config = readConfig(process.env);
-  if (config.database.databaseUrl === null) requireEmbedded();
-  await checkDataDirectory(config);
+  await checkPlaces(config);
   const livekitProgram = readLivekitProgram(process.env);
   const logOutput = inTurns(process.stdout);
   atExit(logOutput.drained);

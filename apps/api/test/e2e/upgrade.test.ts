@@ -70,7 +70,8 @@ describe("a database of an older version", () => {
     await client.unsafe(`create schema drizzle;
       create table drizzle.__drizzle_migrations (id serial primary key, hash text not null, created_at bigint)`);
     for (const { tag, when } of journal.entries.slice(0, count)) {
-      await client.unsafe(await readFile(join(MIGRATIONS, `${tag}.sql`), "utf8"));
+      const text = await readFile(join(MIGRATIONS, `${tag}.sql`), "utf8");
+      for (const statement of text.split("--> statement-breakpoint")) await client.unsafe(statement);
       await client`insert into drizzle.__drizzle_migrations (hash, created_at) values (${tag}, ${when})`;
     }
   };

@@ -153,6 +153,8 @@ export const exportHandler = <Page extends FilePage>(
         ...(set.headers as Record<string, string>),
         "content-type": "text/csv; charset=utf-8; header=present",
         "content-disposition": `attachment; filename="${file}"`,
+        // Otherwise the head of a HEAD would name a length of 0.
+        ...(body === null && { "transfer-encoding": "chunked" }),
       };
       // Otherwise Elysia would copy the response, header by header, to add them.
       set.headers = {};

@@ -71,7 +71,8 @@ describe("a database of an older version", () => {
       create table drizzle.__drizzle_migrations (id serial primary key, hash text not null, created_at bigint)`);
     for (const { tag, when } of journal.entries.slice(0, count)) {
       const text = await readFile(join(MIGRATIONS, `${tag}.sql`), "utf8");
-      for (const statement of text.split("--> statement-breakpoint")) await client.unsafe(statement);
+      const statements = text.startsWith("-- no transaction") ? text.split("--> statement-breakpoint") : [text];
+      for (const statement of statements) await client.unsafe(statement);
       await client`insert into drizzle.__drizzle_migrations (hash, created_at) values (${tag}, ${when})`;
     }
   };

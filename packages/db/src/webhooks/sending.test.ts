@@ -251,11 +251,11 @@ describe("an endpoint that asked for order", () => {
     expect(await statuses()).toEqual({ delivered: 5, failed: 1 });
   });
 
-  test("100 events behind one that waits, and one of another resource: the other is claimed, and then nothing is looked at", async () => {
+  test("1,000 events behind one that waits, and one of another resource: the other is claimed, and then nothing is looked at", async () => {
     const caller = await seedCaller(db);
     await seedEndpoint(db, caller, { ordered: true });
     const [a, b] = [newTarget(), newTarget()];
-    await seedEvents(db, caller, [a], 100);
+    await seedEvents(db, caller, [a], 1000);
     await seedEvents(db, caller, [b]);
     await finish(
       (await claimSome(db)).filter(({ targetId }) => targetId === a),
@@ -265,7 +265,7 @@ describe("an endpoint that asked for order", () => {
     const claimed: HeldDelivery[] = [];
     for (let n = 0; n < 5; n++) claimed.push(...(await claimSome(db)));
     expect(claimed.map(({ targetId }) => targetId)).toEqual([b]);
-    expect(await statuses()).toEqual({ pending: 2, "pending waits": 99 });
+    expect(await statuses()).toEqual({ pending: 2, "pending waits": 999 });
     expect((await webhookStats(db)).due).toBe(0);
   });
 

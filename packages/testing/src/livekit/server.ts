@@ -68,8 +68,11 @@ const untilReady = async (server: RunningProcess, apiUrl: string, logFile: strin
   }
 };
 
+/** How often the server is started with other ports, when another process has taken one of them meanwhile. */
+const MAX_STARTS = 5;
+
 /** Starts the server at `path`. `stop` ends it and removes its files. */
-export const startLivekit = async (path: string, options: LivekitOptions = {}): Promise<LivekitServer> => {
+export const startLivekit = async (path: string, options: LivekitOptions = {}, starts = 1): Promise<LivekitServer> => {
   const folder = await temporaryFolder();
   const ports = await freePorts(3);
   const apiKey = `API${randomBytes(6).toString("hex")}`;
@@ -100,6 +103,9 @@ export const startLivekit = async (path: string, options: LivekitOptions = {}): 
     await untilReady(server, apiUrl, logFile);
   } catch (error) {
     await stop();
+    if (starts < MAX_STARTS && String(error).includes("address already in use")) {
+      return startLivekit(path, options, starts + 1);
+    }
     throw error;
   }
   return {

@@ -4,7 +4,7 @@ import { KEY_ID_LENGTH } from "./api-keys/secret.ts";
 import { normalizeWindow, refuseEmptyWindow } from "./credits/window.ts";
 import { ENVIRONMENTS } from "./environment.ts";
 import type { ApiKeyId, AuditEventId, TenantId, UserId } from "./id.ts";
-import { ShownName } from "./names.ts";
+import { ShownName } from "./lists/names.ts";
 import { listOf, Page, type PageRequest, readPage } from "./page.ts";
 import { ClosedObject, DateTime, Nullable, OneOf, Text } from "./schema.ts";
 

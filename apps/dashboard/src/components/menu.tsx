@@ -1,4 +1,4 @@
-import { useId, useRef } from "react";
+import { useId, useRef, useState } from "react";
 
 export type MenuItem = {
   name: string;
@@ -16,6 +16,8 @@ export const Menu = ({ label, items }: { label: string; items: readonly MenuItem
   const id = useId();
   const button = useRef<HTMLButtonElement>(null);
   const menu = useRef<HTMLDivElement>(null);
+  // Closed, it has no content: a long list has a menu in each row.
+  const [isOpen, setOpen] = useState(false);
   /** Below the button, or above it where there is no room. A popover is placed in the window, not in its row. */
   const place = (): void => {
     if (!button.current || !menu.current) return;
@@ -40,10 +42,11 @@ export const Menu = ({ label, items }: { label: string; items: readonly MenuItem
         id={id}
         ref={menu}
         popover="auto"
-        onToggle={({ newState }) => newState === "open" && place()}
+        onBeforeToggle={({ newState }) => newState === "open" && setOpen(true)}
+        onToggle={({ newState }) => (newState === "open" ? place() : setOpen(false))}
         className="fixed inset-auto m-0 min-w-44 rounded-xl border border-line bg-surface p-1 text-sm text-text shadow-xl"
       >
-        {items.map(({ name, label: text, run, isDestructive = false }) => (
+        {(isOpen ? items : []).map(({ name, label: text, run, isDestructive = false }) => (
           <button
             key={name}
             type="button"

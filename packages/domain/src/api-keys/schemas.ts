@@ -3,8 +3,8 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { SessionLimit } from "../credits/session-limit.ts";
 import { ENVIRONMENTS } from "../environment.ts";
+import { ShownName } from "../lists/names.ts";
 import { searchFilters } from "../lists/search.ts";
-import { ShownName } from "../names.ts";
 import { listOf, Page } from "../page.ts";
 import { ClosedObject, Count, DateTime, Nullable, OneOf, Text } from "../schema.ts";
 import { MAX_NAME_LENGTH } from "../text.ts";

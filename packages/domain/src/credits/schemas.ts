@@ -1,7 +1,7 @@
 /** The request and response schemas of credits and of usage sessions. Amounts are in credit micros. */
 import { type Static, Type } from "@sinclair/typebox";
 import { ENVIRONMENTS } from "../environment.ts";
-import { ShownName } from "../names.ts";
+import { ShownName } from "../lists/names.ts";
 import { listOf, Page } from "../page.ts";
 import { ClosedObject, Count, DateTime, Metadata, Nullable, OneOf, Text } from "../schema.ts";
 import { ENTRY_KINDS } from "./entry.ts";

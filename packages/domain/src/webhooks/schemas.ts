@@ -5,7 +5,7 @@ import { Asset, REMOTE_URL_PATTERN } from "../assets/schemas.ts";
 import { Avatar } from "../avatars/schemas.ts";
 import { CreditBalance, UsageSession } from "../credits/schemas.ts";
 import { ENVIRONMENTS } from "../environment.ts";
-import { ShownName } from "../names.ts";
+import { ShownName } from "../lists/names.ts";
 import { listOf, Page } from "../page.ts";
 import { ClosedObject, Count, DateTime, Nullable, OneOf, Text } from "../schema.ts";
 import { typesOf, WEBHOOK_EVENT_GROUPS, WEBHOOK_EVENT_TYPES, type WebhookObject } from "./events.ts";

@@ -2,7 +2,7 @@
  * The names of objects, beside their ids in lists and reads. A field of ids `keyId` or `createdBy` has its names in `keyName` or
  * `createdByName`. Responses to writes have none of them: those are known before the write, and stored for replays.
  */
-import { Nullable, Text } from "./schema.ts";
+import { Nullable, Text } from "../schema.ts";
 
 /** The longest name is that of the file of an asset. */
 const MAX_LENGTH = 240;

@@ -57,6 +57,13 @@ describe.skipIf(binary.kind === "missing")(
 
     test("LiveKit that is frozen: 503 after two seconds and nothing is held; then it works", async () => {
       livekit.process.kill("SIGSTOP");
+      // The signal takes effect a moment later.
+      const isFrozen = () =>
+        fetch(livekit.apiUrl, { signal: AbortSignal.timeout(200) }).then(
+          () => false,
+          () => true,
+        );
+      await until(isFrozen);
       const refused = await call("POST", START, { key, body: { avatar_id } });
       livekit.process.kill("SIGCONT");
       expect([refused.status, refused.body.code, refused.headers.get("retry-after")]).toEqual([

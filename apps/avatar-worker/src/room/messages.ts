@@ -26,14 +26,18 @@ export const sendMessage = async ({ localParticipant }: Room, message: Lifecycle
   await within(SEND_MS, sending ?? Promise.resolve()).catch(() => {});
 };
 
-/** Returns a function to call often, which tells the person since when the call lasts, and that it ends soon. */
+/**
+ * Returns a function to call often, which tells the person since when the call lasts, and that it ends soon: each of
+ * them again with every clock.
+ */
 export const tellTimes = (room: Room, { max_seconds, idle_seconds }: AssignedCall, times: Presence) => {
   let clockSentAt = -CLOCK_MS;
   let hasTold = false;
   return (now: number): void => {
     const startedAt = times.startedAt();
     if (startedAt === null) return;
-    if (now - clockSentAt >= CLOCK_MS) {
+    const isDue = now - clockSentAt >= CLOCK_MS;
+    if (isDue) {
       clockSentAt = now;
       void sendMessage(room, {
         kind: "session_clock",
@@ -42,7 +46,7 @@ export const tellTimes = (room: Room, { max_seconds, idle_seconds }: AssignedCal
         idle_timeout_seconds: idle_seconds,
       });
     }
-    if (hasTold || !times.endsSoon(now)) return;
+    if (!times.endsSoon(now) || (hasTold && !isDue)) return;
     hasTold = true;
     void sendMessage(room, { kind: "ending", reason: "session_cap" });
   };

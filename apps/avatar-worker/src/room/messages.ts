@@ -13,8 +13,8 @@ import { isLoud } from "../renderer/loudness.ts";
 import { within } from "./join.ts";
 import type { Presence } from "./presence.ts";
 
-/** The maximum time for a message. */
-const SEND_MS = 500;
+/** The maximum time for a message. The last one is sent before the avatar leaves. */
+const SEND_MS = 2000;
 /** The clock is sent again and again, because a page that has just joined misses messages. */
 const CLOCK_MS = 5000;
 /** How long the avatar counts as speaking after its last sound. */

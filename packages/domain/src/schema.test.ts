@@ -17,6 +17,14 @@ const key = (fields: object): object => ({ name: "ops", ...fields });
 const avatar = (fields: object): object => ({ displayName: "Ada", sourceKind: "image", ...fields });
 const nested = (depth: number): unknown => (depth === 0 ? 1 : [nested(depth - 1)]);
 
+test("an unknown field: the error names the known ones", () => {
+  const known = Object.keys(CreateInvitation.properties).join(", ");
+  expect(validate(CreateInvitation, { email: "ada@example.com", role: "viewer", roles: 1 })).toEqual([
+    { pointer: "#/roles", code: "unknown_field", detail: `Is not a known field. Known: ${known}.` },
+  ]);
+  expect(known).toContain("email, role");
+});
+
 describe("an e-mail address", () => {
   const invitation = (email: string) => ({ email, role: "viewer" });
   test("an address, 255 characters long, in lower case too: refused", () => {

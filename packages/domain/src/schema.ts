@@ -263,6 +263,7 @@ const object: ValidatorFactory = (schema) => {
     validateField: validatorOf(property),
     isRequired: !(OptionalKind in property),
   }));
+  const isUnknown = `Is not a known field. Known: ${Object.keys(properties).join(", ") || "none"}.`;
   return (value, parent, name, errors) => {
     const path = pathOf(parent, name);
     if (!isObject(value)) return add(errors, path, NOT_AN_OBJECT);
@@ -278,7 +279,7 @@ const object: ValidatorFactory = (schema) => {
     for (const field of names) {
       if (errors.length >= MAX_ERRORS) return;
       if (Object.hasOwn(properties, field)) continue;
-      add(errors, { parent: path, name: field }, ["unknown_field", "Is not a known field."]);
+      add(errors, { parent: path, name: field }, ["unknown_field", isUnknown]);
     }
   };
 };

@@ -38,7 +38,10 @@ type RequiredScopes = readonly [Scope, ...Scope[]] | "any" | "person";
 /** Preallocated, so that rejecting a request stays cheap. */
 const MISSING = new Problem("missing_api_key", "Send `Authorization: Bearer <API key>`.");
 /** The same text for malformed and for unknown keys, so that the response does not reveal which it is. */
-const INVALID = new Problem("invalid_api_key", "The API key is malformed or unknown.");
+const INVALID = new Problem(
+  "invalid_api_key",
+  "The API key is malformed or unknown. Was it copied whole, and is it a key of this service?",
+);
 
 /** The authenticated caller, its secret, and the key of the same tenant that the path names, if there is one. */
 type Authenticated = { caller: AnyCaller; target: ApiKeyRecord | null; secret: CallerSecret };

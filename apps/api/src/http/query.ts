@@ -17,13 +17,14 @@ export const queryOf = (
   const errors = new Map<string, FieldError>();
   const start = url.indexOf("?");
   const parameters = start === -1 ? [] : new URLSearchParams(url.slice(start));
+  const unknown = `Is not a known query parameter. Known: ${Object.keys(schema.properties).join(", ") || "none"}.`;
   for (const [name, text] of parameters) {
     if (errors.size >= MAX_ERRORS) break;
     const refuse = (code: FieldErrorCode, detail: string): void => {
       if (!errors.has(name)) errors.set(name, { parameter: shownName(name), code, detail });
     };
     const property = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
-    if (!property) refuse("unknown_parameter", "Is not a known query parameter.");
+    if (!property) refuse("unknown_parameter", unknown);
     else if (name in value) refuse("repeated_parameter", "Must not be repeated.");
     else {
       value[name] = property[Kind] === "Integer" && INTEGER.test(text) ? Number(text) : text;

@@ -288,8 +288,16 @@ test("an unknown parameter, on every route: 422, whatever the path names", async
     const answer = await ask(route, `${url}?dry=1&dry=2&${"x".repeat(200)}=%00`, sent);
     expectProblem(answer, "validation_failed");
     expect(answer.body.errors).toEqual([
-      { parameter: "dry", code: "unknown_parameter", detail: "Is not a known query parameter." },
-      { parameter: "x".repeat(128), code: "unknown_parameter", detail: "Is not a known query parameter." },
+      {
+        parameter: "dry",
+        code: "unknown_parameter",
+        detail: expect.stringMatching(/^Is not a known query parameter\. Known: [a-zA-Z, ]+\.$/),
+      },
+      {
+        parameter: "x".repeat(128),
+        code: "unknown_parameter",
+        detail: expect.stringMatching(/^Is not a known query parameter\. Known: [a-zA-Z, ]+\.$/),
+      },
     ]);
   }
 });

@@ -22,6 +22,13 @@ test.each([
   expect(webhookUrlErrors(url, true)).toEqual([]);
 });
 
+test.each(["http://localhost:4000", "https://localhost:4000/hooks", "http://127.0.0.1/"])(
+  "a program on this machine, %s: the error names the command that forwards to it",
+  (url) => {
+    expect(webhookUrlErrors(url, false)[0]?.detail).toContain("`bun run webhooks listen`");
+  },
+);
+
 test.each([
   "http://example.com/hooks",
   "http://user@localhost/",

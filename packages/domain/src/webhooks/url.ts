@@ -10,6 +10,10 @@ const LOCAL_HOSTS = ["localhost", "127.0.0.1", "[::1]"];
 /** As in the URL of a public host: ASCII, without spaces. */
 const LOCAL_FORM = /^http:\/\/[!-~]+$/;
 
+const LOCAL_URL = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])([:/]|$)/i;
+const ON_THIS_MACHINE =
+  "Must have a public host name. `bun run webhooks listen` forwards events to a program on your machine.";
+
 /** Whether `text` is an http URL of this machine, on any port, without credentials: `WEBHOOK_ALLOW_HTTP_LOCALHOST` allows it. */
 export const isHttpLocalhost = (text: string): boolean => {
   const url = LOCAL_FORM.test(text) && URL.canParse(text) ? new URL(text) : null;
@@ -19,6 +23,6 @@ export const isHttpLocalhost = (text: string): boolean => {
 /** The errors of `url`, a valid text; none when the sender may try to send to it. `allowHttpLocalhost`: for development. */
 export const webhookUrlErrors = (url: string, allowHttpLocalhost: boolean): FieldError[] => {
   if (allowHttpLocalhost && isHttpLocalhost(url)) return [];
-  const detail = publicUrlFault(url);
+  const detail = LOCAL_URL.test(url) ? ON_THIS_MACHINE : publicUrlFault(url);
   return detail === null ? [] : [{ pointer: "#/url", code: "unsupported_url", detail }];
 };

@@ -63,11 +63,12 @@ this line into a second terminal, in the folder of the service:
 
   export API_KEY=${secret.reveal()}
 
-Then create an avatar of the sample photo. In a few seconds it is ready:
+Then create an avatar of the sample photo, and read it. In a few seconds its \`status\` is \`ready\`:
 
   npx -y bun@${Bun.version} run sample-photo
   ASSET_ID=$(curl -sS ${baseUrl}/api/v1/assets -H "Authorization: Bearer $API_KEY" -F file=@ada.jpg | grep -o 'ast_[0-9a-z]*')
-  curl -sS ${baseUrl}/api/v1/avatars -H "Authorization: Bearer $API_KEY" -H "Content-Type: application/json" -d '{"displayName": "Ada", "sourceKind": "image", "sourceAssetId": "'$ASSET_ID'"}'
+  AVATAR_ID=$(curl -sS ${baseUrl}/api/v1/avatars -H "Authorization: Bearer $API_KEY" -H "Content-Type: application/json" -d '{"displayName": "Ada", "sourceKind": "image", "sourceAssetId": "'$ASSET_ID'"}' | grep -o 'ava_[0-9a-z]*')
+  curl -sS ${baseUrl}/api/v1/avatars/$AVATAR_ID -H "Authorization: Bearer $API_KEY"
 
 Try every operation in a browser: ${publicUrl}/docs
 `;

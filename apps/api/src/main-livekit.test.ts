@@ -94,7 +94,7 @@ describe.skipIf(binary.kind === "missing")(`LiveKit on the embedded database${sk
 
   test("two services with one data directory: the first serves calls, and the second refuses them", async () => {
     const other = await start({ DATA_DIR: first.data, LIVEKIT_SERVER_BIN, WORKER: "false" }, source(API));
-    await other.waitFor(/calls are refused, because another process with this data directory serves them/);
+    await other.waitFor(/calls are off, because another process with this data directory serves them/);
     expect(await childrenOf(other)).toEqual([]);
     await stop(other);
     expect((await configurationIn(first.data)).port).toBe(first.port);

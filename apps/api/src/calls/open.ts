@@ -37,7 +37,7 @@ const prepareEmbedded = async (options: CallsOptions): Promise<EmbeddedLivekit |
   if (livekitProgram.kind === "missing" || avatarWorker === null) {
     const isMissing = livekitProgram.kind === "missing";
     const missing = isMissing ? "livekit-server is not on the PATH" : "the avatar worker is not here";
-    log.info(`calls are refused, because ${missing}: ${HOW_TO}`);
+    log.info(`calls are off, because ${missing}: ${HOW_TO}`);
     return null;
   }
   const embedded = await prepareLivekit({
@@ -49,7 +49,7 @@ const prepareEmbedded = async (options: CallsOptions): Promise<EmbeddedLivekit |
     workerSecret: config.avatarWorkerSecret,
     isTerminal: process.stdout.isTTY,
   });
-  if (embedded === null) log.info("calls are refused, because another process with this data directory serves them");
+  if (embedded === null) log.info("calls are off, because another process with this data directory serves them");
   return embedded;
 };
 

@@ -1,6 +1,6 @@
 /**
- * Builds the pages into one file, the pack: the page, and the files that it loads, compressed. The API reads the pack, so
- * that a compiled API contains the dashboard.
+ * Builds the pages into one file, the pack: two HTML pages, and the files that they load, compressed. The API reads the pack,
+ * so that a compiled API contains the dashboard.
  */
 import { join, relative } from "node:path";
 import { brotliCompressSync, gzipSync, constants as zlib } from "node:zlib";
@@ -18,8 +18,9 @@ export type PackedFile = {
 };
 
 export type Pack = {
-  /** The page. It contains `PUBLIC_ORIGIN` where the API inserts its public origin. */
+  /** The page of the dashboard, and that of calls. They contain `PUBLIC_ORIGIN` where the API inserts its public origin. */
   html: string;
+  callHtml: string;
   files: readonly PackedFile[];
 };
 
@@ -79,10 +80,10 @@ export type Built = {
   metafile: { inputs: Record<string, unknown> };
 };
 
-/** Builds the pack. Throws an `AggregateError` with what the bundler reports. */
-export const buildPack = async (): Promise<Built> => {
+/** Builds a page from its entry in the sources: its script, with the parts that load later, and its style. */
+const bundle = async (entry: string, name: string) => {
   const result = await Bun.build({
-    entrypoints: [join(SOURCES, "main.tsx")],
+    entrypoints: [join(SOURCES, entry)],
     target: "browser",
     // The packages of this repository export their sources by this condition.
     conditions: ["bun"],
@@ -91,19 +92,29 @@ export const buildPack = async (): Promise<Built> => {
     metafile: true,
     define: { "process.env.NODE_ENV": '"production"' },
     jsx: { runtime: "automatic", development: false },
-    naming: { entry: "[name]-[hash].[ext]", chunk: "part-[hash].[ext]", asset: "[name]-[hash].[ext]" },
+    naming: { entry: `${name}-[hash].[ext]`, chunk: "part-[hash].[ext]", asset: "[name]-[hash].[ext]" },
     plugins: [tailwind],
   });
   const outputs = result.outputs.filter(({ kind }) => kind !== "sourcemap");
-  const icon = await Bun.file(join(SOURCES, "icon.svg")).bytes();
   const files = await Promise.all(
     outputs.map(async (output) =>
       packFile(output.path.replace(/^.*\//, ""), new Uint8Array(await output.arrayBuffer())),
     ),
   );
-  files.push(packFile(`icon-${Bun.hash(icon).toString(36)}.svg`, icon));
-  const html = pageOf(find(files, /^main-.*\.js$/), find(files, /\.css$/), find(files, /\.svg$/));
+  const page = (icon: string) => pageOf(find(files, new RegExp(`^${name}-.*\\.js$`)), find(files, /\.css$/), icon);
+  return { files, page, inputs: result.metafile?.inputs ?? {} };
+};
+
+/**
+ * Builds the pack. Throws an `AggregateError` with what the bundler reports. The two pages share no files, so that neither waits
+ * for parts of the other.
+ */
+export const buildPack = async (): Promise<Built> => {
+  const [main, call] = await Promise.all([bundle("main.tsx", "main"), bundle("call/main.tsx", "call")]);
+  const bytes = await Bun.file(join(SOURCES, "icon.svg")).bytes();
+  const icon = packFile(`icon-${Bun.hash(bytes).toString(36)}.svg`, bytes);
+  const files = [...new Map([...main.files, ...call.files, icon].map((file) => [file.name, file])).values()];
   const tailwindFile = relative(process.cwd(), Bun.resolveSync("tailwindcss/index.css", import.meta.dir));
-  const inputs = { ...result.metafile?.inputs, [tailwindFile]: {} };
-  return { pack: { html, files }, metafile: { inputs } };
+  const inputs = { ...main.inputs, ...call.inputs, [tailwindFile]: {} };
+  return { pack: { html: main.page(icon.name), callHtml: call.page(icon.name), files }, metafile: { inputs } };
 };

@@ -4,7 +4,7 @@ import { type Query, QueryCache, QueryClient, QueryClientProvider } from "@tanst
 import { RouterProvider } from "@tanstack/react-router";
 import { createRoot } from "react-dom/client";
 import { isSignedOut } from "./api/client.ts";
-import { SESSION } from "./layout/shell.tsx";
+import { SESSION } from "./layout/account.tsx";
 import { loadPages, router } from "./router.tsx";
 
 const queries = new QueryClient({

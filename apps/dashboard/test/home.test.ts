@@ -38,11 +38,17 @@ describe.skipIf(!BROWSER)("the home page in Chromium", () => {
     await client`update avatars set status = 'ready'`;
     await page.getByText("2 of 3 done").waitFor();
     await page.getByText(`"avatarId": "${id}"`).waitFor();
+    // This service has no LiveKit.
+    await page.getByRole("link", { name: "Try a call" }).click();
+    await page.getByRole("button", { name: "Start the call" }).click();
+    await page.getByRole("alert").getByText("Its operator installs livekit-server, or sets LIVEKIT_URL").waitFor();
+    await page.getByRole("link", { name: "Back to the avatars" }).click();
+    await dialog("Grace").waitFor();
     await makeCall(call, 125);
     await owner.open("");
     await page.getByText("Credits available").waitFor();
     expect(await page.getByText("Get started").count()).toBe(0);
-    expectQuiet(owner);
+    expectQuiet(owner, [/status of 501/]);
   });
 
   test("the home page, after the first call: the balance, the calls of today, and what needs attention", async () => {

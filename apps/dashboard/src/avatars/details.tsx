@@ -2,7 +2,7 @@ import type { Avatar } from "@realtime-avatar/client";
 import { MAX_DISPLAY_NAME_LENGTH } from "@realtime-avatar/domain/text";
 import { useState } from "react";
 import { EndDialog, FormDialog } from "../components/action-dialog.tsx";
-import { Button } from "../components/button.tsx";
+import { Button, buttonClass } from "../components/button.tsx";
 import { CopyText, Id } from "../components/copy.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { TextField } from "../components/field.tsx";
@@ -11,7 +11,7 @@ import { Failure, Loaded, Skeleton } from "../components/state.tsx";
 import { Badge, Item, Time } from "../components/text.tsx";
 import { useAccount, useHasRole } from "../layout/context.tsx";
 import { useAction } from "../layout/use-action.ts";
-import { callLine } from "./call-line.ts";
+import { callAddress, callLine } from "./call-line.ts";
 import { Checks } from "./checks.tsx";
 import { isPreparing, STATUS_TONES, statusName, useAvatar } from "./data.ts";
 import { Portrait } from "./portrait.tsx";
@@ -59,6 +59,11 @@ const Actions = ({ avatar, onOpen }: { avatar: Avatar; onOpen: (above: Above) =>
       <Button kind={status === "failed" && !canRetry ? "primary" : "plain"} onClick={() => onOpen("replace")}>
         {sourceAssetId === null ? "Add a" : "Another"} {KIND_NAMES[avatar.sourceKind]}
       </Button>
+      {status === "ready" && (
+        <a href={callAddress(avatar)} className={buttonClass("primary")}>
+          Try a call
+        </a>
+      )}
       {canRetry && (
         <Button kind="primary" isBusy={retry.isBusy} onClick={() => retry.run()}>
           Try again

@@ -1,6 +1,6 @@
 /** What a newcomer does first, until there is a call. */
 import type { ReactNode } from "react";
-import { callLine } from "../avatars/call-line.ts";
+import { callAddress, callLine } from "../avatars/call-line.ts";
 import { buttonClass } from "../components/button.tsx";
 import { CopyText } from "../components/copy.tsx";
 import { Progress } from "../components/progress.tsx";
@@ -126,9 +126,23 @@ const AvatarRow = ({ step, isNext }: { step: Step; isNext: boolean }) => {
 
 const CallRow = ({ steps: { key, avatar } }: { steps: Steps }) => {
   const { environment } = useAccount();
+  const canWrite = useHasRole("developer");
   const isNext = key.state === "done" && avatar.state === "done";
   return (
-    <StepRow number={3} title="Make the first call" state={isNext ? "next" : "later"}>
+    <StepRow
+      number={3}
+      title="Make the first call"
+      state={isNext ? "next" : "later"}
+      action={
+        canWrite &&
+        isNext &&
+        avatar.with && (
+          <a href={callAddress({ id: avatar.with.id, environment })} className={buttonClass("primary")}>
+            Try a call
+          </a>
+        )
+      }
+    >
       {isNext && avatar.with ? (
         <div className="mt-2">
           <CopyText

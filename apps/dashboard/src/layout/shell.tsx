@@ -1,24 +1,22 @@
 /** The frame of all pages of a signed-in person: header, navigation and the present page. */
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQueryClient } from "@tanstack/react-query";
 import { Navigate, Outlet, useLocation } from "@tanstack/react-router";
-import { useEffect, useId, useMemo, useRef } from "react";
-import { type Environment, isSignedOut } from "../api/client.ts";
-import { readSession, signOut } from "../api/people.ts";
+import { useEffect, useId, useRef } from "react";
+import { signOut } from "../api/people.ts";
 import { Button } from "../components/button.tsx";
-import { Failure, OfflineNotice, Skeleton } from "../components/state.tsx";
+import { Failure, OfflineNotice } from "../components/state.tsx";
 import { KeyboardProvider, useOpen } from "../keyboard/keyboard.tsx";
 import { IS_MAC, PALETTE_KEYS } from "../keyboard/shortcuts.ts";
 import { PRODUCT } from "../paths.ts";
 import { keepPlace } from "../sign-in/place.ts";
+import { Account } from "./account.tsx";
 import { Sign } from "./brand.tsx";
-import { AccountContext, useAccount } from "./context.tsx";
+import { useAccount } from "./context.tsx";
 import { EnvironmentStrip, EnvironmentSwitch } from "./environment.tsx";
 import { LINK, PageLink, useNavigation, useParameters } from "./navigation.tsx";
-import { NoticeProvider } from "./notices.tsx";
 import { PAGES } from "./pages.ts";
 import { useAction } from "./use-action.ts";
 import { useFileDrop } from "./use-file-drop.ts";
-import { VerifiedProvider } from "./verified.tsx";
 
 const Navigation = () => {
   const ref = useRef<HTMLElement>(null);
@@ -186,45 +184,19 @@ const Frame = () => {
   );
 };
 
-/** How often the session is read: it can have ended meanwhile, or the role can have changed. */
-const SESSION_MS = 30_000;
-
-/** The session of the person. */
-export const SESSION = { queryKey: ["session"], queryFn: readSession, staleTime: SESSION_MS };
-
 export const Shell = () => {
   const parameters = useParameters();
   const pathname = useLocation({ select: (location) => location.pathname });
-  const environment: Environment = parameters.environment ?? "live";
-  const query = useQuery({ ...SESSION, refetchInterval: SESSION_MS });
-  const session = query.data;
-  const account = useMemo(() => session && { session, environment }, [session, environment]);
-  if (isSignedOut(query.error)) {
+  const signedOut = (hasEnded: boolean) =>
     // The frame is still there for a moment, without the place that the address of the sign-in keeps.
-    if (pathname.endsWith("/sign-in")) return null;
-    return <Navigate to="/sign-in" search={keepPlace(pathname, parameters, session !== undefined)} replace />;
-  }
-  if (!account) {
-    return (
-      <main className="mx-auto max-w-6xl px-4 py-24">
-        <h1 className="sr-only">{PRODUCT}</h1>
-        {query.error ? (
-          <Failure error={query.error} onRetry={() => query.refetch()} />
-        ) : (
-          <Skeleton label="your account" />
-        )}
-      </main>
+    pathname.endsWith("/sign-in") ? null : (
+      <Navigate to="/sign-in" search={keepPlace(pathname, parameters, hasEnded)} replace />
     );
-  }
   return (
-    <AccountContext value={account}>
-      <NoticeProvider>
-        <VerifiedProvider>
-          <KeyboardProvider>
-            <Frame />
-          </KeyboardProvider>
-        </VerifiedProvider>
-      </NoticeProvider>
-    </AccountContext>
+    <Account signedOut={signedOut}>
+      <KeyboardProvider>
+        <Frame />
+      </KeyboardProvider>
+    </Account>
   );
 };

@@ -1,6 +1,7 @@
 /** The pages of the dashboard, as the API serves them. What they show is tested in `apps/dashboard/test`. */
 import { expect, test } from "bun:test";
-import { startApi } from "../../../test/support/api.ts";
+import { Secret } from "@realtime-avatar/storage/secret";
+import { createTestApp, startApi, TEST_CONFIG } from "../../../test/support/api.ts";
 import { PAGE_PATHS } from "./dashboard.ts";
 import { openDashboard } from "./files.ts";
 
@@ -45,6 +46,25 @@ test("the security policy, of a page: only this service is allowed", () => {
   expect(page.headers.get("cross-origin-opener-policy")).toBe("same-origin");
   expect(page.headers.get("referrer-policy")).toBe("no-referrer");
   expect(page.headers.get("x-content-type-options")).toBe("nosniff");
+});
+
+test("the page of calls: a document of its own, whose policy adds LiveKit and the microphone", async () => {
+  const { headers, text } = await api.call("GET", "/dashboard/call");
+  expect([headers.get("content-type"), headers.get("cache-control")]).toEqual(["text/html; charset=utf-8", "no-store"]);
+  expect(text).toMatch(/src="\/dashboard\/assets\/call-/);
+  expect(headers.get("permissions-policy")).toContain("microphone=(self)");
+  expect(page.headers.get("permissions-policy")).toContain("microphone=()");
+  const connect = /connect-src [^;]*/.exec(headers.get("content-security-policy") ?? "")?.[0];
+  expect(connect).toBe("connect-src 'self'");
+  const secret = new Secret("s".repeat(32));
+  const livekit = { url: "wss://livekit.example.com", apiKey: "key", apiSecret: secret };
+  const config = { ...TEST_CONFIG, livekit, avatarWorkerSecret: secret };
+  const app = createTestApp(api.database.db, { config, ...api.files });
+  const policyOf = async (path: string) =>
+    (await app.handle(new Request(`http://localhost${path}`))).headers.get("content-security-policy");
+  const allowed = await policyOf("/dashboard/call");
+  expect(allowed).toContain("connect-src 'self' wss://livekit.example.com https://livekit.example.com;");
+  expect(await policyOf("/dashboard")).not.toContain("livekit");
 });
 
 test("the files, requested: compressed and cached forever", async () => {

@@ -1,7 +1,8 @@
 /**
  * `/dashboard`: the pages. All of them are one HTML page, which is not cached, and files with a hash in their names, which
  * caches keep for good. The Content Security Policy lets the page call nothing but this service, and show pictures from it
- * and from the origin of public assets. A browser that opens `/` is led there.
+ * and from the origin of public assets. `/dashboard/call` is an HTML page of its own: its policy adds LiveKit, and the
+ * microphone. A browser that opens `/` is led to the dashboard.
  */
 import { notFound } from "@realtime-avatar/domain/problem";
 import { Elysia } from "elysia";
@@ -23,19 +24,27 @@ export const PAGE_PATHS = [
   "/register",
 ];
 
-const allowedFor = (assetOrigin: string): string =>
+/** The origins of LiveKit: the client asks it over http before it opens a web socket. */
+const originsOf = ({ url }: { url: string }): string[] => {
+  const { origin } = new URL(url);
+  return [origin, origin.replace(/^ws/, "http")];
+};
+
+/** `origins`: what the page may call beside this service. */
+const allowedFor = (assetOrigin: string, origins: readonly string[] = []): string =>
   [
     "script-src 'self'",
     "style-src 'self'",
     `img-src 'self' data: blob: ${assetOrigin}`,
     // A video that the person has chosen, before it is uploaded.
     "media-src blob:",
-    "connect-src 'self'",
+    ["connect-src 'self'", ...origins].join(" "),
     "require-trusted-types-for 'script'",
   ].join("; ");
 
 /** Features that no page uses (Permissions Policy). Passkeys stay allowed. */
 const PERMISSIONS = "camera=(), microphone=(), geolocation=(), payment=(), usb=()";
+const CALL_PERMISSIONS = PERMISSIONS.replace("microphone=()", "microphone=(self)");
 
 type Coding = "br" | "gzip";
 
@@ -78,7 +87,8 @@ export const dashboardRoutes = ({
   assetOrigin,
   publicUrl,
   log,
-}: Pick<Dependencies, "assetOrigin" | "publicUrl" | "log">) => {
+  realtime,
+}: Pick<Dependencies, "assetOrigin" | "publicUrl" | "log" | "realtime">) => {
   const open = openDashboard();
   let isReported = false;
   const openFiles = async () => {
@@ -94,6 +104,13 @@ export const dashboardRoutes = ({
     headers["permissions-policy"] = PERMISSIONS;
     return asPage(page(publicUrl()), allowedFor(assetOrigin()), set);
   };
+  const sendCallPage = async (set: ResponseHead) => {
+    const { callPage } = await openFiles();
+    const headers = set.headers as Record<string, string>;
+    headers["permissions-policy"] = CALL_PERMISSIONS;
+    const origins = realtime === null ? [] : originsOf(realtime.config);
+    return asPage(callPage(publicUrl()), allowedFor(assetOrigin(), origins), set);
+  };
   /** Throws the problem `not_found` unless a browser asks, which gets a page. */
   const onlyForBrowsers = (request: Request, { headers }: ResponseHead): void => {
     (headers as Record<string, string>)["vary"] = "Accept";
@@ -105,6 +122,8 @@ export const dashboardRoutes = ({
     if (!file) throw notFound();
     return sendFile(file, request, set);
   });
+  routes.get("/dashboard/call", ({ set }) => sendCallPage(set));
+  routes.get("/dashboard/call/", ({ set }) => redirect("/dashboard/call", set));
   for (const path of PAGE_PATHS) {
     routes.get(`/dashboard${path}`, ({ set }) => sendPage(set));
     routes.get(`/dashboard${path}/`, ({ set }) => redirect(`/dashboard${path}`, set));

@@ -5,6 +5,7 @@ import { join } from "node:path";
 /** The pack, as `apps/dashboard/build` writes it. */
 type Pack = {
   html: string;
+  callHtml: string;
   files: { name: string; contentType: string; sha256: string; gzip: string; br: string }[];
 };
 
@@ -20,25 +21,28 @@ export type DashboardFile = {
 export type DashboardFiles = {
   /** The page, for the origin at which the dashboard is to be used. */
   page: (publicOrigin: string) => string;
+  /** The same for the page of calls. */
+  callPage: (publicOrigin: string) => string;
   files: ReadonlyMap<string, DashboardFile>;
 };
 
 const bytesOf = (base64: string): Uint8Array<ArrayBuffer> => Uint8Array.from(Buffer.from(base64, "base64"));
 
+const pageOf =
+  (html: string) =>
+  (publicOrigin: string): string =>
+    html.replace(
+      "PUBLIC_ORIGIN",
+      publicOrigin.replace(/[&"<>]/g, (c) => `&#${c.charCodeAt(0)};`),
+    );
+
 const readPack = (text: string): DashboardFiles => {
-  const { html, files } = JSON.parse(text) as Pack;
+  const { html, callHtml, files } = JSON.parse(text) as Pack;
   const entries = files.map(
     ({ name, contentType, sha256, gzip, br }) =>
       [name, { contentType, sha256, gzip: bytesOf(gzip), br: bytesOf(br) }] as const,
   );
-  return {
-    page: (publicOrigin) =>
-      html.replace(
-        "PUBLIC_ORIGIN",
-        publicOrigin.replace(/[&"<>]/g, (c) => `&#${c.charCodeAt(0)};`),
-      ),
-    files: new Map(entries),
-  };
+  return { page: pageOf(html), callPage: pageOf(callHtml), files: new Map(entries) };
 };
 
 /** The folder of the modules that a compiled program contains. */

@@ -1,0 +1,214 @@
+/** Try a call: a person talks to an avatar on the page of calls, with LiveKit and an avatar worker. */
+import { beforeAll, describe, expect, test } from "bun:test";
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { BROWSER } from "@realtime-avatar/testing/browser";
+import { fixture } from "@realtime-avatar/testing/fixture";
+import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
+import { startLivekit } from "@realtime-avatar/testing/livekit/server";
+import { source, startProcess } from "@realtime-avatar/testing/processes";
+import type { Page } from "playwright-core";
+import { expectAccessible } from "./support/axe.ts";
+import { seedCaller } from "./support/calls.ts";
+import { DESKTOP, expectQuiet, PHONE } from "./support/person.ts";
+import { fileWorld } from "./support/world.ts";
+
+const binary = await livekitBinary();
+const missing = binary.kind === "missing" ? binary.reason : BROWSER ? null : "there is no browser";
+const skipped = missing === null ? "" : ` (skipped: ${missing})`;
+const SECRET = randomBytes(32).toString("hex");
+
+const openWorld = async () => {
+  const livekit = await startLivekit(binary.kind === "found" ? binary.path : "");
+  await fixture({ close: () => livekit.stop() });
+  const world = await fileWorld({
+    LIVEKIT_URL: livekit.url,
+    LIVEKIT_API_KEY: livekit.apiKey,
+    LIVEKIT_API_SECRET: livekit.apiSecret,
+    AVATAR_WORKER_SECRET: SECRET,
+    SWEEP_IN_API: "true",
+  });
+  const worker = startProcess(source("apps/avatar-worker/src/main.ts"), {
+    SERVICE_URL: world.service.url.replace("localhost", "127.0.0.1"),
+    AVATAR_WORKER_SECRET: SECRET,
+    AVATAR_WORKER_PORT: "0",
+  });
+  const close = () => {
+    worker.kill("SIGTERM");
+    return worker.exited;
+  };
+  await fixture({ close });
+  await worker.waitFor(/"started"/);
+  return { ...world, livekit };
+};
+
+/** A folder for pictures of the page, to look at them. */
+const SCREENSHOTS = process.env["SCREENSHOTS"];
+const picture = async (page: Page, name: string): Promise<void> => {
+  if (SCREENSHOTS) await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`) });
+};
+
+/** Runs in the page: the sum of the picture's pixels, and the loudest sample of its sound. */
+const LOOK = `(() => {
+  const canvas = new OffscreenCanvas(64, 64).getContext("2d");
+  canvas.drawImage(document.querySelector("video"), 0, 0, 64, 64);
+  return canvas.getImageData(0, 0, 64, 64).data.reduce((sum, value, at) => (at % 4 === 3 ? sum : sum + value), 0);
+})()`;
+const LEVEL = `(() => {
+  const stream = document.querySelector("audio").srcObject;
+  if (!stream) return 0;
+  if (!window.analyser) {
+    const context = new AudioContext();
+    window.analyser = context.createAnalyser();
+    context.createMediaStreamSource(stream).connect(window.analyser);
+  }
+  const samples = new Float32Array(window.analyser.fftSize);
+  window.analyser.getFloatTimeDomainData(samples);
+  return Math.max(...samples.map(Math.abs));
+})()`;
+
+const SHOWN = `!document.querySelector("video").classList.contains("invisible")`;
+
+const { service, owner, page } = missing === null ? await openWorld() : ({} as Awaited<ReturnType<typeof openWorld>>);
+
+describe.skipIf(missing !== null)(`a call on its page in Chromium${skipped}`, () => {
+  let avatar = "";
+  const secrets: string[] = [];
+
+  beforeAll(async () => {
+    const call = await seedCaller(service, { name: "Website", environment: "live", scopes: ["*"] });
+    ({ id: avatar } = (await call("POST", "/avatars", { displayName: "Grace", sourceKind: "image" })) as {
+      id: string;
+    });
+    await service.database.db.client`update avatars set status = 'ready'`;
+    owner.context.on("response", async (response) => {
+      if (response.status() !== 201 || !response.url().endsWith("/api/v1/api-keys")) return;
+      secrets.push(((await response.json()) as { apiKey: string }).apiKey);
+    });
+  });
+
+  const button = (name: string, at = page) => at.getByRole("button", { name, exact: true });
+  const open = (at = page) => at.goto(`${service.url}/dashboard/call?avatar=${avatar}`);
+  const figure = (name: string) => page.locator("dl > div").filter({ hasText: name }).locator("dd");
+  /** The keys of the page that are not revoked. */
+  const activeKeys = async (): Promise<number> => {
+    const keys = await service.database.db.client`
+      select revoked_at from api_keys where name = 'Try a call' and revoked_at is null`;
+    return keys.length;
+  };
+  const until = async (condition: () => Promise<boolean>): Promise<void> => {
+    while (!(await condition())) await Bun.sleep(50);
+  };
+  /** `waitForFunction` would evaluate text in the page, which its policy forbids. */
+  const untilTrue = (at: Page, expression: string) => until(async () => (await at.evaluate(expression)) === true);
+  const openCalls = async (): Promise<number> =>
+    (await service.database.db.client`select from usage_sessions where ended_at is null`).length;
+
+  const isOver = async () => (await activeKeys()) === 0 && (await openCalls()) === 0;
+
+  test("the person, from the avatar to the bill: sees it move, hears the echo, and finds the call", async () => {
+    await owner.open(`/avatars?avatar=${avatar}`);
+    await page.getByRole("link", { name: "Try a call" }).click();
+    await page.getByRole("heading", { name: "Try a call with Grace" }).waitFor();
+    await page.emulateMedia({ colorScheme: "dark" });
+    await page.setViewportSize(PHONE);
+    await expectAccessible(page, "before the call");
+    await picture(page, "call-before-phone-dark");
+    // By keyboard alone.
+    await button("Start the call").focus();
+    await page.keyboard.press("Enter");
+    await untilTrue(page, `${SHOWN} && ${LOOK} > 0`);
+    const pictures = new Set<unknown>();
+    while (pictures.size < 4) pictures.add(await page.evaluate(LOOK));
+    await untilTrue(page, `${LEVEL} > 0.02`);
+    await until(async () => Number.parseInt((await figure("Length").textContent()) ?? "0", 10) >= 2);
+    expect(await figure("Cost").textContent()).toMatch(/^[2-9] credits$/);
+    await expectAccessible(page, "in the call");
+    await picture(page, "call-open-phone-dark");
+    await button("Mute the microphone").click();
+    await button("Turn the microphone on").waitFor();
+    await page.emulateMedia({ colorScheme: "light" });
+    await page.setViewportSize(DESKTOP);
+    await picture(page, "call-open-desktop-light");
+    await button("Hang up").click();
+    await page.getByText("You hung up.").waitFor();
+    await figure("Charged")
+      .filter({ hasText: /^\d+ credits$/ })
+      .waitFor();
+    await expectAccessible(page, "after the call");
+    await picture(page, "call-over-desktop-light");
+    await until(async () => (await activeKeys()) === 0);
+    await page.getByRole("link", { name: "See the call" }).click();
+    await page.getByRole("dialog").getByText("Try a call").first().waitFor();
+    expectQuiet(owner, [/^request to http:\/\/127\.0\.0\.1/]);
+  });
+
+  test("the key of the page: one scope, capped, with an end; its secret is in no address, storage or text", async () => {
+    const [key] = await service.database.db.client`select * from api_keys where name = 'Try a call'`;
+    expect(key).toMatchObject({ scopes: ["realtime:write"], environment: "live", max_concurrent_sessions: "1" });
+    expect(Number(key?.["spend_limit_credit_micros"])).toBe(600_000_000);
+    expect(Number(key?.["expires_at"]) - Number(key?.["created_at"])).toBeLessThanOrEqual(30 * 60_000 + 1000);
+    await open();
+    await button("Start the call").click();
+    await button("Mute the microphone").waitFor();
+    const secret = secrets.at(-1) ?? "";
+    expect(secret).toStartWith("rta_live_");
+    const kept = `JSON.stringify([location.href, history.state, {...localStorage}, {...sessionStorage}, document.cookie, document.documentElement.outerHTML])`;
+    expect(await page.evaluate(kept)).not.toContain(secret.slice(-30));
+    expect(service.log()).not.toContain(secret.slice(-30));
+    // Another page of this browser holds no second call.
+    const second = await owner.context.newPage();
+    await open(second);
+    await button("Start the call", second).click();
+    await second.getByText("Another page of this browser has a call.").waitFor();
+    expect(await activeKeys()).toBe(1);
+    await second.close();
+  });
+
+  test("the page, closed during the call: its key is revoked, and the call ends", async () => {
+    const closing = await owner.context.newPage();
+    await page.goto("about:blank");
+    await until(isOver);
+    await open(closing);
+    await button("Start the call", closing).click();
+    await button("Mute the microphone", closing).waitFor();
+    expect([await activeKeys(), await openCalls()]).toEqual([1, 1]);
+    await closing.close({ runBeforeUnload: true });
+    await until(isOver);
+  });
+
+  test("no microphone: the avatar is seen, and the page says why it hears nothing", async () => {
+    const silent = await owner.context.newPage();
+    await silent.addInitScript(
+      `navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException("no", "NotAllowedError"))`,
+    );
+    await open(silent);
+    await button("Start the call", silent).click();
+    await silent.getByText("does not let this page use the microphone").waitFor();
+    await untilTrue(silent, `${SHOWN} && ${LOOK} > 0`);
+    await button("Turn the microphone on", silent).waitFor();
+    await picture(silent, "call-no-microphone");
+    // Another program ends it: the page says what has happened.
+    await service.database.db.client`update api_keys set revoked_at = now() where name = 'Try a call'`;
+    await silent.getByText("The call is over.").waitFor();
+    await silent.getByText("Its key ended").waitFor();
+    await silent.close();
+  });
+
+  test("a refusal, of a viewer and of an avatar that is disabled: says why, and creates no key", async () => {
+    const { client } = service.database.db;
+    await client`update avatars set status = 'disabled'`;
+    await open();
+    await page.getByText("The avatar is disabled. It can be called when it is ready.").waitFor();
+    await client`update avatars set status = 'ready'`;
+    await client`update users set role = 'viewer'`;
+    await open();
+    await page.getByText("Your role is viewer, which creates no keys.").waitFor();
+    expect(await button("Start the call").count()).toBe(0);
+    await client`update users set role = 'owner'`;
+    await owner.context.clearCookies();
+    await open();
+    await page.getByRole("link", { name: "Sign in" }).waitFor();
+    expect(await activeKeys()).toBe(0);
+  });
+});

@@ -3,7 +3,8 @@
  * so that a compiled API contains the dashboard.
  */
 import { join, relative } from "node:path";
-import { brotliCompressSync, gzipSync, constants as zlib } from "node:zlib";
+import { promisify } from "node:util";
+import { brotliCompress, gzip, constants as zlib } from "node:zlib";
 import { compileStyles } from "./styles.ts";
 
 /** A file of the pack. `name` contains a hash of the content, except that of the page. */
@@ -33,12 +34,15 @@ const CONTENT_TYPES: Record<string, string> = {
   svg: "image/svg+xml",
 };
 
-const packFile = (name: string, content: Uint8Array): PackedFile => ({
+const compressBrotli = promisify(brotliCompress);
+const compressGzip = promisify(gzip);
+
+const packFile = async (name: string, content: Uint8Array): Promise<PackedFile> => ({
   name,
   contentType: CONTENT_TYPES[name.slice(name.lastIndexOf(".") + 1)] ?? "application/octet-stream",
   sha256: new Bun.CryptoHasher("sha256").update(content).digest("hex"),
-  gzip: gzipSync(content, { level: 9 }).toString("base64"),
-  br: brotliCompressSync(content, { params: { [zlib.BROTLI_PARAM_SIZE_HINT]: content.length } }).toString("base64"),
+  gzip: (await compressGzip(content, { level: 9 })).toString("base64"),
+  br: (await compressBrotli(content, { params: { [zlib.BROTLI_PARAM_SIZE_HINT]: content.length } })).toString("base64"),
 });
 
 const tailwind: Bun.BunPlugin = {
@@ -112,7 +116,7 @@ const bundle = async (entry: string, name: string) => {
 export const buildPack = async (): Promise<Built> => {
   const [main, call] = await Promise.all([bundle("main.tsx", "main"), bundle("call/main.tsx", "call")]);
   const bytes = await Bun.file(join(SOURCES, "icon.svg")).bytes();
-  const icon = packFile(`icon-${Bun.hash(bytes).toString(36)}.svg`, bytes);
+  const icon = await packFile(`icon-${Bun.hash(bytes).toString(36)}.svg`, bytes);
   const files = [...new Map([...main.files, ...call.files, icon].map((file) => [file.name, file])).values()];
   const tailwindFile = relative(process.cwd(), Bun.resolveSync("tailwindcss/index.css", import.meta.dir));
   const inputs = { ...main.inputs, ...call.inputs, [tailwindFile]: {} };

@@ -7,15 +7,18 @@ import { fixture } from "@realtime-avatar/testing/fixture";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { startLivekit } from "@realtime-avatar/testing/livekit/server";
 import { source, startProcess } from "@realtime-avatar/testing/processes";
+import { seedKey } from "@realtime-avatar/testing/seeds";
 import type { Page } from "playwright-core";
 import { expectAccessible } from "./support/axe.ts";
-import { seedCaller } from "./support/calls.ts";
+import { callerOf, seedCaller } from "./support/calls.ts";
 import { DESKTOP, expectQuiet, PHONE } from "./support/person.ts";
 import { fileWorld } from "./support/world.ts";
 
 const binary = await livekitBinary();
 const missing = binary.kind === "missing" ? binary.reason : BROWSER ? null : "there is no browser";
 const skipped = missing === null ? "" : ` (skipped: ${missing})`;
+/** Where the picture of the README is written: `CALL_PICTURE=docs/images/call-page.png bun test apps/dashboard/test/call.test.ts`. */
+const CALL_PICTURE = process.env["CALL_PICTURE"];
 const SECRET = randomBytes(32).toString("hex");
 
 const openWorld = async () => {
@@ -27,6 +30,7 @@ const openWorld = async () => {
     LIVEKIT_API_SECRET: livekit.apiSecret,
     AVATAR_WORKER_SECRET: SECRET,
     SWEEP_IN_API: "true",
+    ...(CALL_PICTURE && { WORKER: "true" }),
   });
   const worker = startProcess(source("apps/avatar-worker/src/main.ts"), {
     SERVICE_URL: world.service.url.replace("localhost", "127.0.0.1"),
@@ -193,6 +197,41 @@ describe.skipIf(missing !== null)(`a call on its page in Chromium${skipped}`, ()
     await silent.getByText("The call is over.").waitFor();
     await silent.getByText("Its key ended").waitFor();
     await silent.close();
+  });
+
+  /** An avatar of a drawn person, who passes the checks of photos. */
+  const drawnAvatar = async (): Promise<string> => {
+    const { secret } = await seedKey(service.database.db, service.tenantId, { environment: "live", scopes: ["*"] });
+    const authorization = `Bearer ${secret.reveal()}`;
+    const at = await owner.context.newPage();
+    await at.setViewportSize({ width: 800, height: 800 });
+    const drawing = await Bun.file(join(import.meta.dir, "../../api/test/support/documents/ada.svg")).text();
+    await at.setContent(`<body style="margin:0">${drawing}</body>`);
+    const form = new FormData();
+    form.set(
+      "file",
+      new Blob([new Uint8Array(await at.screenshot({ type: "jpeg", quality: 92 }))], { type: "image/jpeg" }),
+      "ada.jpg",
+    );
+    await at.close();
+    const headers = { authorization };
+    const uploaded = await fetch(`${service.url}/api/v1/assets`, { method: "POST", headers, body: form });
+    const { id: sourceAssetId } = (await uploaded.json()) as { id: string };
+    const call = callerOf(service, secret.reveal());
+    const { id } = await call("POST", "/avatars", { displayName: "Ada", sourceKind: "image", sourceAssetId });
+    await until(async () => (await call("GET", `/avatars/${id}`))["status"] === "ready");
+    return String(id);
+  };
+
+  test.skipIf(!CALL_PICTURE)("the picture of the README (only with CALL_PICTURE)", async () => {
+    const drawn = await drawnAvatar();
+    await page.setViewportSize({ width: 1000, height: 580 });
+    await page.emulateMedia({ colorScheme: "light" });
+    await page.goto(`${service.url}/dashboard/call?avatar=${drawn}`);
+    await button("Start the call").click();
+    await untilTrue(page, `${SHOWN} && ${LOOK} > 0`);
+    await until(async () => (await figure("Length").textContent()) === "12 s");
+    await page.screenshot({ path: CALL_PICTURE as string });
   });
 
   test("a refusal, of a viewer and of an avatar that is disabled: says why, and creates no key", async () => {

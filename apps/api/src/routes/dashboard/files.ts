@@ -49,7 +49,7 @@ const readPack = (text: string): DashboardFiles => {
 const COMPILED = "/$bunfs/";
 const PACK_NAME = /^dashboard\b.*\.pack$/;
 
-/** Builds the pack in a process of its own: the bundler would stop requests meanwhile. It takes about 0.3 s. */
+/** Builds the pack in a process of its own: the bundler would stop requests meanwhile. It takes one or two seconds. */
 const buildPack = async (program: string): Promise<string> => {
   const building = Bun.spawn([process.execPath, "--no-env-file", program], {
     env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "" },

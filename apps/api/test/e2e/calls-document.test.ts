@@ -16,6 +16,7 @@ const missing = binary.kind === "missing" ? binary.reason : BROWSER ? null : "th
 const skipped = missing === null ? "" : ` (skipped: ${missing})`;
 const CLIENT = join(dirname(Bun.resolveSync("livekit-client", import.meta.dir)), "livekit-client.umd.js");
 
+const EXAMPLE = join(REPOSITORY, "examples/page");
 const document = await readFile(join(REPOSITORY, "docs/calls.md"), "utf8");
 const readme = await readFile(join(REPOSITORY, "README.md"), "utf8");
 /** A block of a document, by the comment before it. */
@@ -145,8 +146,10 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
     await page.waitForFunction(`${LEVEL} > 0.02`);
   };
 
-  test("the page: 20 lines or so", () => {
+  test("the page: 20 lines or so, and that of the example", async () => {
     expect(blockOf("page: call").trim().split("\n").length).toBeLessThanOrEqual(20);
+    expect(await readFile(join(EXAMPLE, "call.html"), "utf8")).toBe(blockOf("page: call"));
+    expect((await readFile(join(EXAMPLE, "server.mjs"), "utf8")).trim().split("\n").length).toBeLessThanOrEqual(31);
   });
 
   test("the program and the page, from the photo to the bill: the portrait moves, the sound plays, the end is shown", async () => {
@@ -161,6 +164,25 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
     expect(Number(billed)).toBeGreaterThanOrEqual(1_000_000);
     await program.waitFor(/reservedCreditMicros: 0/);
     await page.close();
+  });
+
+  test("the example of a page, under Node: the portrait moves, and the call ends; a refusal reaches the page", async () => {
+    const node = Bun.which("node") ?? process.execPath;
+    const serve = async (AVATAR_ID: string): Promise<string> => {
+      const variables = { BASE_URL: `${service.url}/api/v1`, API_KEY: key, AVATAR_ID, PAGE_PORT: "0" };
+      const program = startProcess(["sh", "-c", 'cd "$0" && exec "$@"', EXAMPLE, node, "server.mjs"], variables);
+      programs.push(program);
+      const [, port] = await program.waitFor(/port: (\d+)/);
+      return `http://localhost:${port}`;
+    };
+    const page = await context.newPage();
+    await page.goto(await serve(await readyAvatar()));
+    await seesAndHears(page);
+    await page.click("button");
+    await page.waitForFunction('document.querySelector("p").textContent === "The call has ended."');
+    await page.close();
+    const refused = await post(`${await serve("ava_none")}/call`, {});
+    expect([refused.status, ((await refused.json()) as { code: string }).code]).toEqual([404, "not_found"]);
   });
 
   const picture = process.env["CALL_PICTURE"];

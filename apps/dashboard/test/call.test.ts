@@ -153,7 +153,7 @@ describe.skipIf(missing !== null)(`a call on its page in Chromium${skipped}`, ()
     expect(Number(key?.["spend_limit_credit_micros"])).toBe(600_000_000);
     expect(Number(key?.["expires_at"]) - Number(key?.["created_at"])).toBeLessThanOrEqual(30 * 60_000 + 1000);
     await open();
-    await button("Start the call").click();
+    await button("Start the call").dblclick();
     await button("Mute the microphone").waitFor();
     const secret = secrets.at(-1) ?? "";
     expect(secret).toStartWith("rta_live_");

@@ -55,8 +55,7 @@ const Figures = ({ view }: { view: CallView }) => {
   const isOver = view.state === "ended";
   const session = useSession("sessionId" in view ? view.sessionId : null, isOver);
   const seconds = useSeconds(view.state === "open" ? view.startedAt : null);
-  const price = session?.priceCreditMicrosPerSecond ?? 0;
-  const charged = isOver ? session?.billedCreditMicros : seconds * price;
+  const charged = isOver ? session?.billedCreditMicros : session && seconds * session.priceCreditMicrosPerSecond;
   const length = isOver ? (session?.activeSeconds ?? 0) : seconds;
   const outcome = isOver && !view.isHungUp && session?.endedAt ? outcomeOf(session) : null;
   return (

@@ -37,6 +37,15 @@ const alone = <Result>(work: () => Promise<Result>): Promise<Result> =>
 type Media = { video: RefObject<HTMLVideoElement | null>; audio: RefObject<HTMLAudioElement | null> };
 type Events = { onSeen: () => void; onClock: (startedAt: number) => void; onEnd: () => void };
 
+/** The message of the avatar; null for anything else. */
+const messageIn = (data: Uint8Array): LifecycleMessage | null => {
+  try {
+    return JSON.parse(new TextDecoder().decode(data));
+  } catch {
+    return null;
+  }
+};
+
 /** Shows the avatar in the elements, and tells what happens in the room. */
 const watchRoom = (room: Room, { video, audio }: Media, { onSeen, onClock, onEnd }: Events): void => {
   room.on(RoomEvent.TrackSubscribed, (track) => {
@@ -46,14 +55,19 @@ const watchRoom = (room: Room, { video, audio }: Media, { onSeen, onClock, onEnd
   });
   room.on(RoomEvent.DataReceived, (data, _participant, _kind, topic) => {
     if (topic !== LIFECYCLE_TOPIC) return;
-    const message = JSON.parse(new TextDecoder().decode(data)) as LifecycleMessage;
-    if (message.kind === "ended") onEnd();
-    if (message.kind !== "session_clock") return;
+    const message = messageIn(data);
+    if (message?.kind === "ended") onEnd();
+    if (message?.kind !== "session_clock") return;
     const { started_at_unix_ms: startedAt } = message;
     const now = Date.now();
     onClock(Math.abs(now - startedAt) < MAX_CLOCK_DIFFERENCE_MS ? startedAt : now);
   });
   room.on(RoomEvent.Disconnected, onEnd);
+};
+
+const revoke = (key: RefObject<CallKey | null>): void => {
+  if (key.current) void revokeKey(key.current);
+  key.current = null;
 };
 
 export const useCall = (avatarId: string, media: Media) => {
@@ -65,15 +79,10 @@ export const useCall = (avatarId: string, media: Media) => {
   const room = useRef<Room>(null);
   const hangUp = useRef<AbortController>(null);
 
-  const revoke = (): void => {
-    if (key.current) void revokeKey(key.current);
-    key.current = null;
-  };
   useEffect(() => {
     // Also when the page is kept for the back button: a call that nobody sees ends.
     const leave = (): void => {
-      if (key.current) void revokeKey(key.current);
-      key.current = null;
+      revoke(key);
       void room.current?.disconnect();
     };
     addEventListener("pagehide", leave);
@@ -116,7 +125,8 @@ export const useCall = (avatarId: string, media: Media) => {
         { cause },
       );
     });
-    setView(opened);
+    // The picture may be here already.
+    change({});
     if (!signal.aborted) await turnMicrophone(true);
     await over;
     // It may be the person who ends it. Released, it is charged to the second.
@@ -125,6 +135,8 @@ export const useCall = (avatarId: string, media: Media) => {
   };
 
   const start = async (): Promise<void> => {
+    // Not the view, which a second click before the next rendering would still find as it was.
+    if (hangUp.current !== null) return;
     const controller = new AbortController();
     hangUp.current = controller;
     setView({ state: "starting", text: "Starting the call." });
@@ -137,7 +149,8 @@ export const useCall = (avatarId: string, media: Media) => {
     } finally {
       void room.current?.disconnect();
       room.current = null;
-      revoke();
+      hangUp.current = null;
+      revoke(key);
     }
   };
   return { view, microphone, start, hangUp: () => hangUp.current?.abort(), turnMicrophone };

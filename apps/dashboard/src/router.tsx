@@ -24,6 +24,12 @@ export const loadPages = () =>
     [loadKeys, loadAvatars, loadUsage, loadWebhooks, loadAudit, loadPeople, loadPalette].map((load) => load()),
   );
 
+/** How the list of the page at an address is read; undefined for a page without one. */
+export const listAt = async (path: string, parameters: Search) => {
+  if (path === "/keys") return (await loadKeys()).listAt(parameters);
+  return path === "/avatars" ? (await loadAvatars()).listAt(parameters) : undefined;
+};
+
 /** An error that no page shows, such as the file of a page that cannot be loaded. */
 const PageFailure = ({ error }: { error: unknown }) => <Failure error={error} onRetry={() => location.reload()} />;
 

@@ -6,7 +6,7 @@ import { createRoot } from "react-dom/client";
 import { isSignedOut } from "./api/client.ts";
 import { SESSION } from "./layout/account.tsx";
 import { BASE } from "./paths.ts";
-import { listAt, loadPages, router } from "./router.tsx";
+import { loadPages, readListAt, router } from "./router.tsx";
 import { validateSearch } from "./search.ts";
 
 const queries = new QueryClient({
@@ -44,13 +44,9 @@ createRoot(root).render(
 // At once, beside the files of the first page. Pages without a person read no session.
 if (!/\/(sign-in|register)$/.test(location.pathname)) void queries.prefetchQuery(SESSION);
 
-/** Reads the list of the first page beside the session: on a slow network, one after the other takes a second. */
-const readFirstList = async (): Promise<void> => {
-  const list = await listAt(location.pathname.slice(BASE.length), validateSearch(router.latestLocation.search));
-  if (list) await queries.prefetchInfiniteQuery(list as never);
-};
-// A file that cannot be loaded is reported by the page.
-readFirstList().catch(() => {});
+// Beside the session: on a slow network, one after the other takes half a second more. What fails is reported by the page.
+const path = location.pathname.slice(BASE.length);
+readListAt(queries, path, validateSearch(router.latestLocation.search)).catch(() => {});
 
 // After those of the first page: on a slow network they would share its bandwidth.
 const stop = router.subscribe("onResolved", () => {

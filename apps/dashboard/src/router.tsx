@@ -1,4 +1,5 @@
 /** The pages and their addresses. */
+import type { QueryClient } from "@tanstack/react-query";
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Outlet } from "@tanstack/react-router";
 import { Failure } from "./components/state.tsx";
 import { HomePage } from "./home/page.tsx";
@@ -24,10 +25,10 @@ export const loadPages = () =>
     [loadKeys, loadAvatars, loadUsage, loadWebhooks, loadAudit, loadPeople, loadPalette].map((load) => load()),
   );
 
-/** How the list of the page at an address is read; undefined for a page without one. */
-export const listAt = async (path: string, parameters: Search) => {
-  if (path === "/keys") return (await loadKeys()).listAt(parameters);
-  return path === "/avatars" ? (await loadAvatars()).listAt(parameters) : undefined;
+/** Reads the list of keys or avatars that the page at an address shows. */
+export const readListAt = async (queries: QueryClient, path: string, parameters: Search): Promise<void> => {
+  if (path === "/keys") await queries.prefetchInfiniteQuery((await loadKeys()).listAt(parameters));
+  if (path === "/avatars") await queries.prefetchInfiniteQuery((await loadAvatars()).listAt(parameters));
 };
 
 /** An error that no page shows, such as the file of a page that cannot be loaded. */

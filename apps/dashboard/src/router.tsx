@@ -1,4 +1,5 @@
 /** The pages and their addresses. */
+import type { QueryClient } from "@tanstack/react-query";
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Outlet } from "@tanstack/react-router";
 import { Failure } from "./components/state.tsx";
 import { HomePage } from "./home/page.tsx";
@@ -23,6 +24,12 @@ export const loadPages = () =>
   Promise.allSettled(
     [loadKeys, loadAvatars, loadUsage, loadWebhooks, loadAudit, loadPeople, loadPalette].map((load) => load()),
   );
+
+/** Reads the list of keys or avatars that the page at an address shows. */
+export const readListAt = async (queries: QueryClient, path: string, parameters: Search): Promise<void> => {
+  if (path === "/keys") await queries.prefetchInfiniteQuery((await loadKeys()).listAt(parameters));
+  if (path === "/avatars") await queries.prefetchInfiniteQuery((await loadAvatars()).listAt(parameters));
+};
 
 /** An error that no page shows, such as the file of a page that cannot be loaded. */
 const PageFailure = ({ error }: { error: unknown }) => <Failure error={error} onRetry={() => location.reload()} />;

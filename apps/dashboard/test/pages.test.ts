@@ -147,6 +147,38 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
     expect(bytes).toBeLessThanOrEqual(MAX_FIRST_LOAD_BYTES);
   });
 
+  test("the lists of keys and avatars, opened by an address: read beside the session", async () => {
+    for (const [path, list] of [
+      ["/keys?filter=web&status=expired&environment=test", "api-keys"],
+      ["/avatars?filter=1&since=2026-01-01", "avatars"],
+    ] as const) {
+      // The session is not answered before the list is asked for.
+      const lists: string[] = [];
+      const isAsked = Promise.withResolvers<void>();
+      const note = (request: { url(): string }) => {
+        if (!request.url().includes(`/api/v1/${list}?`)) return;
+        lists.push(request.url());
+        isAsked.resolve();
+      };
+      page.on("request", note);
+      await page.route("**/user-sessions/current", async (route) => {
+        await isAsked.promise;
+        await route.continue();
+      });
+      await owner.open(path);
+      await page
+        .getByText(/^No (key|avatar) matches/)
+        .first()
+        .waitFor({ timeout: 15_000 });
+      // The page has read the same one, and no other.
+      expect(lists).toHaveLength(1);
+      page.off("request", note);
+      isAsked.resolve();
+      await page.unroute("**/user-sessions/current");
+    }
+    expectQuiet(owner);
+  });
+
   test("a failure, of a request: the problem's words and its request id", async () => {
     await page.setViewportSize(DESKTOP);
     const detail = "The words of the service.";

@@ -2,10 +2,11 @@
 import type { Avatar } from "@realtime-avatar/client";
 import { MAX_DISPLAY_NAME_LENGTH } from "@realtime-avatar/domain/text";
 import { type InfiniteData, useQuery, useQueryClient } from "@tanstack/react-query";
+import { clientFor, type Environment } from "../api/client.ts";
 import { type PageOf, type SearchFilters, searchQuery } from "../api/pages.ts";
 import type { Tone } from "../components/text.tsx";
 import { useAccount } from "../layout/context.tsx";
-import { useSearchedPages } from "../layout/use-list-search.ts";
+import { searchedPages, useSearchedPages } from "../layout/use-list-search.ts";
 
 const POLL_MS = 1500;
 const IDLE_POLL_MS = 20_000;
@@ -38,17 +39,21 @@ const withAvatar = (list: InfiniteData<AvatarPage>, avatar: Avatar): InfiniteDat
 /** What the list is filtered by. `status`: undefined for all but deleted ones. */
 export type AvatarSearch = SearchFilters & { status: Avatar["status"] | undefined };
 
-/** The avatars of the environment that match. While one is being prepared, the list is read again every 1.5 seconds for each page. */
-export const useAvatars = (search: AvatarSearch) => {
-  const { client } = useAccount();
+/** How the avatars of the environment that match are read. */
+export const avatarPages = (environment: Environment, search: AvatarSearch) => {
+  const client = clientFor(environment);
   const { status } = search;
   const filters = { ...(status && { status }), ...searchQuery(search, MAX_DISPLAY_NAME_LENGTH) };
   const read = async (page: { limit: number; cursor?: string }): Promise<AvatarPage> =>
     (await client.GET("/api/v1/avatars", { params: { query: { ...filters, ...page } } })).data;
-  return useSearchedPages(["avatars", filters], read, (pages) =>
+  return searchedPages(environment, ["avatars", filters], read);
+};
+
+/** These avatars. While one is being prepared, the list is read again every 1.5 seconds for each page. */
+export const useAvatars = (search: AvatarSearch) =>
+  useSearchedPages(avatarPages(useAccount().environment, search), (pages) =>
     pages.some(({ data }) => data.some(isPreparing)) ? POLL_MS : IDLE_POLL_MS,
   );
-};
 
 /** An avatar in any status, also one that is not among the loaded ones. `listed`: as the list has it. */
 export const useAvatar = (id: string, listed: Avatar | undefined) => {

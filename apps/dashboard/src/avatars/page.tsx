@@ -11,8 +11,9 @@ import { useAccount, useHasRole } from "../layout/context.tsx";
 import { useNavigation, useParameters } from "../layout/navigation.tsx";
 import { useFileDrop } from "../layout/use-file-drop.ts";
 import { useListSearch } from "../layout/use-list-search.ts";
+import type { Search } from "../search.ts";
 import { CreateAvatarDialog } from "./create.tsx";
-import { STATUS_TONES, statusName, useAvatars } from "./data.ts";
+import { avatarPages, STATUS_TONES, statusName, useAvatars } from "./data.ts";
 import { AvatarDetails } from "./details.tsx";
 import { Portrait } from "./portrait.tsx";
 import { useRequirements } from "./use-source.ts";
@@ -79,6 +80,10 @@ const STATUSES = [
   ),
 ] as const;
 const statusOf = (text: string | undefined) => STATUSES.map(([status]) => status).find((status) => status === text);
+
+/** How the list at an address is read. */
+export const listAt = ({ environment, filter = "", since, until, status }: Search) =>
+  avatarPages(environment ?? "live", { filter, since, until, status: statusOf(status) || undefined });
 
 /** How many cards are shown or hidden together: whole rows, however many columns there are. */
 const PART = 24;

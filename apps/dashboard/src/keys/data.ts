@@ -3,9 +3,10 @@ import type { ApiKeyWithCreator } from "@realtime-avatar/client";
 import { MAX_NAME_LENGTH } from "@realtime-avatar/domain/text";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
+import { clientFor, type Environment } from "../api/client.ts";
 import { type PageOf, readUntilFound, type SearchFilters, searchQuery } from "../api/pages.ts";
 import { useAccount } from "../layout/context.tsx";
-import { useSearchedPages } from "../layout/use-list-search.ts";
+import { searchedPages, useSearchedPages } from "../layout/use-list-search.ts";
 
 const REFRESH_MS = 15_000;
 
@@ -27,9 +28,9 @@ export const keysOf = (all: ApiKeyWithCreator[], hasMore: boolean): Keys => ({
   hasMore,
 });
 
-/** The keys of the environment that match. */
-export const useKeys = (search: KeySearch) => {
-  const { client, environment } = useAccount();
+/** How the keys of the environment that match are read. */
+export const keyPages = (environment: Environment, search: KeySearch) => {
+  const client = clientFor(environment);
   const filters = {
     environment,
     ...(search.status !== null && { status: search.status }),
@@ -37,7 +38,13 @@ export const useKeys = (search: KeySearch) => {
   };
   const read = async (page: { limit: number; cursor?: string }): Promise<PageOf<ApiKeyWithCreator>> =>
     (await client.GET("/api/v1/api-keys", { params: { query: { ...filters, ...page } } })).data;
-  const { data, hasMore, ...query } = useSearchedPages(["keys", filters], read, () => REFRESH_MS);
+  return searchedPages(environment, ["keys", filters], read);
+};
+
+/** These keys. */
+export const useKeys = (search: KeySearch) => {
+  const { environment } = useAccount();
+  const { data, hasMore, ...query } = useSearchedPages(keyPages(environment, search), () => REFRESH_MS);
   return { ...query, data: useMemo(() => data && keysOf(data, hasMore), [data, hasMore]) };
 };
 

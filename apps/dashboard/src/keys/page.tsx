@@ -7,9 +7,10 @@ import { CreateButton } from "../keyboard/create-button.tsx";
 import { useAccount, useHasRole } from "../layout/context.tsx";
 import { useNavigation, useParameters } from "../layout/navigation.tsx";
 import { useListSearch } from "../layout/use-list-search.ts";
+import type { Search } from "../search.ts";
 import { ChangeKeyDialog } from "./change.tsx";
 import { CreateKeyDialog } from "./create.tsx";
-import { type Keys, useKeys } from "./data.ts";
+import { type KeyStatus, type Keys, keyPages, useKeys } from "./data.ts";
 import { KeyDetails } from "./details.tsx";
 import { RevokeDialog, RotateDialog } from "./end.tsx";
 import { KeyList, KeySearchBar, type Open } from "./list.tsx";
@@ -34,14 +35,25 @@ const Dialogs = ({ open, keys, onOpen }: { open: Open | null; keys: Keys; onOpen
   }
 };
 
+/** The status that an address selects; null for all. */
+const statusAt = ({ all, status }: Search): KeyStatus | null => {
+  if (all) return null;
+  return status === "revoked" || status === "expired" ? status : "active";
+};
+
+/** How the list at an address is read. */
+export const listAt = (parameters: Search) => {
+  const { environment, filter = "", since, until } = parameters;
+  return keyPages(environment ?? "live", { filter, since, until, status: statusAt(parameters) });
+};
+
 export const KeysPage = () => {
   const { environment } = useAccount();
   const canWrite = useHasRole("developer");
-  const { all = false, status: named } = useParameters();
-  const status = all ? "all" : named === "revoked" || named === "expired" ? named : "active";
+  const status = statusAt(useParameters());
   const list = useListSearch();
   const isFiltered = list.isFiltered || status !== "active";
-  const query = useKeys({ ...list.search, status: status === "all" ? null : status });
+  const query = useKeys({ ...list.search, status });
   const { change } = useNavigation();
   const { key: shownId } = useParameters();
   const [open, setOpen] = useState<Open | null>(null);
@@ -58,7 +70,7 @@ export const KeysPage = () => {
       >
         Your applications call the API with these keys. When a key is revoked, the keys that it created end with it.
       </PageHead>
-      <KeySearchBar list={list} status={status}>
+      <KeySearchBar list={list} status={status ?? "all"}>
         {isFiltered && !query.isFetching && query.data && foundText(query.data.all.length, "key", query.data.hasMore)}
       </KeySearchBar>
       <Loaded query={query} skeleton={<Skeleton label="keys" height="h-24" />}>

@@ -1,6 +1,7 @@
 /** The filters of a list that the service searches. They are part of the address, so that a link shows the same. */
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { infiniteQueryOptions, useInfiniteQuery } from "@tanstack/react-query";
 import { useCallback, useEffect, useMemo, useState } from "react";
+import type { Environment } from "../api/client.ts";
 import { type PageOf, pageSize, readUntilFound, type SearchFilters } from "../api/pages.ts";
 import { useAccount } from "./context.tsx";
 import { useNavigation, useParameters } from "./navigation.tsx";
@@ -37,17 +38,13 @@ export type ListSearch = ReturnType<typeof useListSearch>;
 
 type Start = { page: number; cursor?: string };
 
-/**
- * The pages of a list that the service searches. `key`: the name of the list and its filters; `read` reads a page. The second page
- * follows the first by itself.
- */
-export const useSearchedPages = <Item>(
+/** How a list that the service searches is read: its name and its filters, and `read`, which reads a page. */
+export const searchedPages = <Item>(
+  environment: Environment,
   [name, filters]: readonly [name: string, filters: object],
   read: (query: { limit: number; cursor?: string }) => Promise<PageOf<Item>>,
-  refreshMs: (loaded: PageOf<Item>[]) => number,
-) => {
-  const { environment } = useAccount();
-  const query = useInfiniteQuery({
+) =>
+  infiniteQueryOptions({
     queryKey: [name, environment, "list", filters],
     initialPageParam: { page: 0 } as Start,
     queryFn: ({ pageParam: { page, cursor }, signal }) =>
@@ -58,6 +55,16 @@ export const useSearchedPages = <Item>(
       ),
     getNextPageParam: ({ nextCursor }, pages): Start | undefined =>
       nextCursor === null ? undefined : { page: pages.length, cursor: nextCursor },
+  });
+
+/** The pages of a list that the service searches. The second page follows the first by itself. */
+export const useSearchedPages = <Item>(
+  pages: ReturnType<typeof searchedPages<Item>>,
+  refreshMs: (loaded: PageOf<Item>[]) => number,
+) => {
+  const { environment } = useAccount();
+  const query = useInfiniteQuery({
+    ...pages,
     // While a search is read, the list stays, but not that of another environment. The same function for each environment: for another
     // one, the list would be made anew without end.
     placeholderData: useCallback(
@@ -67,8 +74,8 @@ export const useSearchedPages = <Item>(
     ),
     // Every page is read again, so that the load stays the same however many are loaded.
     refetchInterval: ({ state }) => {
-      const pages = state.data?.pages ?? [];
-      return refreshMs(pages) * Math.max(1, pages.length);
+      const loaded = state.data?.pages ?? [];
+      return refreshMs(loaded) * Math.max(1, loaded.length);
     },
   });
   const { data, hasNextPage, isFetching, isPlaceholderData, fetchNextPage } = query;

@@ -18,6 +18,11 @@ test.each(["/dashboard", "/dashboard/keys", "/docs"])("%s with a slash at the en
   expect([status, headers.get("location"), headers.get("x-content-type-options")]).toEqual([308, path, "nosniff"]);
 });
 
+test("a page with a slash and a query, requested: 308 to the page with the same query", async () => {
+  const { headers } = await raw("/dashboard/keys/?environment=test&filter=%0d%0aa");
+  expect(headers.get("location")).toBe("/dashboard/keys?environment=test&filter=%0d%0aa");
+});
+
 test("every page, requested: the same HTML, not cached", async () => {
   for (const path of PAGE_PATHS) {
     const { status, headers, text } = await api.call("GET", `/dashboard${path}`);

@@ -126,7 +126,9 @@ export const dashboardRoutes = ({
   routes.get("/dashboard/call/", ({ set }) => redirect("/dashboard/call", set));
   for (const path of PAGE_PATHS) {
     routes.get(`/dashboard${path}`, ({ set }) => sendPage(set));
-    routes.get(`/dashboard${path}/`, ({ set }) => redirect(`/dashboard${path}`, set));
+    routes.get(`/dashboard${path}/`, ({ request, set }) =>
+      redirect(`/dashboard${path}${new URL(request.url).search}`, set),
+    );
   }
   // The page says that there is nothing at this address, and leads on.
   routes.get("/dashboard/*", async ({ params, request, set }) => {

@@ -123,9 +123,8 @@ export const dashboardRoutes = ({
     return sendFile(file, request, set);
   });
   routes.get("/dashboard/call", ({ set }) => sendCallPage(set));
-  routes.get("/dashboard/call/", ({ set }) => redirect("/dashboard/call", set));
-  for (const path of PAGE_PATHS) {
-    routes.get(`/dashboard${path}`, ({ set }) => sendPage(set));
+  for (const path of PAGE_PATHS) routes.get(`/dashboard${path}`, ({ set }) => sendPage(set));
+  for (const path of [...PAGE_PATHS, "/call"]) {
     routes.get(`/dashboard${path}/`, ({ request, set }) =>
       redirect(`/dashboard${path}${new URL(request.url).search}`, set),
     );

@@ -2,7 +2,7 @@
 
 import { DatabaseError, describeError } from "@realtime-avatar/db/connection/errors";
 import { newRequestId } from "@realtime-avatar/domain/id";
-import { Problem } from "@realtime-avatar/domain/problem";
+import { notFound, Problem } from "@realtime-avatar/domain/problem";
 import { type Health, healthStatus, live, ready } from "@realtime-avatar/runtime/health";
 import { Elysia } from "elysia";
 import { createUploadSlots } from "./assets/upload-slots.ts";
@@ -151,7 +151,7 @@ const problemOf = (
     return problem.code === "not_found" && keyEnvironment ? notFoundForKey(keyEnvironment) : problem;
   }
   return allowed.length === 0
-    ? new Problem("not_found", "There is no such path. `/docs` lists all of them.")
+    ? notFound()
     : new Problem("method_not_allowed", "The resource does not support this method.");
 };
 

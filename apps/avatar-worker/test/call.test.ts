@@ -9,13 +9,15 @@ import { type LivekitServer, startLivekit } from "@realtime-avatar/testing/livek
 import { type RunningProcess, source, startProcess } from "@realtime-avatar/testing/processes";
 import sharp from "sharp";
 import { type ControlPlane, startControlPlane } from "./support/control-plane.ts";
-import { joinAsPerson, type Seen } from "./support/person.ts";
+import { joinAsPerson, type Person, type Seen } from "./support/person.ts";
 
 setDefaultTimeout(60_000);
 
 /** The maximum time for the last message. LiveKit can drop it when the avatar leaves: then the test is repeated. */
 const TOLD_MS = 5000;
 const LAST_MESSAGE = { retry: 2 };
+const untilTold = ({ messages, until }: Person): Promise<void> =>
+  Promise.race([until(() => messages.some(({ kind }) => kind === "ended")), Bun.sleep(TOLD_MS)]);
 
 const binary = await livekitBinary();
 const title = `an avatar worker${binary.kind === "missing" ? ` (skipped: ${binary.reason})` : ""}`;
@@ -74,19 +76,23 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await control.untilInRoom(call.room);
   });
 
-  test("a page that has ended the call: the person is told, and the avatar has left when it is reported", async () => {
-    const call = await control.start();
-    const person = await joinAsPerson(livekit.url, call.personToken);
-    await control.untilReported(call.session, "started");
-    // A message is lost when it is sent before the person's data channel is open.
-    await person.until(() => person.messages.length > 0);
-    control.end(call.session, "user_ended");
-    expect(await control.untilReported(call.session, "ended")).toMatchObject({ reason: "user_ended" });
-    await person.until(() => person.messages.some(({ kind }) => kind === "ended"));
-    expect(person.messages.at(-1)).toEqual({ kind: "ended", reason: "user_ended" });
-    await control.untilInRoom(call.room, "person");
-    await person.leave();
-  });
+  test(
+    "a page that has ended the call: the person is told, and the avatar has left when it is reported",
+    async () => {
+      const call = await control.start();
+      const person = await joinAsPerson(livekit.url, call.personToken);
+      await control.untilReported(call.session, "started");
+      // A message is lost when it is sent before the person's data channel is open.
+      await person.until(() => person.messages.length > 0);
+      control.end(call.session, "user_ended");
+      expect(await control.untilReported(call.session, "ended")).toMatchObject({ reason: "user_ended" });
+      await untilTold(person);
+      expect(person.messages.at(-1)).toEqual({ kind: "ended", reason: "user_ended" });
+      await control.untilInRoom(call.room, "person");
+      await person.leave();
+    },
+    LAST_MESSAGE,
+  );
 
   test("a person who asks for the end as the SDK does: the call ends at once; other messages end nothing", async () => {
     const call = await control.start();

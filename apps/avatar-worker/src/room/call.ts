@@ -1,5 +1,6 @@
 /** A call in a room of the service: the avatar hears the person, and the person sees and hears the avatar. */
 
+import { setTimeout as pause } from "node:timers/promises";
 import { DisconnectReason, Room, RoomEvent } from "@livekit/rtc-node";
 import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
 import { asksToEnd, LIFECYCLE_TOPIC } from "@realtime-avatar/domain/calls/lifecycle";
@@ -21,6 +22,9 @@ import { type Published, publishAvatar } from "./publish.ts";
 
 /** How often the times of the call are checked. */
 const TICK_MS = 100;
+
+/** How long the last message has to reach LiveKit. It is not charged. */
+const LAST_WORDS_MS = 200;
 
 /** Is told what happens to calls, for metrics. */
 export type CallWatcher = {
@@ -156,7 +160,11 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
     if (reason !== null || leaving) return;
     reason = why;
     usedAtEnd = usedSeconds();
-    if (room.isConnected) await sendMessage(room, { kind: "ended", reason: why });
+    if (room.isConnected) {
+      await sendMessage(room, { kind: "ended", reason: why });
+      // LiveKit is told on another connection that the avatar leaves, and drops what comes after that.
+      await pause(LAST_WORDS_MS);
+    }
     await leave();
     change("ended");
   };

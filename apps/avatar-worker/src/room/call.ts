@@ -1,6 +1,5 @@
 /** A call in a room of the service: the avatar hears the person, and the person sees and hears the avatar. */
 
-import { setTimeout as pause } from "node:timers/promises";
 import { DisconnectReason, Room, RoomEvent } from "@livekit/rtc-node";
 import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
 import { asksToEnd, LIFECYCLE_TOPIC } from "@realtime-avatar/domain/calls/lifecycle";
@@ -16,15 +15,12 @@ import type { CallTraces } from "../tracing.ts";
 import { listenTo } from "./audio-in.ts";
 import { watchFlood } from "./flood.ts";
 import { joinRoom, leaveRoom } from "./join.ts";
-import { sendMessage, tellSpeech, tellTimes } from "./messages.ts";
+import { sendLastMessage, tellSpeech, tellTimes } from "./messages.ts";
 import { createPresence, type Presence } from "./presence.ts";
 import { type Published, publishAvatar } from "./publish.ts";
 
 /** How often the times of the call are checked. */
 const TICK_MS = 100;
-
-/** How long the last message has to reach LiveKit. It is not charged. */
-const LAST_WORDS_MS = 200;
 
 /** Is told what happens to calls, for metrics. */
 export type CallWatcher = {
@@ -160,11 +156,7 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
     if (reason !== null || leaving) return;
     reason = why;
     usedAtEnd = usedSeconds();
-    if (room.isConnected) {
-      await sendMessage(room, { kind: "ended", reason: why });
-      // LiveKit is told on another connection that the avatar leaves, and drops what comes after that.
-      await pause(LAST_WORDS_MS);
-    }
+    if (room.isConnected) await sendLastMessage(room, why);
     await leave();
     change("ended");
   };

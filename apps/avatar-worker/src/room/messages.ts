@@ -1,6 +1,8 @@
 /** What the avatar tells the pages of the published SDK while the call goes on. */
 
+import { setTimeout as pause } from "node:timers/promises";
 import type { Room } from "@livekit/rtc-node";
+import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
 import {
   avatarAttributes,
   encodeLifecycle,
@@ -15,15 +17,23 @@ import type { Presence } from "./presence.ts";
 
 /** The maximum time for a message. The last one is sent before the avatar leaves. */
 const SEND_MS = 2000;
+/** How long the last message has to reach LiveKit. It is not charged. */
+const LAST_MESSAGE_MS = 200;
 /** The clock is sent again and again, because a page that has just joined misses messages. */
 const CLOCK_MS = 5000;
 /** How long the avatar counts as speaking after its last sound. */
 const SPEAKING_MS = 600;
 
 /** Sends a message to all in the room. One that cannot be sent is dropped. */
-export const sendMessage = async ({ localParticipant }: Room, message: LifecycleMessage): Promise<void> => {
+const sendMessage = async ({ localParticipant }: Room, message: LifecycleMessage): Promise<void> => {
   const sending = localParticipant?.publishData(encodeLifecycle(message), { reliable: true, topic: LIFECYCLE_TOPIC });
   await within(SEND_MS, sending ?? Promise.resolve()).catch(() => {});
+};
+
+/** Tells why the call has ended. LiveKit learns on another connection that the avatar leaves, and drops what comes after that. */
+export const sendLastMessage = async (room: Room, reason: EndReason): Promise<void> => {
+  await sendMessage(room, { kind: "ended", reason });
+  await pause(LAST_MESSAGE_MS);
 };
 
 /**

@@ -52,7 +52,7 @@ describe.skipIf(!(isLong && BROWSER))("a million keys and avatars in Chromium", 
         case at when 5 then 'The needle' else 'Old ' || at - 1 end, '{avatars:read}', '{}', 1, now()
       from unnest(${ids}::text[]) with ordinality as row (id, at) order by at`;
     for (const table of ["avatars", "api_keys"]) await client.unsafe(`vacuum analyze ${table}`);
-  });
+  }, 900_000);
 
   test("the first rows, by a click and by the address, on slow networks: shown", async () => {
     const devtools = await owner.context.newCDPSession(page);

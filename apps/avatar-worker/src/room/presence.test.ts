@@ -9,6 +9,7 @@ const assigned: AssignedCall = {
   environment: "live",
   url: "ws://x",
   token: "t",
+  agent_identity: null,
   mode: "avatar",
   avatar: { avatar_id: "ava_x", manifest: null },
   input: { stt_mode: "server" },

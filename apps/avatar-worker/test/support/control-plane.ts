@@ -105,6 +105,7 @@ const start = async (
     environment: "live",
     url: livekit.url,
     token: await sign(livekit, avatarToken(room, mode)),
+    agent_identity: null,
     mode,
     avatar: { avatar_id: newId("ava", new Date(), random), manifest: null },
     input: { stt_mode: "server" },

@@ -80,6 +80,7 @@ const presentAssigned = async (
   environment: assignment.environment,
   url: livekit.url,
   token: await mintToken(livekit, avatarToken(assignment.roomName, assignment.mode)),
+  agent_identity: null,
   mode: assignment.mode,
   avatar: {
     avatar_id: assignment.avatarId,

@@ -1,13 +1,7 @@
 /** The service as an avatar worker sees it, without a database: the tests assign calls, and read what the worker reports. */
 import { randomBytes } from "node:crypto";
 import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
-import {
-  type AVATAR_IDENTITY,
-  avatarToken,
-  type CallToken,
-  type PERSON_IDENTITY,
-  personToken,
-} from "@realtime-avatar/domain/calls/room";
+import { avatarToken, type CallToken, personToken } from "@realtime-avatar/domain/calls/room";
 import {
   type AssignedCall,
   type ReportedCall,
@@ -177,7 +171,7 @@ export const startControlPlane = async (livekit: LivekitServer) => {
       }
     },
     /** Waits until exactly these are in the room. */
-    untilInRoom: async (room: string, ...identities: (typeof AVATAR_IDENTITY | typeof PERSON_IDENTITY)[]) => {
+    untilInRoom: async (room: string, ...identities: string[]) => {
       const expected = identities.sort().join();
       for (;;) {
         const present = await rooms.listParticipants(room).catch(() => []);

@@ -427,7 +427,7 @@ with accounts as (
     coalesce(sum(amount) filter (where kind in ('adjust')), 0) as refunded
   from credit_entries where tenant_id = $8 and session_id is not null group by 1
 ), tenant_calls as (
-  select session_id, room, coalesce(closed, 1) as closed
+  select session_id, room, token_digest, join_token, coalesce(closed, 1) as closed
   from calls left join sessions using (session_id) where tenant_id = $9
 ), slots as (
   select session_id, count(*) as slots from fleet.avatar_slots where tenant_id = $10 group by 1
@@ -512,8 +512,11 @@ with accounts as (
   cross join lateral (values (1 - coalesce(closed, 1), coalesce(slots, 0))) slot (expected, actual)
   where expected <> actual
   union all
-  select 'call_room', null, session_id, 'room', case when closed = 1 then 'delete or gone' else 'create or exists' end, room
+  select 'call_room', null, session_id, 'room', case when closed = 1 then 'delete or gone' else 'create, exists or foreign' end, room
   from tenant_calls where (closed = 1) <> (room in ('delete', 'gone'))
+  union all
+  select 'call_token', null, session_id, 'token', 'none', 'a token' from tenant_calls
+  where closed = 1 and (token_digest is not null or join_token is not null)
   union all
   select 'entry_audit', entry.environment, entry.id, entry.kind, 'an audit event', 'none'
   from credit_entries entry

@@ -138,6 +138,12 @@ export const PROBLEMS = {
     remedy:
       "End the call. Read the session for what it was charged. A session that has ended never opens again: open another one.",
   },
+  call_has_agent: {
+    status: 409,
+    title: "Another agent has brought the avatar",
+    meaning: "The key of the call was used before with another token: the avatar is in the room already.",
+    remedy: "Send the same token again, or start another call.",
+  },
   avatar_not_ready: {
     status: 409,
     title: "The avatar is not ready",
@@ -217,6 +223,13 @@ export const PROBLEMS = {
     meaning: "Fields, query parameters or headers do not meet their constraints; `errors` lists every failure.",
     remedy: "Correct each entry of `errors`. It names a `pointer` into the body, a query `parameter` or a `header`.",
   },
+  token_too_powerful: {
+    status: 422,
+    title: "The token may do more than be in its room",
+    meaning:
+      "The LiveKit token of a room of your own may administer: it has `roomAdmin`, `roomCreate`, `roomList`, `roomRecord`, `ingressAdmin` or another such grant. It was not stored.",
+    remedy: "Sign a token that can join one room and publish in it, as the plugin does by itself.",
+  },
   invalid_passkey: {
     status: 422,
     title: "The passkey was not accepted",
@@ -234,7 +247,7 @@ export const PROBLEMS = {
     status: 429,
     title: "Too many requests",
     meaning:
-      "Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, too many files being sent to a client, or too many reports of leaked keys; the `Retry-After` header says when to try again.",
+      "Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, too many files being sent to a client, or too many reports of leaked keys; or all slots are in use for a call in a room of your own, which waits for its turn; the `Retry-After` header says when to try again.",
     remedy: "Wait as long as `Retry-After` says, and longer after each further attempt.",
   },
   concurrency_limit_reached: {

@@ -17,13 +17,14 @@ import {
   text,
   uniqueIndex,
 } from "drizzle-orm/pg-core";
-import { bytewise, isId, oneOf, time } from "../query/columns.ts";
+import { bytes, bytewise, isId, oneOf, time } from "../query/columns.ts";
 
 /**
  * What is known of the room of a call. `create`: it is to be created, and may exist. `exists`. `delete`: the call has ended, and
- * the room is to be deleted. `gone`: it is deleted.
+ * the room is to be deleted. `gone`: it is deleted. `foreign`: it is not ours, and is neither created nor listed nor deleted; when
+ * the call has ended, `gone`.
  */
-export const ROOM_STATES = ["create", "exists", "delete", "gone"] as const;
+export const ROOM_STATES = ["create", "exists", "delete", "gone", "foreign"] as const;
 export type RoomState = (typeof ROOM_STATES)[number];
 
 /** What a call has beside its usage session: the room, and what its worker needs. */
@@ -41,15 +42,33 @@ export const calls = pgTable(
     maxSeconds: integer("max_seconds").notNull(),
     /** Counts the workers that have had the call. */
     generation: integer("generation").notNull().default(1),
+    /** The LiveKit agent that was dispatched into the room, and brings the avatar; null: the avatar comes by itself. */
+    agentName: text("agent_name"),
+    /**
+     * What an agent has brought, until the call ends: where the avatar joins, with what token (sealed: the domain's
+     * `calls/brought-room.ts`), and for which participant it speaks.
+     */
+    joinUrl: text("join_url"),
+    joinToken: bytes("join_token"),
+    tokenDigest: bytes("token_digest"),
+    agentIdentity: text("agent_identity"),
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.sessionId] }),
     // A worker names a call by its session alone.
     index("calls_session_index").on(table.sessionId, table.tenantId),
+    // The same token of the same key is the same call.
+    uniqueIndex("calls_token_digest_index")
+      .on(table.tenantId, table.tokenDigest)
+      .where(sql`${table.tokenDigest} is not null`),
     index("calls_rooms_to_delete_index").on(table.tenantId, table.sessionId).where(sql`${table.room} = 'delete'`),
     check("calls_session_id_check", isId(table.sessionId, "ses")),
     check("calls_room_check", oneOf(table.room, ROOM_STATES)),
     check("calls_mode_check", oneOf(table.mode, CALL_MODES)),
+    check(
+      "calls_brought_check",
+      sql`num_nulls(${table.joinUrl}, ${table.joinToken}, ${table.tokenDigest}, ${table.agentIdentity}) in (0, 4)`,
+    ),
   ],
 );
 

@@ -30,7 +30,8 @@ import { apiKeyMeters, creditAccounts, creditEntries, usageSessions } from "./ta
  * - `session_closer`: who reported and who closed a session are the same in the session and in its entries, and are keys of the
  *   tenant or the sweep
  * - `call_slot`: an open call has one slot of an avatar worker, and nothing else has one
- * - `call_room`: the room of an open call is to exist, and that of an ended one is not
+ * - `call_room`: the room of an open call is to exist or is not ours, and that of an ended one is not to exist
+ * - `call_token`: a call that has ended keeps no token
  * - `entry_audit`: a grant, a void or a refund has its audit event. The first grant of a tenant has none
  */
 export type CreditDrift = {
@@ -115,7 +116,7 @@ const select = statement<CreditDrift>(
         ${sumOf(({ from }) => from === "spent")} as refunded
       from ${creditEntries} where tenant_id = ${TENANT} and session_id is not null group by 1
     ), tenant_calls as (
-      select session_id, room, coalesce(closed, 1) as closed
+      select session_id, room, token_digest, join_token, coalesce(closed, 1) as closed
       from ${calls} left join sessions using (session_id) where tenant_id = ${TENANT}
     ), slots as (
       select session_id, count(*) as slots from ${avatarSlots} where tenant_id = ${TENANT} group by 1
@@ -200,8 +201,11 @@ const select = statement<CreditDrift>(
       cross join lateral (values (1 - coalesce(closed, 1), coalesce(slots, 0))) slot (expected, actual)
       where expected <> actual
       union all
-      select 'call_room', null, session_id, 'room', case when closed = 1 then 'delete or gone' else 'create or exists' end, room
+      select 'call_room', null, session_id, 'room', case when closed = 1 then 'delete or gone' else 'create, exists or foreign' end, room
       from tenant_calls where (closed = 1) <> (room in ('delete', 'gone'))
+      union all
+      select 'call_token', null, session_id, 'token', 'none', 'a token' from tenant_calls
+      where closed = 1 and (token_digest is not null or join_token is not null)
       union all
       select 'entry_audit', entry.environment, entry.id, entry.kind, 'an audit event', 'none'
       from ${creditEntries} entry

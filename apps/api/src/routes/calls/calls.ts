@@ -165,6 +165,8 @@ const startOperation = (price: number) => ({
         avatarId: session.avatarId as AvatarId,
         metadata: session.metadata,
       }),
+      agentName: realtimeOf(dependencies).agents.name,
+      brought: null,
     };
     const livekitUrl = realtimeOf(dependencies).config.url;
     return {
@@ -193,6 +195,8 @@ const startOperation = (price: number) => ({
         throw new Problem("rate_limited", "Too many calls of the tenant wait for a slot.", { retryable: true });
       case "unavailable":
         throw livekitUnavailable();
+      case "same":
+        throw new TypeError("a start brings no token");
       default:
         throw await openingRefused(outcome, session, db, keyOf(caller));
     }
@@ -222,16 +226,14 @@ const RELEASE_CALL = {
     outcome: OutcomeOf<typeof releaseCall>,
     { dependencies: { metrics, realtime } }: Attempt<ReleaseCall>,
   ): Settled<ReleasedCall> => {
-    if (outcome.kind === "written" && outcome.roomName !== null) {
-      metrics?.sessionSettled();
-      realtime?.rooms.deleteLater([outcome.roomName]);
-    }
+    if (outcome.kind === "written" && outcome.hasEnded) metrics?.sessionSettled();
+    if (outcome.kind === "written" && outcome.roomName !== null) realtime?.rooms.deleteLater([outcome.roomName]);
     return outcome;
   },
 };
 
 /** Counts a call that was refused, by the code of its problem, and throws the problem again. */
-const countRefused =
+export const countRefused =
   (metrics: Dependencies["metrics"]) =>
   (error: unknown): never => {
     if (error instanceof Problem) metrics?.callRequested(error.code);

@@ -1,5 +1,6 @@
--- Marks the rooms of sessions that end for deletion, and frees their slots. What the renderer got of the request is forgotten: it
--- can be about a person. Most sessions are no calls: then nothing is written.
+-- Marks the rooms of sessions that end for deletion, those of others as gone, and frees their slots. What the renderer got of the
+-- request is forgotten, because it can be about a person, and so is what an agent has brought, which has a token. Most sessions are
+-- no calls: then nothing is written.
 -- Lock order: the slots by primary key. The calling function has locked the calls (lock_counters).
 create function rta.end_calls(p_tenant_ids text[], p_session_ids text[]) returns void
 language plpgsql as $$
@@ -7,9 +8,11 @@ declare
   v_calls text[];
 begin
   with ended as (
-    update public.calls call set room = 'delete', input = '{}'
+    update public.calls call set
+      room = case call.room when 'foreign' then 'gone' else 'delete' end, input = '{}',
+      join_url = null, join_token = null, token_digest = null, agent_identity = null
     from unnest(p_tenant_ids, p_session_ids) session (tenant_id, id)
-    where call.tenant_id = session.tenant_id and call.session_id = session.id and call.room in ('create', 'exists')
+    where call.tenant_id = session.tenant_id and call.session_id = session.id and call.room in ('create', 'exists', 'foreign')
     returning call.session_id
   )
   select array_agg(session_id) into v_calls from ended;

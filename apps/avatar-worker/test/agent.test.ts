@@ -202,6 +202,19 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await person.leave();
   });
 
+  test("a room in which nobody speaks: the call ends as idle; while the agent tells what a person says, it goes on", async () => {
+    const { call, agent, person } = await startWithAgent({ idle_seconds: 2 });
+    const options = { topic: "lk.transcription", destinationIdentities: ["avatar"] };
+    for (let count = 0; count < 6; count++) {
+      await agent.room.localParticipant?.sendText("and then", options);
+      await Bun.sleep(500);
+    }
+    expect(call.report()).toMatchObject({ state: "started" });
+    await untilState(call, "ended");
+    expect(call.report()).toMatchObject({ reason: "idle" });
+    await Promise.all([agent.leave(), person.leave()]);
+  });
+
   test("an avatar that is removed: the call ends", async () => {
     const { call, room, agent, person } = await startWithAgent();
     await control.rooms.removeParticipant(room, "avatar");

@@ -10,6 +10,8 @@ import type { Published } from "./publish.ts";
 import { createSegments } from "./segments.ts";
 
 const AUDIO_TOPIC = "lk.audio_stream";
+/** What the agent and those that it hears have said. */
+const TRANSCRIPTION_TOPIC = "lk.transcription";
 const CLEAR_BUFFER = "lk.clear_buffer";
 const PLAYBACK_STARTED = "lk.playback_started";
 const PLAYBACK_FINISHED = "lk.playback_finished";
@@ -29,8 +31,8 @@ const CLEARED_MS = 50;
 const RESPONSE_MS = 2000;
 
 export type AgentVoice = {
-  /** Plays what the agent says, from now on. `say` gets each frame of it. */
-  play(published: Published, say: (pcm: Int16Array) => void): void;
+  /** Plays what the agent says, from now on. `say` gets each frame of it. `onActivity` is called while somebody speaks. */
+  play(published: Published, say: (pcm: Int16Array) => void, onActivity: () => void): void;
   /** Drops what waits, because the agent is gone. */
   forget(): void;
   stop(): void;
@@ -84,6 +86,7 @@ export const receiveVoice = (room: Room, identity: string, onFlood: () => void):
   };
   const segments = createSegments(refuse);
   let output: Published | null = null;
+  let noteActivity = (): void => {};
   let timer: NodeJS.Timeout | undefined;
 
   /** Stops speaking. Returns how many samples of each segment were played. */
@@ -112,6 +115,7 @@ export const receiveVoice = (room: Room, identity: string, onFlood: () => void):
       if (segment.playedSamples === 0) call(PLAYBACK_STARTED, "");
       segment.playedSamples += frame.length;
       say(frame);
+      noteActivity();
     }
     if (!segment.isComplete || segment.frames.length > 0 || published.queuedMs() > 0) return;
     segments.finish();
@@ -125,12 +129,17 @@ export const receiveVoice = (room: Room, identity: string, onFlood: () => void):
     // Each segment of the agent has an end.
     if (sender === identity) report(0, true);
   });
+  room.registerTextStreamHandler(TRANSCRIPTION_TOPIC, (reader, { identity: sender }) => {
+    void reader.close();
+    if (sender === identity) noteActivity();
+  });
   room.localParticipant?.registerRpcMethod(CLEAR_BUFFER, clearBuffer);
   room.on(RoomEvent.TrackSubscribed, onFlood);
 
   return {
-    play: (published, say) => {
+    play: (published, say, onActivity) => {
       output = published;
+      noteActivity = onActivity;
       timer = setInterval(() => step(published, say), STEP_MS);
     },
     forget: () => {

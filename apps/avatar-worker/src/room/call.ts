@@ -95,13 +95,14 @@ const converse = (
   });
 };
 
-/** Lets the avatar say what the agent says. Nobody else is heard, and nobody is told anything beside that. */
-const playAgent = ({ rendering, published, voice }: Entered, times: Presence): void =>
-  voice?.play(published, (pcm) => {
-    times.otherWasActive(performance.now());
+/** Lets the avatar say what the agent says. Nobody else is heard. */
+const playAgent = ({ rendering, published, voice }: Entered, times: Presence): void => {
+  const say = (pcm: Int16Array): void => {
     rendering.hear(pcm);
     published.play(pcm);
-  });
+  };
+  voice?.play(published, say, () => times.otherWasActive(performance.now()));
+};
 
 /** Follows the person or the agent `identity`, and the connection to the room. */
 const watchOther = (

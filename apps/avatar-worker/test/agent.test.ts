@@ -285,6 +285,29 @@ describe.skipIf(binary.kind === "missing")(title, () => {
       await Promise.all([agent.leave(), person.leave()]);
     });
 
+    type Sender = NonNullable<Agent["room"]["localParticipant"]>;
+    const floods: [string, (agent: Agent, sender: Sender) => Promise<unknown>][] = [
+      [
+        "calls of a method",
+        async (agent) => {
+          agent.call("lk.clear_buffer").catch(() => {});
+          await Bun.sleep(10);
+        },
+      ],
+      ["messages", (_, sender) => sender.publishData(new Uint8Array(10), { reliable: true })],
+      ["short segments", (agent) => agent.say(0.01)],
+      ["seconds of sound", (agent) => agent.say(1, { sampleRate: 48_000 })],
+    ];
+    test.skipIf(!LONG).each(floods)("an agent that sends thousands of %s: the call ends", async (_, send) => {
+      const { call, agent, person } = await startWithAgent();
+      const sender = agent.room.localParticipant as Sender;
+      while (call.report().state !== "ended") {
+        await Promise.all(Array.from({ length: 50 }, () => send(agent, sender).catch(() => {})));
+      }
+      expect(call.report()).toMatchObject({ reason: "agent_ended" });
+      await Promise.all([agent.leave(), person.leave()]);
+    });
+
     test("a server that closes no connection: the call ends all the same", async () => {
       const network = await startNetwork(Number(new URL(livekit.url).port));
       const { call, agent, person } = await startWithAgent({ url: `ws://127.0.0.1:${network.port}` });

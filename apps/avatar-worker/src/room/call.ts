@@ -140,7 +140,7 @@ const obeyPage = (room: Room, times: Presence, onEnd: () => void): void => {
   });
 };
 
-/** Connects the avatar with the other side. Returns a function to call often, which tells it the times of the call. */
+/** Connects the avatar with the other side. Returns a function to call often. */
 const connectSides = (
   room: Room,
   assigned: AssignedCall,
@@ -154,9 +154,13 @@ const connectSides = (
     obeyPage(room, times, () => onEnd("user_ended"));
   } else playAgent(entered, times);
   watchOther(room, agent_identity ?? PERSON_IDENTITY, times, { onArrival, onLeave: () => entered.voice?.forget() });
-  watchFlood(room, LIMITS[sideOf(assigned)], () => onEnd("agent_ended"));
-  // A page of the SDK reads them, and a room of an agent's owner may have none.
-  return agent_identity === null ? tellTimes(room, assigned, times) : () => {};
+  const checkFlood = watchFlood(room, LIMITS[sideOf(assigned)], () => onEnd("agent_ended"));
+  // Pages of the SDK read them. A room of an agent's owner has other pages.
+  const tell = agent_identity === null ? tellTimes(room, assigned, times) : null;
+  return (now) => {
+    tell?.(now);
+    checkFlood(now);
+  };
 };
 
 /** Shows in metrics and traces that both sides are present. */
@@ -219,12 +223,12 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
     const times = createPresence(assigned, performance.now());
     presence = times;
     change("joined");
-    const tell = connectSides(room, assigned, entered, times, { onArrival: () => change("started"), onEnd });
+    const step = connectSides(room, assigned, entered, times, { onArrival: () => change("started"), onEnd });
     timer = setInterval(() => {
       const now = performance.now();
       const why = times.endReason(now);
       if (why !== null) void end(why);
-      else tell(now);
+      else step(now);
     }, TICK_MS);
   };
   run()

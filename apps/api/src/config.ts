@@ -1,7 +1,7 @@
 /** The configuration of the API, read once at the start. */
 import { LIVE_MODEL_ID } from "@realtime-avatar/domain/avatars/models";
-import { hasLoopback, readHosts } from "@realtime-avatar/domain/calls/brought-room";
 import { CreateAvatar } from "@realtime-avatar/domain/avatars/schemas";
+import { hasLoopback, readHosts } from "@realtime-avatar/domain/calls/brought-room";
 import { isValid } from "@realtime-avatar/domain/schema";
 import { type LivekitConfig, readLivekitConfig } from "@realtime-avatar/livekit/config";
 import {

@@ -427,7 +427,7 @@ with accounts as (
     coalesce(sum(amount) filter (where kind in ('adjust')), 0) as refunded
   from credit_entries where tenant_id = $8 and session_id is not null group by 1
 ), tenant_calls as (
-  select session_id, room, token_digest, join_token, coalesce(closed, 1) as closed
+  select session_id, room, coalesce(closed, 1) as closed
   from calls left join sessions using (session_id) where tenant_id = $9
 ), slots as (
   select session_id, count(*) as slots from fleet.avatar_slots where tenant_id = $10 group by 1
@@ -515,12 +515,13 @@ with accounts as (
   select 'call_room', null, session_id, 'room', case when closed = 1 then 'delete or gone' else 'create, exists or foreign' end, room
   from tenant_calls where (closed = 1) <> (room in ('delete', 'gone'))
   union all
-  select 'call_token', null, session_id, 'token', 'none', 'a token' from tenant_calls
-  where closed = 1 and (token_digest is not null or join_token is not null)
+  select 'call_token', null, brought.session_id, 'token', 'none', 'a token'
+  from brought_rooms brought left join tenant_calls using (session_id)
+  where brought.tenant_id = $13 and coalesce(closed, 1) = 1
   union all
   select 'entry_audit', entry.environment, entry.id, entry.kind, 'an audit event', 'none'
   from credit_entries entry
-  where entry.tenant_id = $13 and entry.kind in ('grant', 'void', 'adjust')
+  where entry.tenant_id = $14 and entry.kind in ('grant', 'void', 'adjust')
     and not (entry.kind = 'grant' and entry.reference is not distinct from 'initial')
     and not exists (
       select from audit_events event
@@ -530,7 +531,7 @@ with accounts as (
 )
 select invariant as invariant, environment as environment, subject as subject, counter as counter,
   expected as expected, actual as actual
-from findings limit $14::integer
+from findings limit $15::integer
 
 -- find_identities_of_user. Columns: tenantId text, id text, userId text, issuer text, subject text, createdAt timestamptz, lastUsedAt timestamptz.
 select user_identities.tenant_id as "tenantId", user_identities.id as id, user_identities.user_id as "userId", user_identities.issuer as issuer, user_identities.subject as subject, user_identities.created_at as "createdAt", user_identities.last_used_at as "lastUsedAt" from user_identities

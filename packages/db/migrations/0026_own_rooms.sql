@@ -1,13 +1,17 @@
--- no transaction
--- A call can be in a room of somebody else, and an agent can bring the avatar into a room of ours. The columns are empty for the calls
--- that exist, and the states of rooms become more: nothing has to be read. Repeated, the first statement does the same again.
-ALTER TABLE "calls" ADD COLUMN IF NOT EXISTS "agent_name" text,
-	ADD COLUMN IF NOT EXISTS "join_url" text,
-	ADD COLUMN IF NOT EXISTS "join_token" "bytea",
-	ADD COLUMN IF NOT EXISTS "token_digest" "bytea",
-	ADD COLUMN IF NOT EXISTS "agent_identity" text,
-	DROP CONSTRAINT IF EXISTS "calls_brought_check",
-	DROP CONSTRAINT IF EXISTS "calls_room_check",
-	ADD CONSTRAINT "calls_brought_check" CHECK (num_nulls("calls"."join_url", "calls"."join_token", "calls"."token_digest", "calls"."agent_identity") in (0, 4)) NOT VALID,
-	ADD CONSTRAINT "calls_room_check" CHECK ("calls"."room" in ('create', 'exists', 'delete', 'gone', 'foreign')) NOT VALID;--> statement-breakpoint
-CREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS "calls_token_digest_index" ON "calls" USING btree ("tenant_id","token_digest") WHERE "calls"."token_digest" is not null;
+-- A call can be in a room of somebody else, and an agent can bring the avatar into a room of ours. The states of rooms become more, so
+-- the rows that exist need not be read.
+CREATE TABLE "brought_rooms" (
+	"tenant_id" text COLLATE "C" NOT NULL,
+	"session_id" text COLLATE "C" NOT NULL,
+	"url" text NOT NULL,
+	"token" "bytea" NOT NULL,
+	"digest" "bytea" NOT NULL,
+	"agent_identity" text NOT NULL,
+	CONSTRAINT "brought_rooms_tenant_id_session_id_pk" PRIMARY KEY("tenant_id","session_id"),
+	CONSTRAINT "brought_rooms_session_id_check" CHECK (octet_length("brought_rooms"."session_id") = 30 and "brought_rooms"."session_id" ~ '^ses_[0-7][0-9a-hjkmnp-tv-z]*$')
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX "brought_rooms_digest_index" ON "brought_rooms" USING btree ("tenant_id","digest");--> statement-breakpoint
+ALTER TABLE "calls" ADD COLUMN "agent_name" text,
+	DROP CONSTRAINT "calls_room_check",
+	ADD CONSTRAINT "calls_room_check" CHECK ("calls"."room" in ('create', 'exists', 'delete', 'gone', 'foreign')) NOT VALID;

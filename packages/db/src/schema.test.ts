@@ -51,6 +51,7 @@ describe("the catalog", () => {
       "assets",
       "audit_events",
       "avatars",
+      "brought_rooms",
       "call_tickets",
       "calls",
       "credit_accounts",

@@ -138,12 +138,6 @@ export const PROBLEMS = {
     remedy:
       "End the call. Read the session for what it was charged. A session that has ended never opens again: open another one.",
   },
-  call_has_agent: {
-    status: 409,
-    title: "Another agent has brought the avatar",
-    meaning: "The key of the call was used before with another token: the avatar is in the room already.",
-    remedy: "Send the same token again, or start another call.",
-  },
   avatar_not_ready: {
     status: 409,
     title: "The avatar is not ready",
@@ -403,13 +397,3 @@ export const validationFailed = (errors: readonly FieldError[]): Problem =>
 /** The same text whether the resource does not exist or the caller may not see it: the response reveals neither. */
 export const notFound = (): Problem =>
   new Problem("not_found", "The resource does not exist, or the caller is not allowed to see it.");
-
-/** Whether a version meets the `If-Match` of the request; without the header, every version does. */
-export type MatchesVersion = (version: number) => boolean;
-
-/** Throws the problem `precondition_failed` when `matches` rejects the version of the resource. */
-export const checkVersion = ({ version }: { version: number }, matches: MatchesVersion): void => {
-  if (!matches(version)) {
-    throw new Problem("precondition_failed", "The version of the resource does not match If-Match.");
-  }
-};

@@ -3,8 +3,8 @@ import type { CallInput, CallMode } from "@realtime-avatar/domain/calls/schemas"
 import type { ReleaseTarget, TestOutcome } from "@realtime-avatar/domain/calls/start";
 import { newId, type SessionId, type TenantId, type TicketId } from "@realtime-avatar/domain/id";
 import {
-  attachAgent as callAttach,
   type CallRequest as CallRequestRow,
+  attachAgent as callAttach,
   confirmRoom as callConfirm,
   failCall as callFail,
   releaseCall as callRelease,

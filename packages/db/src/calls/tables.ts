@@ -44,31 +44,36 @@ export const calls = pgTable(
     generation: integer("generation").notNull().default(1),
     /** The LiveKit agent that was dispatched into the room, and brings the avatar; null: the avatar comes by itself. */
     agentName: text("agent_name"),
-    /**
-     * What an agent has brought, until the call ends: where the avatar joins, with what token (sealed: the domain's
-     * `calls/brought-room.ts`), and for which participant it speaks.
-     */
-    joinUrl: text("join_url"),
-    joinToken: bytes("join_token"),
-    tokenDigest: bytes("token_digest"),
-    agentIdentity: text("agent_identity"),
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.sessionId] }),
     // A worker names a call by its session alone.
     index("calls_session_index").on(table.sessionId, table.tenantId),
-    // The same token of the same key is the same call.
-    uniqueIndex("calls_token_digest_index")
-      .on(table.tenantId, table.tokenDigest)
-      .where(sql`${table.tokenDigest} is not null`),
     index("calls_rooms_to_delete_index").on(table.tenantId, table.sessionId).where(sql`${table.room} = 'delete'`),
     check("calls_session_id_check", isId(table.sessionId, "ses")),
     check("calls_room_check", oneOf(table.room, ROOM_STATES)),
     check("calls_mode_check", oneOf(table.mode, CALL_MODES)),
-    check(
-      "calls_brought_check",
-      sql`num_nulls(${table.joinUrl}, ${table.joinToken}, ${table.tokenDigest}, ${table.agentIdentity}) in (0, 4)`,
-    ),
+  ],
+);
+
+/** What an agent has brought to an open call: where the avatar joins, with what token, and for which participant it speaks. */
+export const broughtRooms = pgTable(
+  "brought_rooms",
+  {
+    tenantId: bytewise("tenant_id").notNull(),
+    sessionId: bytewise("session_id").notNull(),
+    url: text("url").notNull(),
+    /** Sealed: the domain's calls/brought-room.ts. */
+    token: bytes("token").notNull(),
+    /** Of the token and the key. */
+    digest: bytes("digest").notNull(),
+    agentIdentity: text("agent_identity").notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.tenantId, table.sessionId] }),
+    // The same token of the same key is the same call.
+    uniqueIndex("brought_rooms_digest_index").on(table.tenantId, table.digest),
+    check("brought_rooms_session_id_check", isId(table.sessionId, "ses")),
   ],
 );
 

@@ -10,7 +10,7 @@ import type { TenantId } from "@realtime-avatar/domain/id";
 import { type SQL, sql } from "drizzle-orm";
 import { apiKeys } from "../api-keys/tables.ts";
 import { auditEvents } from "../audit/tables.ts";
-import { avatarSlots, calls } from "../calls/tables.ts";
+import { avatarSlots, broughtRooms, calls } from "../calls/tables.ts";
 import type { Db } from "../connection/pool.ts";
 import { statement } from "../query/statement.ts";
 import { tenants } from "../tenants/tables.ts";
@@ -116,7 +116,7 @@ const select = statement<CreditDrift>(
         ${sumOf(({ from }) => from === "spent")} as refunded
       from ${creditEntries} where tenant_id = ${TENANT} and session_id is not null group by 1
     ), tenant_calls as (
-      select session_id, room, token_digest, join_token, coalesce(closed, 1) as closed
+      select session_id, room, coalesce(closed, 1) as closed
       from ${calls} left join sessions using (session_id) where tenant_id = ${TENANT}
     ), slots as (
       select session_id, count(*) as slots from ${avatarSlots} where tenant_id = ${TENANT} group by 1
@@ -204,8 +204,9 @@ const select = statement<CreditDrift>(
       select 'call_room', null, session_id, 'room', case when closed = 1 then 'delete or gone' else 'create, exists or foreign' end, room
       from tenant_calls where (closed = 1) <> (room in ('delete', 'gone'))
       union all
-      select 'call_token', null, session_id, 'token', 'none', 'a token' from tenant_calls
-      where closed = 1 and (token_digest is not null or join_token is not null)
+      select 'call_token', null, brought.session_id, 'token', 'none', 'a token'
+      from ${broughtRooms} brought left join tenant_calls using (session_id)
+      where brought.tenant_id = ${TENANT} and coalesce(closed, 1) = 1
       union all
       select 'entry_audit', entry.environment, entry.id, entry.kind, 'an audit event', 'none'
       from ${creditEntries} entry

@@ -49,7 +49,8 @@ const originOf = ({ protocol, hostname, port }: URL): string =>
   `${protocol}//${LOOPBACK.test(hostname) ? "localhost" : hostname}:${port}`;
 
 /** Whether `url`, as `readRoomUrl` returns it, is the LiveKit server of the service. */
-export const isOwnServer = (url: string, ownUrl: string): boolean => originOf(new URL(url)) === originOf(new URL(ownUrl));
+export const isOwnServer = (url: string, ownUrl: string): boolean =>
+  originOf(new URL(url)) === originOf(new URL(ownUrl));
 
 const urlError = (detail: string): FieldError => ({ pointer: "#/livekit_url", code: "unsupported_url", detail });
 
@@ -65,7 +66,8 @@ export const readRoomUrl = (text: string, { hosts, ownUrl }: Reachable): string 
   const { protocol, hostname, host } = url;
   const normal = `${protocol}//${host}`;
   if (originOf(url) === originOf(new URL(ownUrl))) return normal;
-  if (protocol !== "wss:" && !(LOOPBACK.test(hostname) && hasLoopback(hosts))) return urlError("Must begin with wss://.");
+  if (protocol !== "wss:" && !(LOOPBACK.test(hostname) && hasLoopback(hosts)))
+    return urlError("Must begin with wss://.");
   const isListed = hosts.some((entry) => (entry.startsWith("*.") ? host.endsWith(entry.slice(1)) : host === entry));
   return isListed ? normal : urlError("The operator of this service does not allow this host (BYO_LIVEKIT_HOSTS).");
 };
@@ -132,7 +134,11 @@ const faultsOf = (claims: Claims, now: Date): [code: FieldError["code"], detail:
       "not_in_future",
       `The token must be valid for ${MIN_VALID_SECONDS} seconds more (\`exp\`).`,
     ],
-    [typeof nbf === "number" && nbf <= seconds + MIN_VALID_SECONDS, "not_allowed", "The token is not valid yet (`nbf`)."],
+    [
+      typeof nbf === "number" && nbf <= seconds + MIN_VALID_SECONDS,
+      "not_allowed",
+      "The token is not valid yet (`nbf`).",
+    ],
   ];
   return checks.filter(([isMet]) => !isMet).map(([, code, detail]) => [code, detail]);
 };

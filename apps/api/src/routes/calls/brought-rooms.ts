@@ -53,7 +53,7 @@ const createdCall = (id: SessionId): ResourceResponse<BroughtCall> => ({
   body: { id },
 });
 
-const otherRoom = (detail: string): Problem =>
+const refusedToken = (detail: string): Problem =>
   validationFailed([{ pointer: "#/livekit_token", code: "not_allowed", detail }]);
 
 /** The URL that a body names, in its normal form. Throws `validation_failed` when it is not allowed. */
@@ -78,11 +78,17 @@ const bringOperation = (price: number) => ({
     const { room, agentIdentity } = readRoomToken(body.livekit_token, origin.now);
     const ownInstance = await instance();
     if (isOwnServer(url, config.url) && room.startsWith(roomPrefix(ownInstance))) {
-      throw otherRoom("The room is of a call of this service: its agent has a key for it in the metadata of its dispatch.");
+      throw refusedToken(
+        "The room is of a call of this service: its agent has a key for it in the metadata of its dispatch.",
+      );
     }
     const terms = { priceCreditMicrosPerSecond: price, instance: ownInstance };
     const { environment } = keyOf(caller);
-    return { planned: plannedCall({ avatar_id: body.avatar_id }, terms, { environment, ...origin }), url, agentIdentity };
+    return {
+      planned: plannedCall({ avatar_id: body.avatar_id }, terms, { environment, ...origin }),
+      url,
+      agentIdentity,
+    };
   },
   plan: (
     { body: { livekit_token: token }, caller: anyCaller, origin, dependencies }: BringAttempt,
@@ -144,16 +150,12 @@ const bringOperation = (price: number) => ({
 });
 
 /** What the agent of a call in a room of ours brings. Throws a problem unless it is for the server and the room of the call. */
-const broughtTo = async (
-  dependencies: Dependencies,
-  body: BringRoom,
-  call: CallOfKey,
-): Promise<BroughtRoom> => {
+const broughtTo = async (dependencies: Dependencies, body: BringRoom, call: CallOfKey): Promise<BroughtRoom> => {
   const { config, instance, tokenKey } = realtimeOf(dependencies);
   const url = allowedUrl(body, [], config.url);
   const token = body.livekit_token;
   const { room, agentIdentity } = readRoomToken(token, dependencies.clock());
-  if (room !== roomName(await instance(), call.sessionId)) throw otherRoom("The room is not that of the call.");
+  if (room !== roomName(await instance(), call.sessionId)) throw refusedToken("The room is not that of the call.");
   return {
     url,
     token: sealRoomToken(token, call, tokenKey, dependencies.random),
@@ -183,7 +185,7 @@ const attach = async (
       return sendText(responseText(REPRESENTATION, created), { status: 201, location, etag: "" }, set);
     }
     case "other":
-      throw new Problem("call_has_agent", "The avatar of the call has been brought with another token.");
+      throw refusedToken("The avatar of the call was brought with another token before.");
     case "not_found":
       throw notFound();
     case "ended":

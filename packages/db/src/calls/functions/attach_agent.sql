@@ -16,9 +16,9 @@ create function rta.attach_agent(
 ) returns text
 language plpgsql as $$
 declare
-  v_call public.calls;
+  v_digest bytea;
 begin
-  select call.* into v_call from public.calls call
+  perform from public.calls call
   where call.tenant_id = p_tenant_id and call.session_id = p_session_id and call.agent_name is not null
     and call.room in ('create', 'exists')
   for no key update;
@@ -35,12 +35,12 @@ begin
   ) then
     return 'not_found';
   end if;
-  if v_call.token_digest is not null then
-    return case when v_call.token_digest = p_token_digest then 'attached' else 'other' end;
+  select digest into v_digest from public.brought_rooms where tenant_id = p_tenant_id and session_id = p_session_id;
+  if v_digest is not null then
+    return case when v_digest = p_token_digest then 'attached' else 'other' end;
   end if;
-  update public.calls set
-    join_url = p_join_url, join_token = p_join_token, token_digest = p_token_digest, agent_identity = p_agent_identity
-  where tenant_id = p_tenant_id and session_id = p_session_id;
+  insert into public.brought_rooms (tenant_id, session_id, url, token, digest, agent_identity)
+  values (p_tenant_id, p_session_id, p_join_url, p_join_token, p_token_digest, p_agent_identity);
   update fleet.avatar_slots set has_news = true where session_id = p_session_id;
   return 'attached';
 end $$;

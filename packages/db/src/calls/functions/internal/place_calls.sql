@@ -38,13 +38,18 @@ begin
       set tenant_id = v_caller.tenant_id, session_id = p_requests[v_at].id, has_news = has_news or v_call.join_url is not null
       where worker_id = v_slot.worker_id and n = v_slot.n;
       insert into public.calls (
-        tenant_id, session_id, room_name, room, mode, input, max_seconds,
-        agent_name, join_url, join_token, token_digest, agent_identity
+        tenant_id, session_id, room_name, room, mode, input, max_seconds, agent_name
       ) values (
         v_caller.tenant_id, p_requests[v_at].id, v_call.room_name,
         case when v_call.join_url is null then 'create' else 'foreign' end, v_call.mode, v_call.input, v_call.max_seconds,
-        v_call.agent_name, v_call.join_url, v_call.join_token, v_call.token_digest, v_call.agent_identity
+        v_call.agent_name
       );
+      if v_call.join_url is not null then
+        insert into public.brought_rooms (tenant_id, session_id, url, token, digest, agent_identity)
+        values (
+          v_caller.tenant_id, p_requests[v_at].id, v_call.join_url, v_call.join_token, v_call.token_digest, v_call.agent_identity
+        );
+      end if;
       delete from public.call_tickets where tenant_id = v_caller.tenant_id and id = p_queue.ticket_ids[v_at];
       v_outcome.response_fields := json_build_object(
         'reservedCreditMicros', v_outcome.reserved, 'expiresAt', v_outcome.expires_at, 'features', v_slot.features

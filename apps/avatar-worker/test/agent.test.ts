@@ -170,6 +170,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(call.report()).toMatchObject({ state: "joined", used_seconds: 0 });
     expect(said()).toBe(0);
     const agent = await join();
+    await untilState(call, "started");
     await agent.say(1);
     await agent.until(() => said() > 0.3);
     expect(await other.interrupt()).toBe("reject");

@@ -20,7 +20,8 @@ const TOLERANCE = 0.2;
 const binary = await livekitBinary();
 /** PYTHON_AGENTS names an interpreter with the packages of examples/agent/requirements.txt: of a virtual environment, for example. */
 const python = process.env["PYTHON_AGENTS"] ?? "";
-const hasPackages = python !== "" && (await runToEnd([python, "-c", "import livekit.plugins.bey"])).code === 0;
+const find = 'import importlib.util, sys; sys.exit(importlib.util.find_spec("livekit.plugins.bey") is None)';
+const hasPackages = python !== "" && existsSync(python) && (await runToEnd([python, "-c", find])).code === 0;
 /** NODE_AGENTS names a folder whose node_modules has the packages. */
 const modules = process.env["NODE_AGENTS"] ?? "";
 const hasModules = modules !== "" && existsSync(join(modules, "node_modules/@livekit/agents-plugin-bey"));

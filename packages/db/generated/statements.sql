@@ -515,9 +515,9 @@ with accounts as (
   select 'call_room', null, session_id, 'room', case when closed = 1 then 'delete or gone' else 'create, exists or foreign' end, room
   from tenant_calls where (closed = 1) <> (room in ('delete', 'gone'))
   union all
-  select 'call_token', null, brought.session_id, 'token', 'none', 'a token'
-  from brought_rooms brought left join tenant_calls using (session_id)
-  where brought.tenant_id = $13 and coalesce(closed, 1) = 1
+  select 'call_agent', null, agent.session_id, 'agent', 'none', 'one'
+  from call_agents agent left join tenant_calls using (session_id)
+  where agent.tenant_id = $13 and coalesce(closed, 1) = 1
   union all
   select 'entry_audit', entry.environment, entry.id, entry.kind, 'an audit event', 'none'
   from credit_entries entry
@@ -4306,6 +4306,15 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
   ) avatars order by avatars.id desc) items
     window so_far as (rows unbounded preceding)
   ) items) page
+
+-- list_awaited_agents. Columns: tenantId text, sessionId text, roomName text.
+select calls.tenant_id as "tenantId", calls.session_id as "sessionId", calls.room_name as "roomName"
+from call_agents
+join calls on calls.tenant_id = call_agents.tenant_id and calls.session_id = call_agents.session_id
+  and calls.room = 'exists'
+where call_agents.url is null
+  and call_agents.created_at <= now() - make_interval(secs => 5)
+order by call_agents.created_at limit $1::integer
 
 -- list_credit_entries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", position) cross join lateral (

@@ -51,7 +51,7 @@ describe("the catalog", () => {
       "assets",
       "audit_events",
       "avatars",
-      "brought_rooms",
+      "call_agents",
       "call_tickets",
       "calls",
       "credit_accounts",

@@ -46,8 +46,8 @@ export type CallRequest = SessionRequest & {
   newTicketId: TicketId;
   /** See `ticketFingerprint`. */
   fingerprint: string;
-  /** The LiveKit agent that is dispatched into the room; null: none. */
-  agentName: string | null;
+  /** Whether an agent is dispatched into the room: then the call starts when it brings the avatar. */
+  awaitsAgent: boolean;
   /** The room of somebody else in which the call is; null: a room of ours, which is created. */
   brought: BroughtRoom | null;
 };
@@ -82,7 +82,7 @@ const callRow = (request: CallRequest): CallRequestRow => ({
   newTicketId: request.newTicketId,
   fingerprint: request.fingerprint,
   isQueued: request.testOutcome === "queued" ? true : null,
-  agentName: request.agentName,
+  awaitsAgent: request.awaitsAgent,
   joinUrl: request.brought?.url ?? null,
   joinToken: request.brought?.token ?? null,
   tokenDigest: request.brought?.digest ?? null,
@@ -175,7 +175,7 @@ export const attachAgent = async (
   avatarId: string,
   { url, token, digest, agentIdentity }: BroughtRoom,
 ): Promise<AttachOutcome> => {
-  const brought = { joinUrl: url, joinToken: token, tokenDigest: digest, agentIdentity };
+  const brought = { url, token, digest, identity: agentIdentity };
   const [row] = await callAttach(db, { tenantId, sessionId, avatarId, ...brought });
   return row?.result as AttachOutcome;
 };

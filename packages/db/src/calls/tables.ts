@@ -42,8 +42,6 @@ export const calls = pgTable(
     maxSeconds: integer("max_seconds").notNull(),
     /** Counts the workers that have had the call. */
     generation: integer("generation").notNull().default(1),
-    /** The LiveKit agent that was dispatched into the room, and brings the avatar; null: the avatar comes by itself. */
-    agentName: text("agent_name"),
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.sessionId] }),
@@ -56,24 +54,32 @@ export const calls = pgTable(
   ],
 );
 
-/** What an agent has brought to an open call: where the avatar joins, with what token, and for which participant it speaks. */
-export const broughtRooms = pgTable(
-  "brought_rooms",
+/**
+ * The agents of open calls. In a room of somebody else, the agent has brought the avatar; in a room of ours, into which it was
+ * dispatched, it is awaited until it does. Then the columns say where the avatar joins, with what token, and for whom it speaks.
+ */
+export const callAgents = pgTable(
+  "call_agents",
   {
     tenantId: bytewise("tenant_id").notNull(),
     sessionId: bytewise("session_id").notNull(),
-    url: text("url").notNull(),
+    createdAt: time("created_at").notNull(),
+    url: text("url"),
     /** Sealed: the domain's calls/brought-room.ts. */
-    token: bytes("token").notNull(),
+    token: bytes("token"),
     /** Of the token and the key. */
-    digest: bytes("digest").notNull(),
-    agentIdentity: text("agent_identity").notNull(),
+    digest: bytes("digest"),
+    identity: text("identity"),
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.sessionId] }),
     // The same token of the same key is the same call.
-    uniqueIndex("brought_rooms_digest_index").on(table.tenantId, table.digest),
-    check("brought_rooms_session_id_check", isId(table.sessionId, "ses")),
+    uniqueIndex("call_agents_digest_index").on(table.tenantId, table.digest),
+    check("call_agents_session_id_check", isId(table.sessionId, "ses")),
+    check(
+      "call_agents_brought_check",
+      sql`num_nulls(${table.url}, ${table.token}, ${table.digest}, ${table.identity}) in (0, 4)`,
+    ),
   ],
 );
 

@@ -10,7 +10,7 @@ import type { TenantId } from "@realtime-avatar/domain/id";
 import { type SQL, sql } from "drizzle-orm";
 import { apiKeys } from "../api-keys/tables.ts";
 import { auditEvents } from "../audit/tables.ts";
-import { avatarSlots, broughtRooms, calls } from "../calls/tables.ts";
+import { avatarSlots, callAgents, calls } from "../calls/tables.ts";
 import type { Db } from "../connection/pool.ts";
 import { statement } from "../query/statement.ts";
 import { tenants } from "../tenants/tables.ts";
@@ -31,7 +31,7 @@ import { apiKeyMeters, creditAccounts, creditEntries, usageSessions } from "./ta
  *   tenant or the sweep
  * - `call_slot`: an open call has one slot of an avatar worker, and nothing else has one
  * - `call_room`: the room of an open call is to exist or is not ours, and that of an ended one is not to exist
- * - `call_token`: a call that has ended keeps no token
+ * - `call_agent`: a call that has ended has no agent, and so no token of it
  * - `entry_audit`: a grant, a void or a refund has its audit event. The first grant of a tenant has none
  */
 export type CreditDrift = {
@@ -204,9 +204,9 @@ const select = statement<CreditDrift>(
       select 'call_room', null, session_id, 'room', case when closed = 1 then 'delete or gone' else 'create, exists or foreign' end, room
       from tenant_calls where (closed = 1) <> (room in ('delete', 'gone'))
       union all
-      select 'call_token', null, brought.session_id, 'token', 'none', 'a token'
-      from ${broughtRooms} brought left join tenant_calls using (session_id)
-      where brought.tenant_id = ${TENANT} and coalesce(closed, 1) = 1
+      select 'call_agent', null, agent.session_id, 'agent', 'none', 'one'
+      from ${callAgents} agent left join tenant_calls using (session_id)
+      where agent.tenant_id = ${TENANT} and coalesce(closed, 1) = 1
       union all
       select 'entry_audit', entry.environment, entry.id, entry.kind, 'an audit event', 'none'
       from ${creditEntries} entry

@@ -93,7 +93,8 @@ const presentAssigned = async (
   generation: assignment.generation,
   environment: assignment.environment,
   ...(await accessOf(assignment, realtime)),
-  mode: assignment.mode,
+  // An agent sends no sound before it sees a picture.
+  mode: assignment.brought === null ? assignment.mode : "avatar",
   avatar: {
     avatar_id: assignment.avatarId,
     manifest: await readManifest(dependencies, workerId, assignment),

@@ -112,7 +112,7 @@ const bringOperation = (price: number) => ({
         avatarId: session.avatarId as AvatarId,
         metadata: { token: Buffer.from(digest).toString("hex") },
       }),
-      agentName: null,
+      awaitsAgent: false,
       brought: { url, token: sealRoomToken(token, id, tokenKey, random), digest, agentIdentity },
     };
     return { response: createdCall(session.id), input: [request, { caller, origin, dependencies }] as const };

@@ -8,7 +8,7 @@ create type rta.call_request as (
   new_ticket_id text,   -- the id of its ticket, if it gets a new one
   fingerprint text,
   is_queued boolean,    -- a test asks for it: it is queued twice, although a slot may be free
-  agent_name text,      -- the LiveKit agent that is dispatched into the room; null: none
+  awaits_agent boolean, -- an agent is dispatched into the room, and brings the avatar
   join_url text,        -- of a room that is not ours; null: the room is created. What follows as well
   join_token bytea,
   token_digest bytea,

@@ -1,7 +1,7 @@
 -- Marks the rooms of sessions that end for deletion, those of others as gone, and frees their slots. What the renderer got of the
--- request is forgotten, because it can be about a person, and so is what an agent has brought, which has a token. Most sessions are
+-- request is forgotten, because it can be about a person, and so is the agent, with the token that it has brought. Most sessions are
 -- no calls: then nothing is written.
--- Lock order: what was brought, which only a function writes that has locked the call; the slots by primary key. The calling function has locked the calls (lock_counters).
+-- Lock order: the agents, which only a function writes that has locked the call; the slots by primary key. The calling function has locked the calls (lock_counters).
 create function rta.end_calls(p_tenant_ids text[], p_session_ids text[]) returns void
 language plpgsql as $$
 declare
@@ -16,8 +16,8 @@ begin
   )
   select array_agg(session_id) into v_calls from ended;
   if v_calls is not null then
-    delete from public.brought_rooms brought using unnest(p_tenant_ids, p_session_ids) session (tenant_id, id)
-    where brought.tenant_id = session.tenant_id and brought.session_id = session.id;
+    delete from public.call_agents agent using unnest(p_tenant_ids, p_session_ids) session (tenant_id, id)
+    where agent.tenant_id = session.tenant_id and agent.session_id = session.id;
     perform from fleet.avatar_slots where session_id = any (v_calls) order by worker_id, n for no key update;
     update fleet.avatar_slots set tenant_id = null, session_id = null, has_news = true where session_id = any (v_calls);
   end if;

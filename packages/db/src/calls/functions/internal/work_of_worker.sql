@@ -4,11 +4,11 @@ create function rta.work_of_worker(p_worker_id text, p_calls rta.reported_call[]
 language sql stable as $$
   with own as materialized (
     select slot.tenant_id, slot.session_id, call.generation, call.room, call.room_name, call.mode, call.input, call.max_seconds,
-      call.agent_name, brought.url, brought.token, brought.agent_identity
+      agent.session_id is not null as has_agent, agent.url, agent.token, agent.identity
     from fleet.avatar_slots slot
     join public.calls call on call.tenant_id = slot.tenant_id and call.session_id = slot.session_id
     join public.usage_sessions session on session.tenant_id = slot.tenant_id and session.id = slot.session_id
-    left join public.brought_rooms brought on brought.tenant_id = slot.tenant_id and brought.session_id = slot.session_id
+    left join public.call_agents agent on agent.tenant_id = slot.tenant_id and agent.session_id = slot.session_id
     where slot.worker_id = p_worker_id and session.ended_at is null and session.expires_at > clock_timestamp()
   )
   select json_build_object(
@@ -22,11 +22,11 @@ language sql stable as $$
         'input', own.input, 'maxSeconds', session.reserved / session.price,
         'limit', case when session.reserved / session.price < own.max_seconds then 'out_of_credits' else 'session_cap' end,
         'usedSeconds', session.used / session.price, 'brought', case when own.url is not null then json_build_object(
-          'tenantId', own.tenant_id, 'url', own.url, 'token', encode(own.token, 'hex'), 'agentIdentity', own.agent_identity
+          'tenantId', own.tenant_id, 'url', own.url, 'token', encode(own.token, 'hex'), 'agentIdentity', own.identity
         ) end
       )), '[]')
       from own join public.usage_sessions session on session.tenant_id = own.tenant_id and session.id = own.session_id
-      where own.room in ('exists', 'foreign') and (own.agent_name is null or own.url is not null) and not exists (
+      where own.room in ('exists', 'foreign') and (not own.has_agent or own.url is not null) and not exists (
         select from unnest(p_calls) listed where listed.session_id = own.session_id and listed.generation = own.generation
       ) and not (session.environment = 'test' and session.metadata ->> 'test_outcome' is not distinct from 'never_joined')
     ),

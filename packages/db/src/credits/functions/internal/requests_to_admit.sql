@@ -58,8 +58,8 @@ begin
     limit 1
   ) stored on true
   left join lateral (
-    select brought.session_id from public.brought_rooms brought
-    where brought.tenant_id = caller.tenant_id and brought.digest = (p_calls[request.ordinality]).token_digest
+    select agent.session_id from public.call_agents agent
+    where agent.tenant_id = caller.tenant_id and agent.digest = (p_calls[request.ordinality]).token_digest
     limit 1
   ) same on true
   order by request.ordinality;

@@ -28,7 +28,7 @@ async def talk(ctx: JobContext) -> None:
     avatar = bey.AvatarSession(avatar_id=os.environ["AVATAR_ID"])
     await avatar.start(session, room=ctx.room)
     await session.start(agent=Agent(instructions="You are kind."), room=ctx.room)
-    await session.say("Hello.", audio=tone(3))  # here: session.generate_reply()
+    await session.say("Hello.", audio=tone(2))  # here: session.generate_reply()
 
 
 if __name__ == "__main__":

@@ -117,8 +117,8 @@ describe.skipIf(binary.kind === "missing")(title, () => {
 
   test("an interruption: stops at once, its position is what was heard, and what is said next is played", async () => {
     const { agent, person, said, heard, leave } = await startWithAgent();
-    await agent.say(20);
-    await agent.say(5);
+    await agent.say(6);
+    await agent.say(1);
     await agent.until(() => heard() >= 1);
     expect(await agent.interrupt()).toBe("ok");
     const [first, second] = await agent.untilFinished(2);
@@ -184,7 +184,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
 
   test("an agent that leaves: the avatar is silent at once; back in time, it goes on; away for longer, the call ends", async () => {
     const { call, room, agent, join, person, heard } = await startWithAgent({ away_seconds: 3 });
-    await agent.say(20);
+    await agent.say(6);
     await agent.until(() => heard() > 0.3);
     await agent.leave();
     const isSilent = () => person.heard.slice(-30).every(({ level }) => level < 0.01);

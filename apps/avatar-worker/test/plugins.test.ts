@@ -64,8 +64,8 @@ describe.skipIf(missing !== "")(`agents with their plugins${missing}`, () => {
   });
 
   /**
-   * Runs an agent in a room of its own, until it leaves. `greetingSeconds`: of sound before what the agent tells of: 2 s, half a
-   * minute that is interrupted, and 1 s.
+   * Runs an agent in a room of its own, until it leaves. `greetingSeconds`: of sound before what the agent tells of: 2 s, ten
+   * seconds that are interrupted, and 1 s.
    */
   const runAgent = async (command: string[], room: string, greetingSeconds: number): Promise<void> => {
     const { apiKey } = await service.newKey();
@@ -105,7 +105,7 @@ describe.skipIf(missing !== "")(`agents with their plugins${missing}`, () => {
 
   const CHECKS = "seen and heard, each position is right, a token sent twice is one call, and the end is charged";
   test.skipIf(!hasPackages)(`the plugin in Python, and examples/agent: ${CHECKS}${withoutPython}`, () =>
-    runAgent([python, join(import.meta.dir, "support/agent.py"), "dev", "--no-reload"], "with Python", 3),
+    runAgent([python, join(import.meta.dir, "support/agent.py"), "dev", "--no-reload"], "with Python", 2),
   );
   test.skipIf(!hasModules)(`the plugin in JavaScript, under Node: ${CHECKS}${withoutModules}`, () =>
     runAgent(["node", join(import.meta.dir, "support/agent.mjs"), "dev"], "with JavaScript", 0),

@@ -38,8 +38,8 @@ export default defineAgent({
       tell("finished", { position: playbackPosition, interrupted }),
     );
     await session.say("Two seconds.", { audio: tone(2) }).waitForPlayout();
-    const speech = session.say("Half a minute.", { audio: tone(30) });
-    await pause(3000);
+    const speech = session.say("Ten seconds.", { audio: tone(10) });
+    await pause(2000);
     speech.interrupt(true);
     await speech.waitForPlayout();
     await session.say("One second.", { audio: tone(1) }).waitForPlayout();

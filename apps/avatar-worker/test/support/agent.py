@@ -27,8 +27,8 @@ async def talk(ctx: JobContext) -> None:
         lambda end: tell("finished", position=end.playback_position, interrupted=end.interrupted),
     )
     await session.say("Two seconds.", audio=agent.tone(2))
-    speech = session.say("Half a minute.", audio=agent.tone(30))
-    await asyncio.sleep(3)
+    speech = session.say("Ten seconds.", audio=agent.tone(10))
+    await asyncio.sleep(2)
     await speech.interrupt(force=True)
     await session.say("One second.", audio=agent.tone(1))
     tell("leaves")

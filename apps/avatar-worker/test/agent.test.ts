@@ -56,8 +56,8 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     });
   };
   /** A call in this process. `said`: the seconds of loud sound that the renderer has got. */
-  const start = async (change: Partial<AssignedCall> = {}) => {
-    const { session, room, personToken } = await control.start();
+  const start = async (change: Partial<AssignedCall> = {}, isForeign = true) => {
+    const { session, room, personToken } = await control.start({}, isForeign);
     let saidSamples = 0;
     const renderer: Renderer = {
       ...portrait,
@@ -216,6 +216,22 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await Promise.all([agent.leave(), person.leave()]);
   });
 
+  test("an agent in a room of the service: the page of the person is told of the call, and can end it", async () => {
+    const { call, join, personToken } = await start({}, false);
+    const person = await joinAsPerson(livekit.url, personToken);
+    const agent = await join();
+    await person.until(() => person.messages.some(({ kind }) => kind === "session_clock"));
+    const request = new TextEncoder().encode('{"kind":"request_graceful_close"}');
+    const options = { reliable: true, topic: "rta.lifecycle" };
+    while (call.report().state !== "ended") {
+      await person.room.localParticipant?.publishData(request, options);
+      await Bun.sleep(200);
+    }
+    expect(call.report()).toMatchObject({ reason: "user_ended" });
+    expect(person.messages.at(-1)).toEqual({ kind: "ended", reason: "user_ended" });
+    await Promise.all([agent.leave(), person.leave()]);
+  });
+
   test("an avatar that is removed: the call ends", async () => {
     const { call, room, agent, person } = await startWithAgent();
     await control.rooms.removeParticipant(room, "avatar");
@@ -271,6 +287,8 @@ describe.skipIf(binary.kind === "missing")(title, () => {
 
     test("a call of a method with a large payload, which is small on the wire: is not read", async () => {
       const { agent, leave } = await startWithAgent();
+      // Until then it sends calls of methods in another way, which has no compression.
+      await agent.until(() => agent.room.remoteParticipants.has("avatar"));
       expect(await agent.call("lk.clear_buffer", "x".repeat(2000))).toBe("reject");
       const large = agent.call("lk.clear_buffer", "x".repeat(20 * 1024 * 1024));
       expect(await large.catch(({ code }) => code)).toBe(1500);

@@ -112,6 +112,8 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     const { call, personToken } = await start();
     const person = await joinAsPerson(livekit.url, personToken);
     await person.until(() => call.report().state === "started");
+    // Until then it sends calls of methods in another way, which has no compression.
+    await person.until(() => person.room.remoteParticipants.has("avatar"));
     const perform = (payload: string) =>
       person.room.localParticipant
         ?.performRpc({ destinationIdentity: "avatar", method: "x", payload })

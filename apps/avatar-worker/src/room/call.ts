@@ -6,7 +6,7 @@
 import { DisconnectReason, Room, RoomEvent } from "@livekit/rtc-node";
 import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
 import { asksToEnd, LIFECYCLE_TOPIC } from "@realtime-avatar/domain/calls/lifecycle";
-import { PERSON_IDENTITY } from "@realtime-avatar/domain/calls/room";
+import { PERSON_IDENTITY, sessionOfRoom } from "@realtime-avatar/domain/calls/room";
 import type { AssignedCall, ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { timeOfId } from "@realtime-avatar/domain/id";
 import type { Logger } from "@realtime-avatar/runtime/log";
@@ -54,6 +54,12 @@ export type Call = {
 
 /** Who talks to the avatar, or through it. */
 const sideOf = ({ agent_identity }: AssignedCall): "person" | "agent" => (agent_identity === null ? "person" : "agent");
+
+/**
+ * Whether the room is of the service, with a page of the SDK in it: nobody else can name a room after a call before it starts.
+ * In another room, nothing is obeyed, and nothing sent beside the picture and the sound.
+ */
+const isOurs = ({ name = "" }: Room, { session_id }: AssignedCall): boolean => sessionOfRoom(name) === session_id;
 
 /** The avatar in the room; `voice` is that of the agent, if there is one. */
 type Entered = { rendering: Rendering; published: Published; voice: AgentVoice | null };
@@ -149,16 +155,15 @@ const connectSides = (
   { onArrival, onEnd }: { onArrival: () => void; onEnd: (why: EndReason) => void },
 ): ((now: number) => void) => {
   const { agent_identity } = assigned;
-  if (agent_identity === null) {
-    converse(room, assigned, entered, times);
-    obeyPage(room, times, () => onEnd("user_ended"));
-  } else playAgent(entered, times);
+  if (agent_identity === null) converse(room, assigned, entered, times);
+  else playAgent(entered, times);
   watchOther(room, agent_identity ?? PERSON_IDENTITY, times, { onArrival, onLeave: () => entered.voice?.forget() });
   const checkFlood = watchFlood(room, LIMITS[sideOf(assigned)], () => onEnd("agent_ended"));
-  // Pages of the SDK read them. A room of an agent's owner has other pages.
-  const tell = agent_identity === null ? tellTimes(room, assigned, times) : null;
+  if (!isOurs(room, assigned)) return checkFlood;
+  obeyPage(room, times, () => onEnd("user_ended"));
+  const tell = tellTimes(room, assigned, times);
   return (now) => {
-    tell?.(now);
+    tell(now);
     checkFlood(now);
   };
 };
@@ -171,7 +176,7 @@ const observeJoin = (assigned: AssignedCall, { watcher, traces }: CallParts): vo
 
 /** Starts a call. It ends by itself when the other side is gone, when its seconds are over, or when it fails. */
 export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
-  const { session_id, generation, used_seconds, agent_identity } = assigned;
+  const { session_id, generation, used_seconds } = assigned;
   const room = new Room();
   const log = parts.log.child({ session: session_id, generation });
   let state: ReportedCall["state"] = "joining";
@@ -209,7 +214,7 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
     if (reason !== null || leaving) return;
     reason = why;
     usedAtEnd = usedSeconds();
-    if (room.isConnected && agent_identity === null) await sendLastMessage(room, why);
+    if (room.isConnected && isOurs(room, assigned)) await sendLastMessage(room, why);
     await leave();
     change("ended");
   };

@@ -88,9 +88,10 @@ const start = async (
   rooms: RoomServiceClient,
   { assigned }: State,
   options: Partial<AssignedCall>,
+  isForeign: boolean,
 ): Promise<TestCall> => {
   const session = newId("ses", new Date(), random);
-  const room = `rta-test-${session}`;
+  const room = isForeign ? `their-${session.slice(4)}` : `rta-test-${session}`;
   await rooms.createRoom({ name: room, emptyTimeout: 150, departureTimeout: 20, maxParticipants: 1 });
   const mode = options.mode ?? "voice";
   assigned.set(session, {
@@ -140,7 +141,8 @@ export const startControlPlane = async (livekit: LivekitServer) => {
     rooms,
     files,
     syncs: state.syncs,
-    start: (options: Partial<AssignedCall> = {}) => start(livekit, rooms, state, options),
+    /** `isForeign`: in a room that is not of the service. */
+    start: (options: Partial<AssignedCall> = {}, isForeign = false) => start(livekit, rooms, state, options, isForeign),
     /** What a worker is sent of a call. */
     assignedOf: (session: string): AssignedCall => state.assigned.get(session) as AssignedCall,
     /** Tells the worker to end a call; null: another worker has it. */

@@ -130,7 +130,9 @@ describe("a call that awaits its agent", () => {
     await releaseCall(db, { kind: "session", id: ended }, { reason: null }, one.caller, operatorOrigin(), null);
     one.reconcile();
     await untilCompared(one);
-    expect(one.livekit.requests.filter(({ method }) => method.endsWith("Dispatch"))).toEqual([]);
+    const names = [attached, ended].map(one.nameOf);
+    const asked = one.livekit.requests.filter(({ method, name }) => method.endsWith("Dispatch") && names.includes(name));
+    expect(asked).toEqual([]);
     expect(await client`select from call_agents where session_id = ${ended}`).toHaveLength(0);
   });
 

@@ -99,9 +99,9 @@ for (const { name, isMissing, start } of SERVERS) {
       expect(await listed()).toEqual([agent]);
       expect((await dispatches.listDispatch("rta-agent"))[0]?.id).not.toBe(first?.id);
       await rooms.delete("rta-agent");
-      await rooms.create("rta-agent");
-      expect(await rooms.dispatchAgain("rta-agent")).toBe(false);
-      await rooms.delete("rta-agent");
+      await rooms.create("rta-no-agent");
+      expect(await rooms.dispatchAgain("rta-no-agent")).toBe(false);
+      await rooms.delete("rta-no-agent");
     });
 
     test("a server where participants create no rooms, asked: false; one where they do: true; neither has a room then", async () => {

@@ -40,7 +40,7 @@ describe("a call with an agent", () => {
     expect(livekit.dispatches(grant.room_name)).toMatchObject([{ agentName: "my-agent" }]);
     const { transcription, ...forAgent } = asked;
     expect(metadata).toEqual({
-      ...{ session_id: grant.session_id, avatar_id: ready, api_url: "http://localhost:3000/compat/bey" },
+      ...{ session_id: grant.session_id, avatar_id: ready, api_url: "https://avatars.test/compat/bey" },
       ...{ ...forAgent, api_key: expect.stringMatching(/^rtc_/) },
     });
     expect(grant.ignored).toEqual(["transcription"]);
@@ -70,7 +70,7 @@ describe("a call with an agent", () => {
     await syncOf("wrk_1", { slots: 20, calls: [{ ...report, reason: "disconnected" }] });
     expect(await session(id)).toMatchObject({ billedCreditMicros: 5_000_000, endReason: "disconnected" });
     await until(() => !livekit.rooms().includes(grant.room_name));
-    expect(await db.client`select from call_agents`).toHaveLength(0);
+    expect(await db.client`select from call_agents where session_id = ${id}`).toHaveLength(0);
     expectProblem(await attach({ livekit_token }), "session_closed");
   });
 

@@ -95,7 +95,10 @@ const untilCompared = async ({ livekit }: World): Promise<void> => {
 
 describe("a call that awaits its agent", () => {
   /** A call of so many seconds ago, whose agent was dispatched. */
-  const startWithAgent = async ({ livekit, caller, avatarId, nameOf }: World, secondsAgo: number): Promise<SessionId> => {
+  const startWithAgent = async (
+    { livekit, caller, avatarId, nameOf }: World,
+    secondsAgo: number,
+  ): Promise<SessionId> => {
     const id = newId("ses", new Date(), random);
     const rooms = createRooms({ ...livekit, apiSecret: new Secret(livekit.apiSecret) });
     await rooms.create(nameOf(id), { agentName: "an-agent", metadata: "what it gets" });
@@ -103,7 +106,12 @@ describe("a call that awaits its agent", () => {
     await client`update call_agents set created_at = now() - make_interval(secs => ${secondsAgo}) where session_id = ${id}`;
     return id;
   };
-  const brought = { url: "wss://x", token: Buffer.from("sealed"), digest: Buffer.from("digest"), agentIdentity: "agent" };
+  const brought = {
+    url: "wss://x",
+    token: Buffer.from("sealed"),
+    digest: Buffer.from("digest"),
+    agentIdentity: "agent",
+  };
 
   test("for five seconds: it is dispatched again in each pass, until a worker takes it", async () => {
     const one = await world();
@@ -133,7 +141,9 @@ describe("a call that awaits its agent", () => {
     one.reconcile();
     await untilCompared(one);
     const names = [attached, ended].map(one.nameOf);
-    const asked = one.livekit.requests.filter(({ method, name }) => method.endsWith("Dispatch") && names.includes(name));
+    const asked = one.livekit.requests.filter(
+      ({ method, name }) => method.endsWith("Dispatch") && names.includes(name),
+    );
     expect(asked).toEqual([]);
     expect(await client`select from call_agents where session_id = ${ended}`).toHaveLength(0);
   });

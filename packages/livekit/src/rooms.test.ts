@@ -166,7 +166,13 @@ for (const { name, isMissing, start } of SERVERS) {
 
     test("a wrong secret: refused with 401, and no token in the error", async () => {
       const wrong = createRooms({ ...configOf(server), apiSecret: new Secret("w".repeat(32)) });
-      const attempts = [wrong.create("x"), wrong.delete("x"), wrong.list(""), wrong.autoCreates(), wrong.dispatchAgain("x")];
+      const attempts = [
+        wrong.create("x"),
+        wrong.delete("x"),
+        wrong.list(""),
+        wrong.autoCreates(),
+        wrong.dispatchAgain("x"),
+      ];
       for (const error of await Promise.all(attempts.map(failureOf))) {
         expect(error).toBeInstanceOf(LivekitError);
         expect(error).toMatchObject({ kind: "refused", status: 401 });

@@ -106,7 +106,11 @@ export const createRooms = (config: LivekitConfig, onRequest: (request: LivekitR
     create: (name, agent = null) =>
       request("create", async () => {
         const { RoomAgentDispatch } = await library;
-        await (await loading).createRoom({ name, ...SETTINGS, ...(agent && { agents: [new RoomAgentDispatch(agent)] }) });
+        await (await loading).createRoom({
+          name,
+          ...SETTINGS,
+          ...(agent && { agents: [new RoomAgentDispatch(agent)] }),
+        });
       }),
     dispatchAgain: (name) => request("dispatchAgain", () => dispatchAgain(name)),
     delete: (name) =>

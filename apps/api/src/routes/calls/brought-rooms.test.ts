@@ -119,7 +119,10 @@ describe("a room that an agent brings", () => {
 
   test("the token, in the database: sealed, while the call is open and afterwards", async () => {
     const { id, token } = await broughtTo("wrk_i");
-    const parts = token.split(".").flatMap((part) => [part, Buffer.from(part).toString("hex")]).slice(2);
+    const parts = token
+      .split(".")
+      .flatMap((part) => [part, Buffer.from(part).toString("hex")])
+      .slice(2);
     const open = await dump(db);
     await release({ session_id: id }, key);
     const closed = await dump(db);
@@ -130,7 +133,10 @@ describe("a room that an agent brings", () => {
 
   test("whose token was sealed with another SESSION_SECRET: the worker does not get it, and the log says so without it", async () => {
     const { id, token } = await broughtTo("wrk_j");
-    const other = callAnew(db, { ...callOptions(livekit), sessionSecret: new Secret("another secret, of another replica") });
+    const other = callAnew(db, {
+      ...callOptions(livekit),
+      sessionSecret: new Secret("another secret, of another replica"),
+    });
     const sync = await other("POST", "/internal/avatar-workers/wrk_j/sync", {
       body: { slots: 1, features: [], calls: [] },
       headers: { authorization: "Bearer the-secret-of-the-avatar-workers-of-tests" },
@@ -158,7 +164,9 @@ describe("the same token", () => {
     const replica = bringTo(callAnew(db, callOptions(livekit)));
     const { record, key: own } = await one.newKey({ maxConcurrentSessions: 1 });
     const token = roomToken();
-    const tries = Array.from({ length: 40 }, (_, at) => (at % 2 ? bring : replica)(own, one.avatarId, { livekit_token: token }));
+    const tries = Array.from({ length: 40 }, (_, at) =>
+      (at % 2 ? bring : replica)(own, one.avatarId, { livekit_token: token }),
+    );
     const answers = await Promise.all(tries);
     answers.push(await bring(own, one.avatarId, { livekit_token: token }));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));

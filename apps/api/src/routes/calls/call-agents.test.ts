@@ -9,7 +9,10 @@ import { dump } from "../../../test/support/dump.ts";
 import { expectProblem } from "../../../test/support/routes.ts";
 
 const agents = { livekitHosts: ["*.livekit.cloud"], name: "my-agent" };
-const { api, livekit, key, avatar, start, release, session, tenantWith, syncOf, giveSlots } = await startCallApi({}, { agents });
+const { api, livekit, key, avatar, start, release, session, tenantWith, syncOf, giveSlots } = await startCallApi(
+  {},
+  { agents },
+);
 const { db } = api.database;
 const bring = bringTo(api.call);
 const ready = await avatar();
@@ -118,7 +121,10 @@ describe("the key of a call", () => {
     expectProblem(await attach({ avatar_id: await avatar() }), "not_found");
     expectProblem(await attach({ livekit_token: other.tokenOf({ kind: "standard" }) }), "validation_failed");
     const { video } = roomClaims();
-    expectProblem(await attach({ livekit_token: roomToken({ video: { ...video, roomAdmin: true } }) }), "token_too_powerful");
+    expectProblem(
+      await attach({ livekit_token: roomToken({ video: { ...video, roomAdmin: true } }) }),
+      "token_too_powerful",
+    );
     expect(await assignedTo(id)).toBeUndefined();
     for (const one of [id, other.id]) await release({ session_id: one });
   });
@@ -128,7 +134,13 @@ describe("the key of a call", () => {
     const { api_key } = metadata;
     const call = { tenantId: api.tenantId, sessionId: id as `ses_${string}` };
     const ofOther = newCallKey(call, new Uint8Array(32), new Date());
-    for (const wrong of ["rtc_", `${api_key}x`, api_key.slice(0, -1), ofOther, api_key.replace(id, "ses_01h455vb4pex5vsknk084sn02q")]) {
+    for (const wrong of [
+      "rtc_",
+      `${api_key}x`,
+      api_key.slice(0, -1),
+      ofOther,
+      api_key.replace(id, "ses_01h455vb4pex5vsknk084sn02q"),
+    ]) {
       expectProblem(await attach({}, wrong), "invalid_api_key");
     }
     const later = bringTo(callAnew(db, { ...callOptions(livekit), clock: () => new Date(Date.now() + 121_000) }));
@@ -151,7 +163,9 @@ describe("the key of a call", () => {
   test("is counted by the limit of requests of its tenant", async () => {
     const { metadata, id } = await startWithAgent();
     const { config } = callOptions(livekit);
-    const limited = bringTo(callAnew(db, { config: { ...config, agents, tenantRateLimit: { perSecond: 1, burst: 0 } } }));
+    const limited = bringTo(
+      callAnew(db, { config: { ...config, agents, tenantRateLimit: { perSecond: 1, burst: 0 } } }),
+    );
     const answers = await Promise.all(Array.from({ length: 5 }, () => limited(metadata.api_key, ready)));
     expect(answers.filter(({ body }) => body.code === "rate_limited").length).toBeGreaterThanOrEqual(3);
     await release({ session_id: id });

@@ -16,7 +16,20 @@ export type ApiKey = {
   version: number | null;
   createdAt: Date | null;
 };
-const apiKey = composite<ApiKey>("tenantId", "id", "keyId", "environment", "name", "scopes", "spendLimitCreditMicros", "maxConcurrentSessions", "expiresAt", "lineage", "version", "createdAt");
+const apiKey = composite<ApiKey>(
+  "tenantId",
+  "id",
+  "keyId",
+  "environment",
+  "name",
+  "scopes",
+  "spendLimitCreditMicros",
+  "maxConcurrentSessions",
+  "expiresAt",
+  "lineage",
+  "version",
+  "createdAt",
+);
 
 export type Assertion = {
   tenantId: string | null;
@@ -49,7 +62,27 @@ export type Asset = {
   createdAt: Date | null;
   updatedAt: Date | null;
 };
-const asset = composite<Asset>("tenantId", "id", "environment", "kind", "status", "contentType", "sizeBytes", "sha256", "publicToken", "publicType", "remoteUrl", "reservedBytes", "errorCode", "errorDetail", "originalFilename", "metadata", "version", "createdAt", "updatedAt");
+const asset = composite<Asset>(
+  "tenantId",
+  "id",
+  "environment",
+  "kind",
+  "status",
+  "contentType",
+  "sizeBytes",
+  "sha256",
+  "publicToken",
+  "publicType",
+  "remoteUrl",
+  "reservedBytes",
+  "errorCode",
+  "errorDetail",
+  "originalFilename",
+  "metadata",
+  "version",
+  "createdAt",
+  "updatedAt",
+);
 
 export type AssetResult = {
   status: string | null;
@@ -60,7 +93,15 @@ export type AssetResult = {
   errorCode: string | null;
   errorDetail: string | null;
 };
-const assetResult = composite<AssetResult>("status", "contentType", "sizeBytes", "sha256", "publicType", "errorCode", "errorDetail");
+const assetResult = composite<AssetResult>(
+  "status",
+  "contentType",
+  "sizeBytes",
+  "sha256",
+  "publicType",
+  "errorCode",
+  "errorDetail",
+);
 
 export type AuditEvent = {
   tenantId: string | null;
@@ -74,7 +115,18 @@ export type AuditEvent = {
   requestId: string | null;
   createdAt: Date | null;
 };
-const auditEvent = composite<AuditEvent>("tenantId", "id", "environment", "actorId", "actorKeyId", "action", "targetId", "changedFields", "requestId", "createdAt");
+const auditEvent = composite<AuditEvent>(
+  "tenantId",
+  "id",
+  "environment",
+  "actorId",
+  "actorKeyId",
+  "action",
+  "targetId",
+  "changedFields",
+  "requestId",
+  "createdAt",
+);
 
 export type Avatar = {
   tenantId: string | null;
@@ -100,7 +152,30 @@ export type Avatar = {
   createdAt: Date | null;
   updatedAt: Date | null;
 };
-const avatar = composite<Avatar>("tenantId", "id", "environment", "displayName", "sourceKind", "modelId", "status", "sourceAssetId", "pendingSourceAssetId", "defaultVoiceId", "generation", "error", "checks", "previewToken", "previewFile", "cacheManifestId", "cacheVersion", "settings", "metadata", "version", "createdAt", "updatedAt");
+const avatar = composite<Avatar>(
+  "tenantId",
+  "id",
+  "environment",
+  "displayName",
+  "sourceKind",
+  "modelId",
+  "status",
+  "sourceAssetId",
+  "pendingSourceAssetId",
+  "defaultVoiceId",
+  "generation",
+  "error",
+  "checks",
+  "previewToken",
+  "previewFile",
+  "cacheManifestId",
+  "cacheVersion",
+  "settings",
+  "metadata",
+  "version",
+  "createdAt",
+  "updatedAt",
+);
 
 export type AvatarChange = {
   fields: readonly string[] | null;
@@ -112,7 +187,16 @@ export type AvatarChange = {
   metadata: Record<string, unknown> | string | null;
   status: string | null;
 };
-const avatarChange = composite<AvatarChange>("fields", "displayName", "modelId", "sourceAssetId", "defaultVoiceId", "settings", "metadata", "status");
+const avatarChange = composite<AvatarChange>(
+  "fields",
+  "displayName",
+  "modelId",
+  "sourceAssetId",
+  "defaultVoiceId",
+  "settings",
+  "metadata",
+  "status",
+);
 
 export type CallRequest = {
   mode: string | null;
@@ -129,7 +213,21 @@ export type CallRequest = {
   tokenDigest: Uint8Array | null;
   agentIdentity: string | null;
 };
-const callRequest = composite<CallRequest>("mode", "roomName", "input", "maxSeconds", "ticketId", "newTicketId", "fingerprint", "isQueued", "awaitsAgent", "joinUrl", "joinToken", "tokenDigest", "agentIdentity");
+const callRequest = composite<CallRequest>(
+  "mode",
+  "roomName",
+  "input",
+  "maxSeconds",
+  "ticketId",
+  "newTicketId",
+  "fingerprint",
+  "isQueued",
+  "awaitsAgent",
+  "joinUrl",
+  "joinToken",
+  "tokenDigest",
+  "agentIdentity",
+);
 
 export type Caller = {
   tenantId: string | null;
@@ -140,7 +238,15 @@ export type Caller = {
   sessionId: string | null;
   needsPasskey: boolean | null;
 };
-const caller = composite<Caller>("tenantId", "id", "version", "credentialKeyId", "lineage", "sessionId", "needsPasskey");
+const caller = composite<Caller>(
+  "tenantId",
+  "id",
+  "version",
+  "credentialKeyId",
+  "lineage",
+  "sessionId",
+  "needsPasskey",
+);
 
 export type Challenge = {
   nonce: Uint8Array | null;
@@ -158,7 +264,16 @@ export type Claim = {
   responseBody: Uint8Array | null;
   sealedFor: string | null;
 };
-const claim = composite<Claim>("request", "idempotencyKey", "bodyHash", "status", "location", "etag", "responseBody", "sealedFor");
+const claim = composite<Claim>(
+  "request",
+  "idempotencyKey",
+  "bodyHash",
+  "status",
+  "location",
+  "etag",
+  "responseBody",
+  "sealedFor",
+);
 
 export type CreditEntry = {
   tenantId: string | null;
@@ -171,7 +286,17 @@ export type CreditEntry = {
   requestId: string | null;
   createdAt: Date | null;
 };
-const creditEntry = composite<CreditEntry>("tenantId", "id", "environment", "kind", "amount", "sessionId", "reference", "requestId", "createdAt");
+const creditEntry = composite<CreditEntry>(
+  "tenantId",
+  "id",
+  "environment",
+  "kind",
+  "amount",
+  "sessionId",
+  "reference",
+  "requestId",
+  "createdAt",
+);
 
 export type FinishedDelivery = {
   tenantId: string | null;
@@ -183,7 +308,16 @@ export type FinishedDelivery = {
   delayMs: number | null;
   slowMs: number | null;
 };
-const finishedDelivery = composite<FinishedDelivery>("tenantId", "id", "lease", "attemptCount", "attempt", "outcome", "delayMs", "slowMs");
+const finishedDelivery = composite<FinishedDelivery>(
+  "tenantId",
+  "id",
+  "lease",
+  "attemptCount",
+  "attempt",
+  "outcome",
+  "delayMs",
+  "slowMs",
+);
 
 export type Identity = {
   tenantId: string | null;
@@ -215,7 +349,17 @@ export type Invitation = {
   createdAt: Date | null;
   expiresAt: Date | null;
 };
-const invitation = composite<Invitation>("tenantId", "id", "digest", "email", "role", "userId", "createdBy", "createdAt", "expiresAt");
+const invitation = composite<Invitation>(
+  "tenantId",
+  "id",
+  "digest",
+  "email",
+  "role",
+  "userId",
+  "createdBy",
+  "createdAt",
+  "expiresAt",
+);
 
 export type Job = {
   tenantId: string | null;
@@ -253,7 +397,20 @@ export type Passkey = {
   createdAt: Date | null;
   lastUsedAt: Date | null;
 };
-const passkey = composite<Passkey>("tenantId", "id", "userId", "credentialId", "publicKey", "counter", "transports", "isBackedUp", "name", "version", "createdAt", "lastUsedAt");
+const passkey = composite<Passkey>(
+  "tenantId",
+  "id",
+  "userId",
+  "credentialId",
+  "publicKey",
+  "counter",
+  "transports",
+  "isBackedUp",
+  "name",
+  "version",
+  "createdAt",
+  "lastUsedAt",
+);
 
 export type PreparationResult = {
   status: string | null;
@@ -263,7 +420,14 @@ export type PreparationResult = {
   previewToken: string | null;
   previewFile: string | null;
 };
-const preparationResult = composite<PreparationResult>("status", "error", "checks", "cacheManifestId", "previewToken", "previewFile");
+const preparationResult = composite<PreparationResult>(
+  "status",
+  "error",
+  "checks",
+  "cacheManifestId",
+  "previewToken",
+  "previewFile",
+);
 
 export type PreparationRules = {
   onSource: readonly string[] | null;
@@ -294,7 +458,19 @@ export type SessionRequest = {
   requestId: string | null;
   createdAt: Date | null;
 };
-const sessionRequest = composite<SessionRequest>("id", "environment", "avatarId", "maxSeconds", "minSeconds", "price", "startSeconds", "metadata", "entryId", "requestId", "createdAt");
+const sessionRequest = composite<SessionRequest>(
+  "id",
+  "environment",
+  "avatarId",
+  "maxSeconds",
+  "minSeconds",
+  "price",
+  "startSeconds",
+  "metadata",
+  "entryId",
+  "requestId",
+  "createdAt",
+);
 
 export type Target = {
   tenantId: string | null;
@@ -316,7 +492,19 @@ export type UserSession = {
   expiresAt: Date | null;
   identityId: string | null;
 };
-const userSession = composite<UserSession>("tenantId", "id", "userId", "passkeyId", "digest", "userAgent", "version", "verifiedUntil", "createdAt", "expiresAt", "identityId");
+const userSession = composite<UserSession>(
+  "tenantId",
+  "id",
+  "userId",
+  "passkeyId",
+  "digest",
+  "userAgent",
+  "version",
+  "verifiedUntil",
+  "createdAt",
+  "expiresAt",
+  "identityId",
+);
 
 export type WebhookEndpoint = {
   tenantId: string | null;
@@ -336,7 +524,24 @@ export type WebhookEndpoint = {
   createdAt: Date | null;
   updatedAt: Date | null;
 };
-const webhookEndpoint = composite<WebhookEndpoint>("tenantId", "id", "environment", "url", "description", "events", "ordered", "status", "disabledReason", "secret", "previousSecret", "previousSecretExpiresAt", "failingSince", "version", "createdAt", "updatedAt");
+const webhookEndpoint = composite<WebhookEndpoint>(
+  "tenantId",
+  "id",
+  "environment",
+  "url",
+  "description",
+  "events",
+  "ordered",
+  "status",
+  "disabledReason",
+  "secret",
+  "previousSecret",
+  "previousSecretExpiresAt",
+  "failingSince",
+  "version",
+  "createdAt",
+  "updatedAt",
+);
 
 export type WebhookEndpointChange = {
   fields: readonly string[] | null;
@@ -346,7 +551,14 @@ export type WebhookEndpointChange = {
   ordered: boolean | null;
   status: string | null;
 };
-const webhookEndpointChange = composite<WebhookEndpointChange>("fields", "url", "description", "events", "ordered", "status");
+const webhookEndpointChange = composite<WebhookEndpointChange>(
+  "fields",
+  "url",
+  "description",
+  "events",
+  "ordered",
+  "status",
+);
 
 export type AcceptInvitationInput = {
   invitation: Invitation | null;
@@ -367,7 +579,20 @@ export type AcceptInvitationRow = {
 };
 export const acceptInvitation = databaseFunction<AcceptInvitationInput, AcceptInvitationRow>(
   "accept_invitation",
-  { invitation: invitation, user: member, passkey: passkey, identity: identity, session: userSession, challenge: challenge, maxPasskeys: null, maxIdentities: null, maxSessions: null, idleSeconds: null, auditEvents: list(auditEvent), endedEvent: auditEvent },
+  {
+    invitation: invitation,
+    user: member,
+    passkey: passkey,
+    identity: identity,
+    session: userSession,
+    challenge: challenge,
+    maxPasskeys: null,
+    maxIdentities: null,
+    maxSessions: null,
+    idleSeconds: null,
+    auditEvents: list(auditEvent),
+    endedEvent: auditEvent,
+  },
   'accept_invitation as "result"',
 );
 
@@ -525,7 +750,16 @@ export type CompleteAssetRow = {
 };
 export const completeAsset = databaseFunction<CompleteAssetInput, CompleteAssetRow>(
   "complete_asset",
-  { caller: caller, environment: null, id: null, contentType: null, sizeBytes: null, job: job, auditEvent: auditEvent, claim: claim },
+  {
+    caller: caller,
+    environment: null,
+    id: null,
+    contentType: null,
+    sizeBytes: null,
+    job: job,
+    auditEvent: auditEvent,
+    claim: claim,
+  },
   'outcome as "outcome", (asset).tenant_id as "tenantId", (asset).id as "id", (asset).environment as "environment", (asset).kind as "kind", (asset).status as "status", (asset).content_type as "contentType", (asset).size_bytes as "sizeBytes", (asset).sha256 as "sha256", (asset).public_token as "publicToken", (asset).public_type as "publicType", (asset).remote_url as "remoteUrl", (asset).reserved_bytes as "reservedBytes", (asset).error_code as "errorCode", (asset).error_detail as "errorDetail", (asset).original_filename as "originalFilename", (asset).metadata as "metadata", (asset).version as "version", (asset).created_at as "createdAt", (asset).updated_at as "updatedAt", body_hash as "bodyHash", response_status as "responseStatus", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor"',
 );
 
@@ -563,7 +797,16 @@ export type CreateApiKeysRow = {
 };
 export const createApiKeys = databaseFunction<CreateApiKeysInput, CreateApiKeysRow>(
   "create_api_keys",
-  { callers: list(caller), callerAt: list(), apiKeys: list(apiKey), digests: list(), auditEvents: list(auditEvent), claims: list(claim), maxActiveKeys: null, wait: null },
+  {
+    callers: list(caller),
+    callerAt: list(),
+    apiKeys: list(apiKey),
+    digests: list(),
+    auditEvents: list(auditEvent),
+    claims: list(claim),
+    maxActiveKeys: null,
+    wait: null,
+  },
   'kind as "kind", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor"',
 );
 
@@ -611,7 +854,15 @@ export type CreateAvatarsRow = {
 };
 export const createAvatars = databaseFunction<CreateAvatarsInput, CreateAvatarsRow>(
   "create_avatars",
-  { callers: list(caller), callerAt: list(), avatars: list(avatar), jobs: list(job), auditEvents: list(auditEvent), claims: list(claim), wait: null },
+  {
+    callers: list(caller),
+    callerAt: list(),
+    avatars: list(avatar),
+    jobs: list(job),
+    auditEvents: list(auditEvent),
+    claims: list(claim),
+    wait: null,
+  },
   'kind as "kind", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor"',
 );
 
@@ -629,7 +880,15 @@ export type CreateFirstApiKeyRow = {
 };
 export const createFirstApiKey = databaseFunction<CreateFirstApiKeyInput, CreateFirstApiKeyRow>(
   "create_first_api_key",
-  { tenantId: null, name: null, createdAt: null, grants: list(creditEntry), apiKey: apiKey, digest: null, auditEvent: auditEvent },
+  {
+    tenantId: null,
+    name: null,
+    createdAt: null,
+    grants: list(creditEntry),
+    apiKey: apiKey,
+    digest: null,
+    auditEvent: auditEvent,
+  },
   'create_first_api_key as "result"',
 );
 
@@ -745,7 +1004,16 @@ export type CreateTestDeliveryRow = {
 };
 export const createTestDelivery = databaseFunction<CreateTestDeliveryInput, CreateTestDeliveryRow>(
   "create_test_delivery",
-  { caller: caller, environment: null, endpointId: null, eventId: null, deliveryId: null, createdAt: null, attemptId: null, claim: claim },
+  {
+    caller: caller,
+    environment: null,
+    endpointId: null,
+    eventId: null,
+    deliveryId: null,
+    createdAt: null,
+    attemptId: null,
+    claim: claim,
+  },
   'outcome as "outcome", body_hash as "bodyHash", response_status as "responseStatus", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor", response_fields as "responseFields"',
 );
 
@@ -764,7 +1032,16 @@ export type CreateUserSessionRow = {
 };
 export const createUserSession = databaseFunction<CreateUserSessionInput, CreateUserSessionRow>(
   "create_user_session",
-  { session: userSession, assertion: assertion, identityUse: identityUse, challenge: challenge, maxSessions: null, idleSeconds: null, auditEvent: auditEvent, endedEvent: auditEvent },
+  {
+    session: userSession,
+    assertion: assertion,
+    identityUse: identityUse,
+    challenge: challenge,
+    maxSessions: null,
+    idleSeconds: null,
+    auditEvent: auditEvent,
+    endedEvent: auditEvent,
+  },
   'create_user_session as "result"',
 );
 
@@ -1011,7 +1288,15 @@ export type EndLostCallRow = {
 };
 export const endLostCall = databaseFunction<EndLostCallInput, EndLostCallRow>(
   "end_lost_call",
-  { tenantId: null, sessionId: null, reason: null, settleEntryId: null, restEntryId: null, requestId: null, auditEvent: auditEvent },
+  {
+    tenantId: null,
+    sessionId: null,
+    reason: null,
+    settleEntryId: null,
+    restEntryId: null,
+    requestId: null,
+    auditEvent: auditEvent,
+  },
   'end_lost_call as "result"',
 );
 
@@ -1086,7 +1371,15 @@ export type FailCallRow = {
 };
 export const failCall = databaseFunction<FailCallInput, FailCallRow>(
   "fail_call",
-  { tenantId: null, sessionId: null, callerId: null, claim: claim, settleEntryId: null, restEntryId: null, requestId: null },
+  {
+    tenantId: null,
+    sessionId: null,
+    callerId: null,
+    claim: claim,
+    settleEntryId: null,
+    restEntryId: null,
+    requestId: null,
+  },
   'fail_call as "result"',
 );
 
@@ -1191,7 +1484,14 @@ export type OpenUsageSessionsRow = {
 };
 export const openUsageSessions = databaseFunction<OpenUsageSessionsInput, OpenUsageSessionsRow>(
   "open_usage_sessions",
-  { callers: list(caller), callerAt: list(), requests: list(sessionRequest), calls: list(callRequest), claims: list(claim), wait: null },
+  {
+    callers: list(caller),
+    callerAt: list(),
+    requests: list(sessionRequest),
+    calls: list(callRequest),
+    claims: list(claim),
+    wait: null,
+  },
   'kind as "kind", limited_by as "limitedBy", session_limit as "sessionLimit", reserved as "reserved", expires_at as "expiresAt", avatar_name as "avatarName", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor", response_fields as "responseFields", ticket_id as "ticketId", queue_position as "queuePosition", queue_size as "queueSize", session_id as "sessionId"',
 );
 
@@ -1240,7 +1540,18 @@ export type PrepareAvatarRow = {
 };
 export const prepareAvatar = databaseFunction<PrepareAvatarInput, PrepareAvatarRow>(
   "prepare_avatar",
-  { caller: caller, tenantId: null, environment: null, id: null, version: null, statuses: null, inBackground: null, jobId: null, auditEvent: auditEvent, claim: claim },
+  {
+    caller: caller,
+    tenantId: null,
+    environment: null,
+    id: null,
+    version: null,
+    statuses: null,
+    inBackground: null,
+    jobId: null,
+    auditEvent: auditEvent,
+    claim: claim,
+  },
   'outcome as "outcome", (avatar).tenant_id as "tenantId", (avatar).id as "id", (avatar).environment as "environment", (avatar).display_name as "displayName", (avatar).source_kind as "sourceKind", (avatar).model_id as "modelId", (avatar).status as "status", (avatar).source_asset_id as "sourceAssetId", (avatar).pending_source_asset_id as "pendingSourceAssetId", (avatar).default_voice_id as "defaultVoiceId", (avatar).generation as "generation", (avatar).error as "error", (avatar).checks as "checks", (avatar).preview_token as "previewToken", (avatar).preview_file as "previewFile", (avatar).cache_manifest_id as "cacheManifestId", (avatar).cache_version as "cacheVersion", (avatar).settings as "settings", (avatar).metadata as "metadata", (avatar).version as "version", (avatar).created_at as "createdAt", (avatar).updated_at as "updatedAt", body_hash as "bodyHash", response_status as "responseStatus", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor"',
 );
 
@@ -1267,7 +1578,16 @@ export type RecoverDeliveriesRow = {
 };
 export const recoverDeliveries = databaseFunction<RecoverDeliveriesInput, RecoverDeliveriesRow>(
   "recover_deliveries",
-  { caller: caller, tenantId: null, environment: null, endpointId: null, firstId: null, limit: null, attemptId: null, claim: claim },
+  {
+    caller: caller,
+    tenantId: null,
+    environment: null,
+    endpointId: null,
+    firstId: null,
+    limit: null,
+    attemptId: null,
+    claim: claim,
+  },
   'outcome as "outcome", recovered as "recovered", body_hash as "bodyHash", response_status as "responseStatus", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor", response_fields as "responseFields"',
 );
 
@@ -1290,7 +1610,17 @@ export type ReleaseCallRow = {
 };
 export const releaseCall = databaseFunction<ReleaseCallInput, ReleaseCallRow>(
   "release_call",
-  { caller: caller, environment: null, sessionId: null, ticketId: null, reason: null, settleEntryId: null, restEntryId: null, requestId: null, claim: claim },
+  {
+    caller: caller,
+    environment: null,
+    sessionId: null,
+    ticketId: null,
+    reason: null,
+    settleEntryId: null,
+    restEntryId: null,
+    requestId: null,
+    claim: claim,
+  },
   'kind as "kind", has_ended as "hasEnded", room_name as "roomName", body_hash as "bodyHash"',
 );
 
@@ -1315,7 +1645,18 @@ export type ReleaseSessionRow = {
 };
 export const releaseSession = databaseFunction<ReleaseSessionInput, ReleaseSessionRow>(
   "release_session",
-  { caller: caller, environment: null, sessionId: null, isEngine: null, used: null, reason: null, settleEntryId: null, restEntryId: null, requestId: null, claim: claim },
+  {
+    caller: caller,
+    environment: null,
+    sessionId: null,
+    isEngine: null,
+    used: null,
+    reason: null,
+    settleEntryId: null,
+    restEntryId: null,
+    requestId: null,
+    claim: claim,
+  },
   'kind as "kind", has_ended as "hasEnded", session as "session", body_hash as "bodyHash", etag as "etag"',
 );
 
@@ -1440,7 +1781,15 @@ export type RotateApiKeyRow = {
 };
 export const rotateApiKey = databaseFunction<RotateApiKeyInput, RotateApiKeyRow>(
   "rotate_api_key",
-  { caller: caller, target: target, keyId: null, digest: null, overlapSeconds: null, auditEvent: auditEvent, claim: claim },
+  {
+    caller: caller,
+    target: target,
+    keyId: null,
+    digest: null,
+    overlapSeconds: null,
+    auditEvent: auditEvent,
+    claim: claim,
+  },
   'kind as "kind", wait_seconds as "waitSeconds", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor"',
 );
 
@@ -1574,7 +1923,16 @@ export type SyncWorkerRow = {
 };
 export const syncWorker = databaseFunction<SyncWorkerInput, SyncWorkerRow>(
   "sync_worker",
-  { workerId: null, slots: null, features: null, calls: list(reportedCall), leaseSeconds: null, sessionLeaseSeconds: null, entryIds: null, requestId: null },
+  {
+    workerId: null,
+    slots: null,
+    features: null,
+    calls: list(reportedCall),
+    leaseSeconds: null,
+    sessionLeaseSeconds: null,
+    entryIds: null,
+    requestId: null,
+  },
   'sync_worker as "result"',
 );
 
@@ -1631,7 +1989,17 @@ export type UpdateAvatarRow = {
 };
 export const updateAvatar = databaseFunction<UpdateAvatarInput, UpdateAvatarRow>(
   "update_avatar",
-  { caller: caller, environment: null, id: null, change: avatarChange, versions: null, statuses: null, rules: preparationRules, jobId: null, auditEvent: auditEvent },
+  {
+    caller: caller,
+    environment: null,
+    id: null,
+    change: avatarChange,
+    versions: null,
+    statuses: null,
+    rules: preparationRules,
+    jobId: null,
+    auditEvent: auditEvent,
+  },
   'kind as "kind", (avatar).tenant_id as "tenantId", (avatar).id as "id", (avatar).environment as "environment", (avatar).display_name as "displayName", (avatar).source_kind as "sourceKind", (avatar).model_id as "modelId", (avatar).status as "status", (avatar).source_asset_id as "sourceAssetId", (avatar).pending_source_asset_id as "pendingSourceAssetId", (avatar).default_voice_id as "defaultVoiceId", (avatar).generation as "generation", (avatar).error as "error", (avatar).checks as "checks", (avatar).preview_token as "previewToken", (avatar).preview_file as "previewFile", (avatar).cache_manifest_id as "cacheManifestId", (avatar).cache_version as "cacheVersion", (avatar).settings as "settings", (avatar).metadata as "metadata", (avatar).version as "version", (avatar).created_at as "createdAt", (avatar).updated_at as "updatedAt"',
 );
 
@@ -1716,7 +2084,14 @@ export type UpdateWebhookEndpointRow = {
 };
 export const updateWebhookEndpoint = databaseFunction<UpdateWebhookEndpointInput, UpdateWebhookEndpointRow>(
   "update_webhook_endpoint",
-  { caller: caller, environment: null, id: null, change: webhookEndpointChange, versions: null, auditEvent: auditEvent },
+  {
+    caller: caller,
+    environment: null,
+    id: null,
+    change: webhookEndpointChange,
+    versions: null,
+    auditEvent: auditEvent,
+  },
   'outcome as "outcome", (endpoint).tenant_id as "tenantId", (endpoint).id as "id", (endpoint).environment as "environment", (endpoint).url as "url", (endpoint).description as "description", (endpoint).events as "events", (endpoint).ordered as "ordered", (endpoint).status as "status", (endpoint).disabled_reason as "disabledReason", (endpoint).secret as "secret", (endpoint).previous_secret as "previousSecret", (endpoint).previous_secret_expires_at as "previousSecretExpiresAt", (endpoint).failing_since as "failingSince", (endpoint).version as "version", (endpoint).created_at as "createdAt", (endpoint).updated_at as "updatedAt"',
 );
 
@@ -1741,7 +2116,15 @@ export type VerifyUserSessionRow = {
 };
 export const verifyUserSession = databaseFunction<VerifyUserSessionInput, VerifyUserSessionRow>(
   "verify_user_session",
-  { caller: caller, version: null, assertion: assertion, identityUse: identityUse, challenge: challenge, verifiedUntil: null, auditEvent: auditEvent, claim: claim },
+  {
+    caller: caller,
+    version: null,
+    assertion: assertion,
+    identityUse: identityUse,
+    challenge: challenge,
+    verifiedUntil: null,
+    auditEvent: auditEvent,
+    claim: claim,
+  },
   'kind as "kind", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor"',
 );
-

@@ -184,7 +184,8 @@ const awaitAgents = async (state: State): Promise<void> => {
     const changes = (isAgain: boolean) => (isAgain ? {} : null);
     if (await traced(state, "livekit_dispatch_agent", { session_id: sessionId }, dispatch, changes)) again++;
   });
-  if (again > 0) log.warn({ calls: again }, "no worker of LiveKit Agents has taken calls: dispatched their agents again");
+  if (again > 0)
+    log.warn({ calls: again }, "no worker of LiveKit Agents has taken calls: dispatched their agents again");
 };
 
 /** Deletes rooms that have no open call. */

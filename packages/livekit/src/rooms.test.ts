@@ -99,9 +99,9 @@ for (const { name, isMissing, start } of SERVERS) {
       expect(await listed()).toEqual([agent]);
       expect((await dispatches.listDispatch("rta-agent"))[0]?.id).not.toBe(first?.id);
       await rooms.delete("rta-agent");
-      await rooms.create("rta-agent");
-      expect(await rooms.dispatchAgain("rta-agent")).toBe(false);
-      await rooms.delete("rta-agent");
+      await rooms.create("rta-no-agent");
+      expect(await rooms.dispatchAgain("rta-no-agent")).toBe(false);
+      await rooms.delete("rta-no-agent");
     });
 
     test("a server where participants create no rooms, asked: false; one where they do: true; neither has a room then", async () => {
@@ -166,7 +166,13 @@ for (const { name, isMissing, start } of SERVERS) {
 
     test("a wrong secret: refused with 401, and no token in the error", async () => {
       const wrong = createRooms({ ...configOf(server), apiSecret: new Secret("w".repeat(32)) });
-      const attempts = [wrong.create("x"), wrong.delete("x"), wrong.list(""), wrong.autoCreates(), wrong.dispatchAgain("x")];
+      const attempts = [
+        wrong.create("x"),
+        wrong.delete("x"),
+        wrong.list(""),
+        wrong.autoCreates(),
+        wrong.dispatchAgain("x"),
+      ];
       for (const error of await Promise.all(attempts.map(failureOf))) {
         expect(error).toBeInstanceOf(LivekitError);
         expect(error).toMatchObject({ kind: "refused", status: 401 });

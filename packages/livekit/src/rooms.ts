@@ -80,7 +80,8 @@ export const createRooms = (config: LivekitConfig, onRequest: (request: LivekitR
   const dispatchAgain = async (name: string): Promise<boolean> => {
     const { AgentDispatchClient } = await library;
     const dispatches = new AgentDispatchClient(url, apiKey, apiSecret.reveal(), options);
-    const all = await dispatches.listDispatch(name);
+    // A room without an agent has a dispatch without a name: for every worker that has none either.
+    const all = (await dispatches.listDispatch(name)).filter(({ agentName }) => agentName !== "");
     const last = all.at(-1);
     if (!last || all.some(({ state }) => state && state.jobs.length > 0)) return false;
     await dispatches.createDispatch(name, last.agentName, { metadata: last.metadata });
@@ -105,7 +106,11 @@ export const createRooms = (config: LivekitConfig, onRequest: (request: LivekitR
     create: (name, agent = null) =>
       request("create", async () => {
         const { RoomAgentDispatch } = await library;
-        await (await loading).createRoom({ name, ...SETTINGS, ...(agent && { agents: [new RoomAgentDispatch(agent)] }) });
+        await (await loading).createRoom({
+          name,
+          ...SETTINGS,
+          ...(agent && { agents: [new RoomAgentDispatch(agent)] }),
+        });
       }),
     dispatchAgain: (name) => request("dispatchAgain", () => dispatchAgain(name)),
     delete: (name) =>

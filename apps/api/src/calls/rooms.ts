@@ -32,7 +32,9 @@ export const createCallRooms = (rooms: Rooms, log: Logger, now: () => number = (
     create: async (name, agent, { recordSpan }) => {
       try {
         const limit = { deadline: 0, recordSpan };
-        await withSpan("livekit_create_room", limit, () => rooms.create(name, agent), { session_id: sessionOfRoom(name) });
+        await withSpan("livekit_create_room", limit, () => rooms.create(name, agent), {
+          session_id: sessionOfRoom(name),
+        });
         return true;
       } catch (error) {
         pausedUntil = now() + PAUSE_MS;

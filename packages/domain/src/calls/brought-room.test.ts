@@ -16,7 +16,22 @@ describe("the hosts that may be reached", () => {
     expect(readHosts("*.livekit.cloud, LiveKit.example.com:7443,10.0.0.5,localhost:7880")).toEqual([
       ...["*.livekit.cloud", "livekit.example.com:7443", "10.0.0.5", "localhost:7880"],
     ]);
-    for (const text of ["*", "*.", "a b", "wss://x", "x/y", "x:0", "x:port", "a,,b", "*x.com", "a.*.b", "", "x.", "-x", "[::1]"]) {
+    for (const text of [
+      "*",
+      "*.",
+      "a b",
+      "wss://x",
+      "x/y",
+      "x:0",
+      "x:port",
+      "a,,b",
+      "*x.com",
+      "a.*.b",
+      "",
+      "x.",
+      "-x",
+      "[::1]",
+    ]) {
       expect(readHosts(text)).toBeNull();
     }
   });
@@ -42,7 +57,13 @@ describe("the hosts that may be reached", () => {
 
   test.each([
     ...["wss://livekit.example.com", "ws://livekit.example.com:7443", "ws://10.0.0.5", "ws://a.livekit.cloud"],
-    ...["ws://localhost:7881", "ws://127.0.0.1:7880", "ws://own.example", "wss://own.example:444", "wss://sub.own.example"],
+    ...[
+      "ws://localhost:7881",
+      "ws://127.0.0.1:7880",
+      "ws://own.example",
+      "wss://own.example:444",
+      "wss://sub.own.example",
+    ],
   ])("%s: refused", (text) => {
     expect(readRoomUrl(text, { hosts, ownUrl: "wss://own.example" })).toMatchObject({ code: "unsupported_url" });
   });

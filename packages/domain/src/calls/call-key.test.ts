@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { newCallKey, readCallKey, callSigningKey } from "./call-key.ts";
+import { callSigningKey, newCallKey, readCallKey } from "./call-key.ts";
 
 const secretOf = (text: string) => ({ reveal: () => text });
 const key = callSigningKey(secretOf("a secret of the service"));

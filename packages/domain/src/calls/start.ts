@@ -91,7 +91,15 @@ export const agentMetadata = (
   const { instructions, initial_context, voice, capabilities } = call.input;
   const ids = { session_id: call.sessionId, avatar_id: call.avatarId };
   // Without the members that are undefined.
-  return JSON.stringify({ ...ids, instructions, initial_context, voice, capabilities, api_url: apiUrl, api_key: apiKey });
+  return JSON.stringify({
+    ...ids,
+    instructions,
+    initial_context,
+    voice,
+    capabilities,
+    api_url: apiUrl,
+    api_key: apiKey,
+  });
 };
 
 /** The fields of a request that a renderer with `features` cannot use. A feature has the name of the field. */

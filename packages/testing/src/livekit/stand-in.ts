@@ -15,7 +15,13 @@ export type LivekitFault =
   | { kind: "loses_response" };
 
 type Agent = { agentName: string; metadata?: string };
-type RoomBody = { name?: string; room?: string; names?: string[]; agents?: Agent[]; dispatchId?: string } & Partial<Agent>;
+type RoomBody = {
+  name?: string;
+  room?: string;
+  names?: string[];
+  agents?: Agent[];
+  dispatchId?: string;
+} & Partial<Agent>;
 type RoomCall = { method: string; claims: ClaimGrants; body: RoomBody };
 type Dispatch = Agent & { id: string; room: string; state: { jobs: { id: string }[] } };
 type Room = { sid: string; name: string; dispatches: Dispatch[] };
@@ -35,7 +41,11 @@ const twirpError = (status: number, code: string): Response => Response.json({ c
 /** LiveKit accepts a token for one minute longer. */
 const LEEWAY_SECONDS = 60;
 
-const respondForDispatches = (room: Room | undefined, method: string, { dispatchId, agentName = "", metadata = "" }: RoomBody) => {
+const respondForDispatches = (
+  room: Room | undefined,
+  method: string,
+  { dispatchId, agentName = "", metadata = "" }: RoomBody,
+) => {
   if (!room) return twirpError(503, "unavailable");
   if (method === "ListDispatch") return Response.json({ agentDispatches: room.dispatches });
   if (method === "CreateDispatch") {

@@ -128,13 +128,29 @@ const openWithRoom = async (
 type StartBasis = PlannedCall & { token: string };
 type StartAttempt = Attempt<StartCall, StartBasis>;
 
+/** The room of an open call is created again: it may be gone, or was never created by the request whose response this is. */
+const restoreRoom = async (response: string, attempt: StartAttempt): Promise<void> => {
+  const { body, caller, db, dependencies, requestContext } = attempt;
+  const { session_id, room_name: roomName } = JSON.parse(response) as PlannedGrant;
+  const sessionId = session_id as SessionId;
+  const session = await findUsageSession(db, keyOf(caller), sessionId);
+  if (session === null || session.endedAt !== null) return;
+  const realtime = realtimeOf(dependencies);
+  const patient = patientDb(dependencies, requestContext);
+  const { tenantId } = caller;
+  const agent = dispatchOf(realtime, dependencies, { tenantId, sessionId, avatarId: body.avatar_id, input: body });
+  const room = await createRoom(patient, { tenantId, sessionId, roomName, agent }, realtime.rooms, requestContext);
+  if (room === "unavailable" || room === "failed") throw livekitUnavailable();
+};
+
 /** `price`: of a second. `hasAgent`: whether an agent is dispatched into the rooms of calls. */
 const startOperation = (price: number, hasAgent: boolean) => ({
   body: StartCall,
   representation: {
     schema: PlannedGrant,
     toText: JSON.stringify,
-    present: (granted: object, body: unknown) => presentGranted(body as StartCall, granted as Granted, { price, hasAgent }),
+    present: (granted: object, body: unknown) =>
+      presentGranted(body as StartCall, granted as Granted, { price, hasAgent }),
   },
   /** A call that cannot be held is refused before its response is made: a refusal stays cheap. */
   lookUp: async ({ body, db, caller: anyCaller, origin, dependencies }: StartAttempt): Promise<StartBasis> => {
@@ -200,20 +216,7 @@ const startOperation = (price: number, hasAgent: boolean) => ({
         throw await openingRefused(outcome, session, db, keyOf(caller));
     }
   },
-  /** The room of an open call is created again: it may be gone, or was never created by the request whose response this is. */
-  restore: async (response: string, attempt: StartAttempt): Promise<void> => {
-    const { body, caller, db, dependencies, requestContext } = attempt;
-    const { session_id, room_name: roomName } = JSON.parse(response) as PlannedGrant;
-    const sessionId = session_id as SessionId;
-    const session = await findUsageSession(db, keyOf(caller), sessionId);
-    if (session === null || session.endedAt !== null) return;
-    const realtime = realtimeOf(dependencies);
-    const patient = patientDb(dependencies, requestContext);
-    const { tenantId } = caller;
-    const agent = dispatchOf(realtime, dependencies, { tenantId, sessionId, avatarId: body.avatar_id, input: body });
-    const room = await createRoom(patient, { tenantId, sessionId, roomName, agent }, realtime.rooms, requestContext);
-    if (room === "unavailable" || room === "failed") throw livekitUnavailable();
-  },
+  restore: restoreRoom,
 });
 
 const RELEASE_CALL = {

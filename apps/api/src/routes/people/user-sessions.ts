@@ -32,8 +32,8 @@ import {
 } from "@realtime-avatar/domain/people/schemas";
 import type { SessionToken } from "@realtime-avatar/domain/people/tokens";
 import { notFound } from "@realtime-avatar/domain/problem";
-import { checkVersion } from "@realtime-avatar/domain/version";
 import type { JsonObject } from "@realtime-avatar/domain/schema";
+import { checkVersion } from "@realtime-avatar/domain/version";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../../dependencies.ts";
 import { authentication } from "../../http/authenticate.ts";

@@ -27,6 +27,7 @@ import { assetRoutes } from "./routes/assets.ts";
 import { auditEventRoutes } from "./routes/audit-events.ts";
 import { avatarRoutes } from "./routes/avatars.ts";
 import { avatarWorkerRoutes } from "./routes/calls/avatar-workers.ts";
+import { broughtRoomRoutes } from "./routes/calls/brought-rooms.ts";
 import { callRoutes } from "./routes/calls/calls.ts";
 import { livekitEventRoutes } from "./routes/calls/livekit-events.ts";
 import { creditRoutes } from "./routes/credits.ts";
@@ -266,6 +267,7 @@ export const createApp = (options: AppOptions) => {
     .use(callRoutes(dependencies))
     .use(avatarWorkerRoutes(dependencies))
     .use(livekitEventRoutes(dependencies))
+    .use(broughtRoomRoutes(dependencies))
     .use(webhookRoutes(dependencies))
     .use(auditEventRoutes(dependencies))
     .use(leakedKeyRoutes(dependencies))

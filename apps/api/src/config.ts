@@ -1,6 +1,7 @@
 /** The configuration of the API, read once at the start. */
 import { LIVE_MODEL_ID } from "@realtime-avatar/domain/avatars/models";
 import { CreateAvatar } from "@realtime-avatar/domain/avatars/schemas";
+import { hasLoopback, readHosts } from "@realtime-avatar/domain/calls/brought-room";
 import { isValid } from "@realtime-avatar/domain/schema";
 import { type LivekitConfig, readLivekitConfig } from "@realtime-avatar/livekit/config";
 import {
@@ -29,6 +30,8 @@ export type ApiConfig = CommonConfig & {
   livekit: LivekitConfig | null;
   /** With what avatar workers authenticate; null: there are no calls. */
   avatarWorkerSecret: Secret | null;
+  /** Agents of calls: whose LiveKit servers avatars may join, and the name of the one that is dispatched into our own rooms. */
+  agents: { livekitHosts: readonly string[]; name: string | null };
   /** The addresses at which the service listens. */
   hosts: readonly string[];
   port: number;
@@ -85,6 +88,27 @@ const readRateLimit = (variables: Variables, prefix: string): RateLimit | null =
   return perSecond === null ? null : { perSecond, burst: burst ?? 0 };
 };
 
+const LIVEKIT_CLOUD = "*.livekit.cloud";
+
+const readAgents = (variables: Variables): ApiConfig["agents"] => {
+  const form = "host names, such as *.livekit.cloud or livekit.example.com:7443, with commas between them";
+  const livekitHosts = readVariable<string[]>(
+    variables,
+    "BYO_LIVEKIT_HOSTS",
+    [LIVEKIT_CLOUD],
+    form,
+    (text) => readHosts(text) ?? undefined,
+  );
+  // As for webhooks: the callers of a service with a database of its own are strangers.
+  if (hasLoopback(livekitHosts) && variables["DATABASE_URL"]) {
+    throw new ConfigError("BYO_LIVEKIT_HOSTS", "without a host of this machine when DATABASE_URL is set");
+  }
+  const name = readVariable<string | null>(variables, "CALL_AGENT_NAME", null, "1 to 128 of A-Za-z0-9._-", (text) =>
+    /^[A-Za-z0-9._-]{1,128}$/.test(text) ? text : undefined,
+  );
+  return { livekitHosts, name };
+};
+
 /** Throws a `ConfigError` that names the first invalid variable. */
 export const readConfig = (variables: Variables): ApiConfig => {
   const common = readCommonConfig(variables);
@@ -110,6 +134,7 @@ export const readConfig = (variables: Variables): ApiConfig => {
     maxAssetBytesPerTenant: readNumber(variables, "MAX_ASSET_BYTES_PER_TENANT", 1, MAX_ASSET_BYTES) ?? 20 * 1024 ** 3,
     livekit: readLivekitConfig(variables),
     avatarWorkerSecret: readAvatarWorkerSecret(variables),
+    agents: readAgents(variables),
     publicUrl: readPublicUrl(variables),
     oidc: readOidcConfig(variables),
     sessionSecret: readSecret(variables, "SESSION_SECRET"),

@@ -29,6 +29,7 @@ export type AppOptions = {
   random: RandomBytes;
   config: Pick<
     ApiConfig,
+    | "agents"
     | "avatarWorkerSecret"
     | "creditPriceMicrosPerSecond"
     | "defaultAvatarModelId"

@@ -1,5 +1,6 @@
 /** What a call takes from its room, on a real LiveKit server: in this process, to count what the renderer hears. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { RpcError } from "@livekit/rtc-node";
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { newId } from "@realtime-avatar/domain/id";
 import { createLog } from "@realtime-avatar/runtime/log";
@@ -106,6 +107,23 @@ describe.skipIf(binary.kind === "missing")(title, () => {
       await person.leave();
     },
   );
+
+  test("a person who calls a method with a payload of 1 MiB, of which 1 KiB is sent: it is not read", async () => {
+    const { call, personToken } = await start();
+    const person = await joinAsPerson(livekit.url, personToken);
+    await person.until(() => call.report().state === "started");
+    // Until then it sends calls of methods in another way, which has no compression.
+    await person.until(() => person.room.remoteParticipants.has("avatar"));
+    const perform = (payload: string) =>
+      person.room.localParticipant
+        ?.performRpc({ destinationIdentity: "avatar", method: "x", payload })
+        .catch(({ code }: { code: number }) => code);
+    const { UNSUPPORTED_METHOD, APPLICATION_ERROR } = RpcError.ErrorCode;
+    expect(await perform("x".repeat(32 * 1024))).toBe(UNSUPPORTED_METHOD);
+    expect(await perform("x".repeat(1024 * 1024))).toBe(APPLICATION_ERROR);
+    await call.leave();
+    await person.leave();
+  });
 
   test.each([
     [1, 1],

@@ -2951,6 +2951,7 @@ export interface components {
         | "body_too_large"
         | "unsupported_media_type"
         | "validation_failed"
+        | "token_too_powerful"
         | "invalid_passkey"
         | "idempotency_key_reused"
         | "rate_limited"
@@ -4394,7 +4395,7 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
-    /** @description Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, too many files being sent to a client, or too many reports of leaked keys; the `Retry-After` header says when to try again. */
+    /** @description Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, too many files being sent to a client, or too many reports of leaked keys; or all slots are in use for a call in a room of your own, which waits for its turn; the `Retry-After` header says when to try again. */
     RateLimitedProblem: {
       /** @constant */
       type: "/problems/rate_limited";
@@ -5228,7 +5229,7 @@ export interface components {
           | components["schemas"]["ReplayUnavailableProblem"];
       };
     };
-    /** @description `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, too many files being sent to a client, or too many reports of leaked keys; the `Retry-After` header says when to try again. */
+    /** @description `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, too many files being sent to a client, or too many reports of leaked keys; or all slots are in use for a call in a room of your own, which waits for its turn; the `Retry-After` header says when to try again. */
     RateLimited: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5245,7 +5246,7 @@ export interface components {
       };
     };
     /**
-     * @description `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, too many files being sent to a client, or too many reports of leaked keys; the `Retry-After` header says when to try again.
+     * @description `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, too many files being sent to a client, or too many reports of leaked keys; or all slots are in use for a call in a room of your own, which waits for its turn; the `Retry-After` header says when to try again.
      *
      *     `concurrency_limit_reached`: As many sessions are open as the calling key (`limitedBy` is `self`), an ancestor of it (`ancestor`) or the tenant (`tenant`) may have: `maxConcurrentSessions`. Of the key's own limit it also has `liveSessions`, `activeSessions`, `connectingSessions` and `pendingSessions`. Nothing was held.
      */
@@ -5269,7 +5270,7 @@ export interface components {
     /**
      * @description All slots are in use: the call waits for its turn.
      *
-     *     `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, too many files being sent to a client, or too many reports of leaked keys; the `Retry-After` header says when to try again.
+     *     `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, too many files being sent to a client, or too many reports of leaked keys; or all slots are in use for a call in a room of your own, which waits for its turn; the `Retry-After` header says when to try again.
      *
      *     `concurrency_limit_reached`: As many sessions are open as the calling key (`limitedBy` is `self`), an ancestor of it (`ancestor`) or the tenant (`tenant`) may have: `maxConcurrentSessions`. Of the key's own limit it also has `liveSessions`, `activeSessions`, `connectingSessions` and `pendingSessions`. Nothing was held.
      */
@@ -5300,7 +5301,7 @@ export interface components {
           | components["schemas"]["ConcurrencyLimitReachedProblem"];
       };
     };
-    /** @description `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, too many files being sent to a client, or too many reports of leaked keys; the `Retry-After` header says when to try again. */
+    /** @description `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, too many files being sent to a client, or too many reports of leaked keys; or all slots are in use for a call in a room of your own, which waits for its turn; the `Retry-After` header says when to try again. */
     RateLimitedWithoutKey: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11812,6 +11813,7 @@ export interface operations {
           | "body_too_large"
           | "unsupported_media_type"
           | "validation_failed"
+          | "token_too_powerful"
           | "invalid_passkey"
           | "idempotency_key_reused"
           | "rate_limited"

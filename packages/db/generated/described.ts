@@ -295,6 +295,7 @@ export type Described = {
     usedSlots: number | null;
   };
   list_avatars: { position: number | null; items: string | null; next: string | null };
+  list_awaited_agents: { tenantId: string | null; sessionId: string | null; roomName: string | null };
   list_credit_entries: { position: number | null; items: string | null; next: string | null };
   list_identities: { position: number | null; items: string | null; next: string | null };
   list_invitations: { position: number | null; items: string | null; next: string | null };

@@ -207,6 +207,11 @@ export type CallRequest = {
   newTicketId: string | null;
   fingerprint: string | null;
   isQueued: boolean | null;
+  awaitsAgent: boolean | null;
+  joinUrl: string | null;
+  joinToken: Uint8Array | null;
+  tokenDigest: Uint8Array | null;
+  agentIdentity: string | null;
 };
 const callRequest = composite<CallRequest>(
   "mode",
@@ -217,6 +222,11 @@ const callRequest = composite<CallRequest>(
   "newTicketId",
   "fingerprint",
   "isQueued",
+  "awaitsAgent",
+  "joinUrl",
+  "joinToken",
+  "tokenDigest",
+  "agentIdentity",
 );
 
 export type Caller = {
@@ -596,6 +606,24 @@ export const announceExpiringKeys = databaseFunction<AnnounceExpiringKeysInput, 
   "announce_expiring_keys",
   { limit: null },
   'announce_expiring_keys as "result"',
+);
+
+export type AttachAgentInput = {
+  tenantId: string | null;
+  sessionId: string | null;
+  avatarId: string | null;
+  url: string | null;
+  token: Uint8Array | null;
+  digest: Uint8Array | null;
+  identity: string | null;
+};
+export type AttachAgentRow = {
+  result: string | null;
+};
+export const attachAgent = databaseFunction<AttachAgentInput, AttachAgentRow>(
+  "attach_agent",
+  { tenantId: null, sessionId: null, avatarId: null, url: null, token: null, digest: null, identity: null },
+  'attach_agent as "result"',
 );
 
 export type ChangeLowThresholdInput = {
@@ -1452,6 +1480,7 @@ export type OpenUsageSessionsRow = {
   ticketId: string | null;
   queuePosition: number | null;
   queueSize: number | null;
+  sessionId: string | null;
 };
 export const openUsageSessions = databaseFunction<OpenUsageSessionsInput, OpenUsageSessionsRow>(
   "open_usage_sessions",
@@ -1463,7 +1492,7 @@ export const openUsageSessions = databaseFunction<OpenUsageSessionsInput, OpenUs
     claims: list(claim),
     wait: null,
   },
-  'kind as "kind", limited_by as "limitedBy", session_limit as "sessionLimit", reserved as "reserved", expires_at as "expiresAt", avatar_name as "avatarName", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor", response_fields as "responseFields", ticket_id as "ticketId", queue_position as "queuePosition", queue_size as "queueSize"',
+  'kind as "kind", limited_by as "limitedBy", session_limit as "sessionLimit", reserved as "reserved", expires_at as "expiresAt", avatar_name as "avatarName", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor", response_fields as "responseFields", ticket_id as "ticketId", queue_position as "queuePosition", queue_size as "queueSize", session_id as "sessionId"',
 );
 
 export type PrepareAvatarInput = {
@@ -1575,6 +1604,7 @@ export type ReleaseCallInput = {
 };
 export type ReleaseCallRow = {
   kind: string | null;
+  hasEnded: boolean | null;
   roomName: string | null;
   bodyHash: Uint8Array | null;
 };
@@ -1591,7 +1621,7 @@ export const releaseCall = databaseFunction<ReleaseCallInput, ReleaseCallRow>(
     requestId: null,
     claim: claim,
   },
-  'kind as "kind", room_name as "roomName", body_hash as "bodyHash"',
+  'kind as "kind", has_ended as "hasEnded", room_name as "roomName", body_hash as "bodyHash"',
 );
 
 export type ReleaseSessionInput = {

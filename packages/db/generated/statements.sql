@@ -512,12 +512,16 @@ with accounts as (
   cross join lateral (values (1 - coalesce(closed, 1), coalesce(slots, 0))) slot (expected, actual)
   where expected <> actual
   union all
-  select 'call_room', null, session_id, 'room', case when closed = 1 then 'delete or gone' else 'create or exists' end, room
+  select 'call_room', null, session_id, 'room', case when closed = 1 then 'delete or gone' else 'create, exists or foreign' end, room
   from tenant_calls where (closed = 1) <> (room in ('delete', 'gone'))
+  union all
+  select 'call_agent', null, agent.session_id, 'agent', 'none', 'one'
+  from call_agents agent left join tenant_calls using (session_id)
+  where agent.tenant_id = $13 and coalesce(closed, 1) = 1
   union all
   select 'entry_audit', entry.environment, entry.id, entry.kind, 'an audit event', 'none'
   from credit_entries entry
-  where entry.tenant_id = $13 and entry.kind in ('grant', 'void', 'adjust')
+  where entry.tenant_id = $14 and entry.kind in ('grant', 'void', 'adjust')
     and not (entry.kind = 'grant' and entry.reference is not distinct from 'initial')
     and not exists (
       select from audit_events event
@@ -527,7 +531,7 @@ with accounts as (
 )
 select invariant as invariant, environment as environment, subject as subject, counter as counter,
   expected as expected, actual as actual
-from findings limit $14::integer
+from findings limit $15::integer
 
 -- find_identities_of_user. Columns: tenantId text, id text, userId text, issuer text, subject text, createdAt timestamptz, lastUsedAt timestamptz.
 select user_identities.tenant_id as "tenantId", user_identities.id as id, user_identities.user_id as "userId", user_identities.issuer as issuer, user_identities.subject as subject, user_identities.created_at as "createdAt", user_identities.last_used_at as "lastUsedAt" from user_identities
@@ -4302,6 +4306,15 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
   ) avatars order by avatars.id desc) items
     window so_far as (rows unbounded preceding)
   ) items) page
+
+-- list_awaited_agents. Columns: tenantId text, sessionId text, roomName text.
+select calls.tenant_id as "tenantId", calls.session_id as "sessionId", calls.room_name as "roomName"
+from call_agents
+join calls on calls.tenant_id = call_agents.tenant_id and calls.session_id = call_agents.session_id
+  and calls.room = 'exists'
+where call_agents.url is null
+  and call_agents.created_at <= now() - make_interval(secs => 5)
+order by call_agents.created_at limit $1::integer
 
 -- list_credit_entries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", position) cross join lateral (

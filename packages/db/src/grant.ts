@@ -41,6 +41,7 @@ const RIGHTS = [
     on public.invitations`,
   "select, insert, update (expires_at), delete on public.spent_challenges",
   "select, insert, update (room, input, generation) on public.calls",
+  "select, insert, update (url, token, digest, identity), delete on public.call_agents",
   "select, insert, update (polled_at, test_polls), delete on public.call_tickets",
   "select, insert, update (features, slots, lease_until), delete on fleet.avatar_workers",
   "select, insert, update (tenant_id, session_id, has_news), delete on fleet.avatar_slots",

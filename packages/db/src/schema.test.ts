@@ -51,6 +51,7 @@ describe("the catalog", () => {
       "assets",
       "audit_events",
       "avatars",
+      "call_agents",
       "call_tickets",
       "calls",
       "credit_accounts",

@@ -217,6 +217,13 @@ export const PROBLEMS = {
     meaning: "Fields, query parameters or headers do not meet their constraints; `errors` lists every failure.",
     remedy: "Correct each entry of `errors`. It names a `pointer` into the body, a query `parameter` or a `header`.",
   },
+  token_too_powerful: {
+    status: 422,
+    title: "The token may do more than be in its room",
+    meaning:
+      "The LiveKit token of a room of your own may administer: it has `roomAdmin`, `roomCreate`, `roomList`, `roomRecord`, `ingressAdmin` or another such grant. It was not stored.",
+    remedy: "Sign a token that can join one room and publish in it, as the plugin does by itself.",
+  },
   invalid_passkey: {
     status: 422,
     title: "The passkey was not accepted",
@@ -234,7 +241,7 @@ export const PROBLEMS = {
     status: 429,
     title: "Too many requests",
     meaning:
-      "Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, too many files being sent to a client, or too many reports of leaked keys; the `Retry-After` header says when to try again.",
+      "Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, too many files being sent to a client, or too many reports of leaked keys; or all slots are in use for a call in a room of your own, which waits for its turn; the `Retry-After` header says when to try again.",
     remedy: "Wait as long as `Retry-After` says, and longer after each further attempt.",
   },
   concurrency_limit_reached: {
@@ -390,13 +397,3 @@ export const validationFailed = (errors: readonly FieldError[]): Problem =>
 /** The same text whether the resource does not exist or the caller may not see it: the response reveals neither. */
 export const notFound = (): Problem =>
   new Problem("not_found", "The resource does not exist, or the caller is not allowed to see it.");
-
-/** Whether a version meets the `If-Match` of the request; without the header, every version does. */
-export type MatchesVersion = (version: number) => boolean;
-
-/** Throws the problem `precondition_failed` when `matches` rejects the version of the resource. */
-export const checkVersion = ({ version }: { version: number }, matches: MatchesVersion): void => {
-  if (!matches(version)) {
-    throw new Problem("precondition_failed", "The version of the resource does not match If-Match.");
-  }
-};

@@ -1,6 +1,6 @@
 /** The reconciler, on the stand-in: what it ends, deletes and leaves alone, also while LiveKit is down. */
 import { afterEach, describe, expect, test } from "bun:test";
-import { confirmRoom, openCall } from "@realtime-avatar/db/calls/calls";
+import { attachAgent, confirmRoom, openCall, releaseCall } from "@realtime-avatar/db/calls/calls";
 import { readInstance } from "@realtime-avatar/db/calls/reconcile";
 import { findCreditDrift } from "@realtime-avatar/db/credits/invariants";
 import { roomName } from "@realtime-avatar/domain/calls/room";
@@ -12,7 +12,7 @@ import { seedCaller } from "@realtime-avatar/testing/credits";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { startLivekitStandIn } from "@realtime-avatar/testing/livekit/stand-in";
 import { random } from "@realtime-avatar/testing/random-bytes";
-import { seedTenant } from "@realtime-avatar/testing/seeds";
+import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { INTERVALS_MS, type Reconciler, startReconciler } from "./reconciler.ts";
 import { createRooms } from "./rooms.ts";
 
@@ -92,6 +92,72 @@ const untilCompared = async ({ livekit }: World): Promise<void> => {
   const before = lists();
   await until(() => lists() > before + 3);
 };
+
+describe("a call that awaits its agent", () => {
+  /** A call of so many seconds ago, whose agent was dispatched. */
+  const startWithAgent = async (
+    { livekit, caller, avatarId, nameOf }: World,
+    secondsAgo: number,
+  ): Promise<SessionId> => {
+    const id = newId("ses", new Date(), random);
+    const rooms = createRooms({ ...livekit, apiSecret: new Secret(livekit.apiSecret) });
+    await rooms.create(nameOf(id), { agentName: "an-agent", metadata: "what it gets" });
+    await seedCall(db, caller, avatarId, { id, roomName: nameOf(id), awaitsAgent: true });
+    await client`update call_agents set created_at = now() - make_interval(secs => ${secondsAgo}) where session_id = ${id}`;
+    return id;
+  };
+  const brought = {
+    url: "wss://x",
+    token: Buffer.from("sealed"),
+    digest: Buffer.from("digest"),
+    agentIdentity: "agent",
+  };
+
+  test("for five seconds: it is dispatched again in each pass, until a worker takes it", async () => {
+    const one = await world();
+    const [late, early] = [await startWithAgent(one, 5), await startWithAgent(one, 2)];
+    const asked = (id: SessionId) =>
+      one.livekit.requests.filter(({ method, name }) => method === "CreateDispatch" && name === one.nameOf(id)).length;
+    one.reconcile();
+    await until(() => asked(late) >= 2);
+    for (const { agentName, metadata } of one.livekit.dispatches(one.nameOf(late))) {
+      expect([agentName, metadata]).toEqual(["an-agent", "what it gets"]);
+    }
+    one.livekit.takeJobs(one.nameOf(late));
+    await untilCompared(one);
+    const before = asked(late);
+    await untilCompared(one);
+    expect([asked(late) - before, asked(early)]).toEqual([0, 0]);
+    expect(one.spans.some((span) => span.startsWith("livekit_dispatch_agent"))).toBe(true);
+    expect(one.lines.filter(({ level }) => level === "warn")).not.toEqual([]);
+  });
+
+  test("that brings the avatar, or that has ended: it is not dispatched again", async () => {
+    const one = await world();
+    const [attached, ended] = [await startWithAgent(one, 60), await startWithAgent(one, 60)];
+    const call = { tenantId: one.tenantId, sessionId: attached };
+    expect(await attachAgent(db, call, one.avatarId, brought)).toBe("attached");
+    await releaseCall(db, { kind: "session", id: ended }, { reason: null }, one.caller, operatorOrigin(), null);
+    one.reconcile();
+    await untilCompared(one);
+    const names = [attached, ended].map(one.nameOf);
+    const asked = one.livekit.requests.filter(
+      ({ method, name }) => method.endsWith("Dispatch") && names.includes(name),
+    );
+    expect(asked).toEqual([]);
+    expect(await client`select from call_agents where session_id = ${ended}`).toHaveLength(0);
+  });
+
+  test("while LiveKit fails: calls end all the same", async () => {
+    const one = await world();
+    const id = await startWithAgent(one, 60);
+    one.livekit.setFault({ kind: "refuses", status: 503 });
+    one.reconcile();
+    await one.revoke();
+    await until(async () => (await one.stateOf(id))["status"] === "failed");
+    expect(await client`select from call_agents where session_id = ${id}`).toHaveLength(0);
+  });
+});
 
 describe("calls that end", () => {
   test("a revoked key with a started and a reserved call: both end, the rooms are gone, one is charged", async () => {

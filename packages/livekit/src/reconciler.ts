@@ -11,6 +11,7 @@ import {
   endDueCalls,
   endLostCall,
   expireWorkers,
+  listAwaitedAgents,
   listRoomsToDelete,
   type MissingRoom,
   markRoomsGone,
@@ -33,6 +34,8 @@ export const INTERVALS_MS = { end: 2000, list: 4500 };
 const CALLS = 250;
 /** Rooms of ended calls that one pass looks at, and calls without a room that it ends. The others follow in the next pass. */
 const ROOMS = 1000;
+/** Agents that one pass dispatches again. */
+const AGENTS = 100;
 /** Rooms or calls at once. */
 const AT_ONCE = 8;
 /** While passes fail, one is logged each minute. */
@@ -172,6 +175,19 @@ const settleLost = async (state: State, calls: readonly MissingRoom[]): Promise<
   if (ended > 0) log.warn({ calls: ended }, "ended calls whose rooms were gone");
 };
 
+/** Dispatches agents again that have not brought the avatars of their calls. Until nobody can join such a call, once in each pass. */
+const awaitAgents = async (state: State): Promise<void> => {
+  const { db, rooms, log } = state;
+  let again = 0;
+  await forEach(await listAwaitedAgents(db, AGENTS), state, async ({ sessionId, roomName }) => {
+    const dispatch = () => rooms.dispatchAgain(roomName);
+    const changes = (isAgain: boolean) => (isAgain ? {} : null);
+    if (await traced(state, "livekit_dispatch_agent", { session_id: sessionId }, dispatch, changes)) again++;
+  });
+  if (again > 0)
+    log.warn({ calls: again }, "no worker of LiveKit Agents has taken calls: dispatched their agents again");
+};
+
 /** Deletes rooms that have no open call. */
 const deleteOrphans = async (state: State, orphans: readonly string[]): Promise<void> => {
   if (orphans.length === 0) return;
@@ -251,6 +267,7 @@ export const startReconciler = (options: ReconcilerOptions): Reconciler => {
   const running = Promise.all([
     repeat(state, intervalsMs.end, stopping.promise, async () => deletion.start(await endCalls(state))),
     repeat(state, intervalsMs.list, stopping.promise, async () => {
+      await awaitAgents(state).catch(state.failed);
       await traced(state, "compare_rooms", {}, compare, (changes) => changes);
       await checkAutoCreate(state);
     }),

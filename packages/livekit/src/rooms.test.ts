@@ -7,7 +7,7 @@ import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { startLivekit } from "@realtime-avatar/testing/livekit/server";
 import { startLivekitStandIn } from "@realtime-avatar/testing/livekit/stand-in";
 import { freePorts } from "@realtime-avatar/testing/network/ports";
-import { AccessToken, type VideoGrant } from "livekit-server-sdk";
+import { AccessToken, AgentDispatchClient, type VideoGrant } from "livekit-server-sdk";
 import type { LivekitConfig } from "./config.ts";
 import { createRooms, LivekitError, type Rooms } from "./rooms.ts";
 import { mintToken } from "./tokens.ts";
@@ -96,6 +96,25 @@ for (const { name, isMissing, start } of SERVERS) {
       expect(new Set(requests.map(({ method }) => method))).toEqual(new Set(["create", "list", "delete"]));
     });
 
+    test("an agent, dispatched into a room: once, although the room is created twice; and again, as it was", async () => {
+      const agent = { agentName: "an-agent", metadata: `{"text":"${"é".repeat(60_000)}"}` };
+      const config = configOf(server);
+      const dispatches = new AgentDispatchClient(config.url, config.apiKey, config.apiSecret.reveal());
+      const listed = async () =>
+        (await dispatches.listDispatch("rta-agent")).map(({ agentName, metadata }) => ({ agentName, metadata }));
+      await rooms.create("rta-agent", agent);
+      await rooms.create("rta-agent", { ...agent, metadata: "other" });
+      expect(await listed()).toEqual([agent]);
+      const [first] = await dispatches.listDispatch("rta-agent");
+      expect(await rooms.dispatchAgain("rta-agent")).toBe(true);
+      expect(await listed()).toEqual([agent]);
+      expect((await dispatches.listDispatch("rta-agent"))[0]?.id).not.toBe(first?.id);
+      await rooms.delete("rta-agent");
+      await rooms.create("rta-no-agent");
+      expect(await rooms.dispatchAgain("rta-no-agent")).toBe(false);
+      await rooms.delete("rta-no-agent");
+    });
+
     test("a server where participants create no rooms, asked: false; one where they do: true; neither has a room then", async () => {
       expect(await answered(() => rooms.autoCreates())).toBe(false);
       const ofOpen = createRooms(configOf(open));
@@ -158,7 +177,13 @@ for (const { name, isMissing, start } of SERVERS) {
 
     test("a wrong secret: refused with 401, and no token in the error", async () => {
       const wrong = createRooms({ ...configOf(server), apiSecret: new Secret("w".repeat(32)) });
-      const attempts = [wrong.create("x"), wrong.delete("x"), wrong.list(""), wrong.autoCreates()];
+      const attempts = [
+        wrong.create("x"),
+        wrong.delete("x"),
+        wrong.list(""),
+        wrong.autoCreates(),
+        wrong.dispatchAgain("x"),
+      ];
       for (const error of await Promise.all(attempts.map(failureOf))) {
         expect(error).toBeInstanceOf(LivekitError);
         expect(error).toMatchObject({ kind: "refused", status: 401 });

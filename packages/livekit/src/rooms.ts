@@ -28,10 +28,18 @@ export class LivekitError extends Error {
   }
 }
 
+/** An agent that is to come into a room, and what it gets. */
+export type AgentDispatch = { agentName: string; metadata: string };
+
 /** All methods reject with a `LivekitError` and nothing else. */
 export type Rooms = {
-  /** A room that exists stays as it is. */
-  create(name: string): Promise<void>;
+  /** A room that exists stays as it is. `agent`: is dispatched into a new room. */
+  create(name: string, agent?: AgentDispatch | null): Promise<void>;
+  /**
+   * Dispatches the agent of a room once more, as it was, unless a worker has taken it: LiveKit gives a dispatch to those workers that
+   * are there at that moment. Returns whether it did.
+   */
+  dispatchAgain(name: string): Promise<boolean>;
   /** A room that does not exist counts as deleted. */
   delete(name: string): Promise<void>;
   /** The names of the rooms that begin with `prefix`. */
@@ -64,10 +72,23 @@ const couldJoinMissingRoom = async (config: LivekitConfig): Promise<boolean> => 
 export const createRooms = (config: LivekitConfig, onRequest: (request: LivekitRequest) => void = () => {}): Rooms => {
   const { url, apiKey, apiSecret } = config;
   // Loaded only where LiveKit is configured: it takes 80 ms and 18 MB.
-  const loading = import("livekit-server-sdk").then(
-    ({ RoomServiceClient }) =>
-      new RoomServiceClient(url, apiKey, apiSecret.reveal(), { requestTimeout: DEADLINE_MS / 1000 }),
+  const options = { requestTimeout: DEADLINE_MS / 1000 };
+  const library = import("livekit-server-sdk");
+  const loading = library.then(
+    ({ RoomServiceClient }) => new RoomServiceClient(url, apiKey, apiSecret.reveal(), options),
   );
+  const dispatchAgain = async (name: string): Promise<boolean> => {
+    const { AgentDispatchClient } = await library;
+    const dispatches = new AgentDispatchClient(url, apiKey, apiSecret.reveal(), options);
+    // A room without an agent has a dispatch without a name: for every worker that has none either.
+    const all = (await dispatches.listDispatch(name)).filter(({ agentName }) => agentName !== "");
+    const last = all.at(-1);
+    if (!last || all.some(({ state }) => state && state.jobs.length > 0)) return false;
+    await dispatches.createDispatch(name, last.agentName, { metadata: last.metadata });
+    // Later than the new one: so the room always has one.
+    for (const { id } of all) await dispatches.deleteDispatch(id, name);
+    return true;
+  };
   const request = async <Result>(method: keyof Rooms, work: () => Promise<Result>): Promise<Result> => {
     const startedAt = performance.now();
     let outcome: "ok" | LivekitError["kind"] = "ok";
@@ -82,10 +103,16 @@ export const createRooms = (config: LivekitConfig, onRequest: (request: LivekitR
     }
   };
   return {
-    create: (name) =>
+    create: (name, agent = null) =>
       request("create", async () => {
-        await (await loading).createRoom({ name, ...SETTINGS });
+        const { RoomAgentDispatch } = await library;
+        await (await loading).createRoom({
+          name,
+          ...SETTINGS,
+          ...(agent && { agents: [new RoomAgentDispatch(agent)] }),
+        });
       }),
+    dispatchAgain: (name) => request("dispatchAgain", () => dispatchAgain(name)),
     delete: (name) =>
       request("delete", async () => {
         await (await loading).deleteRoom(name).catch((error: unknown) => {

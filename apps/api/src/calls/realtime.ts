@@ -2,6 +2,8 @@
 import { listWorkersWithWork } from "@realtime-avatar/db/calls/fleet";
 import { readInstance } from "@realtime-avatar/db/calls/reconcile";
 import type { Db } from "@realtime-avatar/db/connection/pool";
+import { roomTokenKey } from "@realtime-avatar/domain/calls/brought-room";
+import { callSigningKey } from "@realtime-avatar/domain/calls/call-key";
 import { Problem } from "@realtime-avatar/domain/problem";
 import type { LivekitConfig } from "@realtime-avatar/livekit/config";
 import { createRooms } from "@realtime-avatar/livekit/rooms";
@@ -27,17 +29,22 @@ export type Realtime = {
   rooms: CallRooms;
   roomChecks: RoomChecks;
   waitingWorkers: WaitingWorkers;
+  agents: ApiConfig["agents"];
+  /** The key that seals the tokens of rooms, and the one that signs the keys of calls. Those of every replica are the same. */
+  tokenKey: Uint8Array;
+  callKey: Uint8Array;
 };
 
 type RealtimeOptions = {
-  config: Pick<ApiConfig, "avatarWorkerSecret" | "livekit">;
+  config: Pick<ApiConfig, "agents" | "avatarWorkerSecret" | "livekit">;
+  sessionSecret: Secret;
   db: Db;
   log: Logger;
   metrics: Metrics | null;
 };
 
 /** Null when LiveKit or the secret of the workers is not configured. */
-export const createRealtime = ({ config, db, log, metrics }: RealtimeOptions): Realtime | null => {
+export const createRealtime = ({ config, sessionSecret, db, log, metrics }: RealtimeOptions): Realtime | null => {
   const { livekit, avatarWorkerSecret: workerSecret } = config;
   if (livekit === null || workerSecret === null) return null;
   const background = db.within(BACKGROUND_MS);
@@ -56,6 +63,9 @@ export const createRealtime = ({ config, db, log, metrics }: RealtimeOptions): R
     rooms: createCallRooms(rooms, log),
     roomChecks: createRoomChecks({ db: background, rooms, instance, log }),
     waitingWorkers: createWaitingWorkers((workers) => listWorkersWithWork(polling, workers), log),
+    agents: config.agents,
+    tokenKey: roomTokenKey(sessionSecret),
+    callKey: callSigningKey(sessionSecret),
   };
 };
 

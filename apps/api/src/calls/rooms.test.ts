@@ -11,7 +11,8 @@ const controlledRooms = () => {
     pending.push(one);
     return one.promise;
   };
-  const rooms: Rooms = { create: wait, delete: wait, list: async () => [], autoCreates: async () => false };
+  const no = async (): Promise<boolean> => false;
+  const rooms: Rooms = { create: wait, delete: wait, list: async () => [], autoCreates: no, dispatchAgain: no };
   return { rooms, pending };
 };
 
@@ -23,7 +24,7 @@ test("LiveKit, failing: not asked for a second, then again; the log has the kind
   let now = 0;
   const calls = createCallRooms(rooms, logger, () => now);
   expect(calls.isAvailable()).toBe(true);
-  const created = calls.create("rta-x", {});
+  const created = calls.create("rta-x", null, {});
   pending[0]?.reject(new LivekitError("refused", 401));
   expect(await created).toBe(false);
   expect(calls.isAvailable()).toBe(false);
@@ -32,7 +33,7 @@ test("LiveKit, failing: not asked for a second, then again; the log has the kind
   now = 1000;
   expect(calls.isAvailable()).toBe(true);
   expect(log.join()).toContain('"kind":"refused","status":401');
-  const other = calls.create("rta-x", {});
+  const other = calls.create("rta-x", null, {});
   pending[1]?.reject(new Error("the token eyJhbGciOi"));
   expect(await other).toBe(false);
   expect(log.join()).not.toContain("eyJ");

@@ -1,7 +1,7 @@
 /** The rooms of calls, as requests create and delete them. No request waits for LiveKit longer than its client does: two seconds. */
 import { withSpan } from "@realtime-avatar/db/connection/request-limit";
 import { sessionOfRoom } from "@realtime-avatar/domain/calls/room";
-import { LivekitError, type Rooms } from "@realtime-avatar/livekit/rooms";
+import { type AgentDispatch, LivekitError, type Rooms } from "@realtime-avatar/livekit/rooms";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import type { RequestContext } from "../http/request-context.ts";
 
@@ -13,8 +13,8 @@ const MAX_DELETIONS = 100;
 export type CallRooms = {
   /** Whether LiveKit can be asked: false within a second after it has failed. */
   isAvailable(): boolean;
-  /** Creates a room. False when LiveKit has failed: the room may exist all the same. */
-  create(name: string, context: Pick<RequestContext, "recordSpan">): Promise<boolean>;
+  /** Creates a room, with an agent or without. False when LiveKit has failed: the room may exist all the same. */
+  create(name: string, agent: AgentDispatch | null, context: Pick<RequestContext, "recordSpan">): Promise<boolean>;
   /** Deletes rooms in the background. The reconciler repeats what fails, and what is too much. */
   deleteLater(names: readonly string[]): void;
 };
@@ -29,10 +29,12 @@ export const createCallRooms = (rooms: Rooms, log: Logger, now: () => number = (
   let deletions = 0;
   return {
     isAvailable: () => now() >= pausedUntil,
-    create: async (name, { recordSpan }) => {
+    create: async (name, agent, { recordSpan }) => {
       try {
         const limit = { deadline: 0, recordSpan };
-        await withSpan("livekit_create_room", limit, () => rooms.create(name), { session_id: sessionOfRoom(name) });
+        await withSpan("livekit_create_room", limit, () => rooms.create(name, agent), {
+          session_id: sessionOfRoom(name),
+        });
         return true;
       } catch (error) {
         pausedUntil = now() + PAUSE_MS;

@@ -38,10 +38,19 @@ type RequiredScopes = readonly [Scope, ...Scope[]] | "any" | "person";
 /** Preallocated, so that rejecting a request stays cheap. */
 const MISSING = new Problem("missing_api_key", "Send `Authorization: Bearer <API key>`.");
 /** The same text for malformed and for unknown keys, so that the response does not reveal which it is. */
-const INVALID = new Problem(
+export const INVALID = new Problem(
   "invalid_api_key",
   "The API key is malformed or unknown. Was it copied whole, and is it a key of this service?",
 );
+
+/** The token of the header `Authorization`; null without the header. Throws unless the scheme is `Bearer`. */
+const bearerToken = ({ headers }: Request): string | null => {
+  const header = headers.get("authorization");
+  if (header === null) return null;
+  const [scheme] = BEARER.exec(header) ?? [];
+  if (scheme === undefined) throw MISSING;
+  return header.slice(scheme.length);
+};
 
 /** The authenticated caller, its secret, and the key of the same tenant that the path names, if there is one. */
 type Authenticated = { caller: AnyCaller; target: ApiKeyRecord | null; secret: CallerSecret };
@@ -82,18 +91,15 @@ const findValidCredential = async (
   return stored;
 };
 
-/** Authenticates a key (RFC 6750 §2.1) by a look-up in the database. */
+/** Authenticates a key by a look-up in the database. */
 const authenticateKey = async (
   db: Db,
   { noteUse, recentSecrets }: Dependencies,
-  header: string,
+  token: string,
   targetId: ApiKeyId | null,
   context: RequestContext,
   withHeadroom: boolean,
 ): Promise<Authenticated> => {
-  const [scheme] = BEARER.exec(header) ?? [];
-  if (scheme === undefined) throw MISSING;
-  const token = header.slice(scheme.length);
   const secret = TOKEN.test(token) ? parseApiKey(token) : null;
   if (!secret) throw INVALID;
   context.keyId = secret.keyId;
@@ -158,48 +164,69 @@ const authorize = (caller: AnyCaller, required: RequiredScopes, operation: strin
   else checkScope(caller, required);
 };
 
-export const authentication = (dependencies: Dependencies) => {
-  const { limitRequests } = dependencies;
-  return new Elysia({ name: "authentication" }).use(withRequestContext).macro({
+/** What authentication needs of a request. */
+type RequestParts = {
+  request: Request;
+  params?: unknown;
+  path: string;
+  set: ResponseHead;
+  requestContext: RequestContext;
+  route: string;
+};
+
+/** Authenticates a request, counts it, and throws a problem unless its caller may call the operation. `token`: of a key; null: none. */
+export const authenticateRequest = async (
+  dependencies: Dependencies,
+  needed: Scope | "any" | "person" | Requirements,
+  { request, params, path, set, requestContext, route }: RequestParts,
+  token: () => string | null,
+): Promise<WriteRequest> => {
+  const { scopes, withHeadroom } = requirementsOf(needed);
+  // Routes without parameters have no `params`, whatever the types say.
+  const { id = "" } = (params ?? {}) as { id?: string };
+  const targetId = isId("key", id) ? id : null;
+  const db = dependencies.db.until(requestContext);
+  // With a key, the cookie is ignored: nothing decides between two callers.
+  const authenticate = async (): Promise<Authenticated> => {
+    const presented = token();
+    return presented === null
+      ? authenticateByCookie(db, dependencies, request, targetId, requestContext)
+      : authenticateKey(db, dependencies, presented, targetId, requestContext, withHeadroom);
+  };
+  const operation = dependencies.operationAt(request.method, route);
+  const authenticated = await authenticate();
+  await dependencies.limitRequests?.(authenticated.caller, set.headers as Record<string, string>);
+  authorize(authenticated.caller, scopes, operation);
+  const idempotencyKey = readIdempotencyKey(request);
+  return {
+    ...authenticated,
+    dependencies,
+    db,
+    request,
+    path,
+    id,
+    idempotencyKey,
+    set,
+    requestContext,
+    authenticateAgain: async () => {
+      const again = await authenticate();
+      authorize(again.caller, scopes, operation);
+      return again;
+    },
+  };
+};
+
+export const authentication = (dependencies: Dependencies) =>
+  new Elysia({ name: "authentication" }).use(withRequestContext).macro({
     /** The scope that a key needs; `any` is any valid key, `person` no key. What a person needs is in `MINIMUM_ROLES`. */
     scope: (needed: Scope | "any" | "person" | Requirements) => ({
       // As text: Elysia appends to lists each time that it reads them.
       detail: { scope: [requirementsOf(needed).scopes].flat().join(" ") } as object,
       async resolve({ request, params, path, set, requestContext, route }) {
-        const { scopes, withHeadroom } = requirementsOf(needed);
-        // Routes without parameters have no `params`, whatever the types say.
-        const { id = "" } = (params ?? {}) as { id?: string };
-        const targetId = isId("key", id) ? id : null;
-        const db = dependencies.db.until(requestContext);
-        const header = request.headers.get("authorization");
-        // With a header, the cookie is ignored: nothing decides between two callers.
-        const authenticate = () =>
-          header === null
-            ? authenticateByCookie(db, dependencies, request, targetId, requestContext)
-            : authenticateKey(db, dependencies, header, targetId, requestContext, withHeadroom);
-        const operation = dependencies.operationAt(request.method, route);
-        const authenticated = await authenticate();
-        await limitRequests?.(authenticated.caller, set.headers as Record<string, string>);
-        authorize(authenticated.caller, scopes, operation);
-        const idempotencyKey = readIdempotencyKey(request);
-        const write: WriteRequest = {
-          ...authenticated,
-          dependencies,
-          db,
-          request,
-          path,
-          id,
-          idempotencyKey,
-          set,
-          requestContext,
-          authenticateAgain: async () => {
-            const again = await authenticate();
-            authorize(again.caller, scopes, operation);
-            return again;
-          },
-        };
-        return { ...authenticated, db, write };
+        const parts = { request, params, path, set, requestContext, route };
+        const write = await authenticateRequest(dependencies, needed, parts, () => bearerToken(request));
+        const { caller, target, secret, db } = write;
+        return { caller, target, secret, db, write };
       },
     }),
   });
-};

@@ -1,5 +1,6 @@
 /** Conditional requests (RFC 9110 §13). The entity tag of a resource is its version. */
-import type { FieldError, MatchesVersion } from "@realtime-avatar/domain/problem";
+import type { FieldError } from "@realtime-avatar/domain/problem";
+import type { MatchesVersion } from "@realtime-avatar/domain/version";
 
 export const entityTag = ({ version }: { version: number }): string => `"${version}"`;
 

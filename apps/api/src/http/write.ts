@@ -45,7 +45,7 @@ export type Plan<Input extends readonly unknown[], Resource> = {
   response: ResourceResponse<Resource> | null;
 };
 
-/** The outcome of a write that was not refused. `resource` is the response where the plan has none. */
+/** The outcome of a write that was not refused. `resource` is the response where the plan has none, or one of an earlier request. */
 export type Settled<Resource> =
   | { kind: "written"; responseFields?: object | null; resource?: ResourceResponse<Resource> }
   | { kind: "stale" }
@@ -140,7 +140,7 @@ const makeAttempt = async <Body, Basis, Input extends readonly unknown[], Outcom
   if (settled.kind === "stale") return { kind: "stale" as const, previous: { basis, outcome } };
   if (settled.kind === "replayed" || settled.kind === "queued") return settled;
   const { resource, responseFields } = settled;
-  return response === null && resource
+  return resource
     ? { kind: "written" as const, head: headOf(resource), text: responseText(representation, resource.body) }
     : { kind: "written" as const, head, text: withMembers(text, responseFields) };
 };

@@ -4,8 +4,10 @@ import { createLog } from "@realtime-avatar/runtime/log";
 import { createMetrics } from "@realtime-avatar/runtime/metrics";
 import { startTracing } from "@realtime-avatar/runtime/tracing";
 import { readTracingConfig } from "@realtime-avatar/runtime/tracing-config";
+import { Secret } from "@realtime-avatar/storage/secret";
 import { startCollector } from "@realtime-avatar/testing/network/collector";
 import { callAnew } from "../support/api.ts";
+import { bringTo, roomToken } from "../support/calls/brought.ts";
 import { callOptions, EVENTS, START, signEvent, startCallApi, until, WORKER_SECRET } from "../support/calls/calls.ts";
 import { dump } from "../support/dump.ts";
 
@@ -69,6 +71,47 @@ for (const fault of [{ kind: "refuses", status: 500 } as const, { kind: "loses_r
   statuses.add((await failing("POST", START, other)).status);
 }
 livekit.setFault(null);
+// A room that an agent brings: accepted, sent again, assigned, moved, and refused with the token in every place.
+const roomSecret = roomToken();
+const brought = { livekit_token: roomSecret };
+const bring = bringTo(api.call);
+secrets.push(roomSecret);
+statuses.add((await bring(key, ready, brought)).status);
+const opened = await bring(key, ready, brought, { "idempotency-key": "brought" });
+statuses.add((await bring(key, ready, { ...brought, livekit_url: `wss://evil.example` })).status);
+statuses.add((await bring(key, ready, { livekit_url: roomSecret, livekit_token: `${roomSecret}x.y` })).status);
+statuses.add((await bring(key, roomSecret, brought)).status);
+statuses.add((await bring(roomSecret, ready, brought)).status);
+statuses.add((await bring(key, ready, { [roomSecret]: roomSecret })).status);
+const roomAssigned = (await syncOf("wrk_1", { slots: 4, calls: [] })).start.find(
+  ({ session_id }) => session_id === opened.body.id,
+);
+const otherSecret = {
+  ...callOptions(livekit),
+  sessionSecret: new Secret("another secret, of a replica that cannot open"),
+  log,
+};
+statuses.add(
+  (
+    await callAnew(db, otherSecret)("POST", "/internal/avatar-workers/wrk_1/sync", {
+      body: { slots: 4, features: [], calls: [] },
+      headers: { authorization: `Bearer ${WORKER_SECRET}` },
+    })
+  ).status,
+);
+// An agent in a room of ours, with the key of a call.
+const agents = { livekitHosts: [], name: "my-agent" };
+const withAgent = callAnew(db, { config: { ...callOptions(livekit).config, agents }, log, tracing, metrics });
+const { body: agentGrant } = await withAgent("POST", START, { key, body: { avatar_id: ready } });
+const { api_key: callKey } = JSON.parse(livekit.dispatches(agentGrant.room_name)[0]?.metadata ?? "{}");
+const agentToken = roomToken({ video: { roomJoin: true, room: agentGrant.room_name } });
+secrets.push(callKey, agentToken);
+const attach = { livekit_url: livekit.url, livekit_token: agentToken };
+statuses.add((await bringTo(withAgent)(callKey, ready, attach)).status);
+statuses.add((await bringTo(withAgent)(`${callKey}x`, ready, attach)).status);
+statuses.add((await withAgent("GET", "/api/v1/avatars", { key: callKey })).status);
+const sealed = await dump(db);
+await release({ session_id: agentGrant.session_id });
 await release({ session_id: grant.session_id });
 await until(() => !livekit.rooms().includes(grant.room_name));
 
@@ -76,7 +119,8 @@ await until(() => !livekit.rooms().includes(grant.room_name));
 const parts = (): string[] => secrets.flatMap((secret) => [secret, ...secret.split(".").slice(1), secret.slice(-20)]);
 
 test("requests of calls, of workers and of LiveKit: they end in every way", () => {
-  expect([...statuses].sort()).toEqual([200, 401, 422, 503]);
+  expect([...statuses].sort()).toEqual([200, 201, 401, 404, 422, 503]);
+  expect(roomAssigned?.token).toBe(roomSecret);
   expect(replay.body.participant_token).toBe(token);
   expect(assigned).toHaveLength(1);
 });
@@ -104,8 +148,9 @@ test("the tokens and secrets, in traces: none", async () => {
 });
 
 test("the tokens and secrets, in the database: none in clear", async () => {
-  const text = await dump(db);
+  const text = sealed + (await dump(db));
   expect(text).toContain(grant.session_id);
+  expect(sealed).toContain("agent-AJ_x");
   for (const part of parts()) {
     expect(text).not.toContain(part);
     expect(text).not.toContain(Buffer.from(part).toString("hex"));

@@ -87,6 +87,7 @@ export const requestInit = (method: string, { key, body, headers }: CallOptions)
 
 /** The configuration of a test, without limits. A request may say itself, as a proxy would, from where it comes. */
 export const TEST_CONFIG: AppOptions["config"] = {
+  agents: { livekitHosts: ["*.livekit.cloud"], name: null },
   avatarWorkerSecret: null,
   livekit: null,
   creditPriceMicrosPerSecond: 1_000_000,

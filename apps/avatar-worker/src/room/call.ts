@@ -1,9 +1,12 @@
-/** A call in a room of the service: the avatar hears the person, and the person sees and hears the avatar. */
+/**
+ * A call in a room of the service, where the avatar says what the person says, or in the room of an agent's owner, where it says
+ * what the agent says.
+ */
 
 import { DisconnectReason, Room, RoomEvent } from "@livekit/rtc-node";
 import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
 import { asksToEnd, LIFECYCLE_TOPIC } from "@realtime-avatar/domain/calls/lifecycle";
-import { PERSON_IDENTITY } from "@realtime-avatar/domain/calls/room";
+import { PERSON_IDENTITY, sessionOfRoom } from "@realtime-avatar/domain/calls/room";
 import type { AssignedCall, ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { timeOfId } from "@realtime-avatar/domain/id";
 import type { Logger } from "@realtime-avatar/runtime/log";
@@ -12,8 +15,9 @@ import { createEcho } from "../renderer/echo.ts";
 import { isLoud } from "../renderer/loudness.ts";
 import type { Renderer, Rendering } from "../renderer/renderer.ts";
 import type { CallTraces } from "../tracing.ts";
+import { type AgentVoice, receiveVoice } from "./agent-voice.ts";
 import { listenTo } from "./audio-in.ts";
-import { watchFlood } from "./flood.ts";
+import { LIMITS, watchFlood } from "./flood.ts";
 import { joinRoom, leaveRoom } from "./join.ts";
 import { sendLastMessage, tellSpeech, tellTimes } from "./messages.ts";
 import { createPresence, type Presence } from "./presence.ts";
@@ -21,6 +25,8 @@ import { type Published, publishAvatar } from "./publish.ts";
 
 /** How often the times of the call are checked. */
 const TICK_MS = 100;
+/** The longest stream that is read: of a person none, and of an agent 175 seconds of speech at 48 kHz. */
+const MAX_STREAM_BYTES = { person: 64 * 1024, agent: 16 * 1024 * 1024 };
 
 /** Is told what happens to calls, for metrics. */
 export type CallWatcher = {
@@ -46,26 +52,40 @@ export type Call = {
   leave(): Promise<void>;
 };
 
+/** Who talks to the avatar, or through it. */
+const sideOf = ({ agent_identity }: AssignedCall): "person" | "agent" => (agent_identity === null ? "person" : "agent");
+
+/**
+ * Whether the room is of the service, with a page of the SDK in it: nobody else can name a room after a call before it starts.
+ * In another room, nothing is obeyed, and nothing sent beside the picture and the sound.
+ */
+const isOurs = ({ name = "" }: Room, { session_id }: AssignedCall): boolean => sessionOfRoom(name) === session_id;
+
+/** The avatar in the room; `voice` is that of the agent, if there is one. */
+type Entered = { rendering: Rendering; published: Published; voice: AgentVoice | null };
+
 /** Publishes the avatar of a call in its room. `joining`: of the room. */
 const enter = async (
   room: Room,
   assigned: AssignedCall,
   { service, renderer }: CallParts,
-  joining: Promise<void>,
-): Promise<{ rendering: Rendering; published: Published }> => {
+  { joining, onEnd }: { joining: Promise<void>; onEnd: (why: EndReason) => void },
+): Promise<Entered> => {
+  const { agent_identity, mode } = assigned;
   const opening = renderer.open(assigned, (file) => service.file(assigned.session_id, file));
   // It is awaited below. If joining fails first, its failure must not be unhandled.
   opening.catch(() => {});
   await joining;
+  const voice = agent_identity === null ? null : receiveVoice(room, agent_identity, () => onEnd("agent_ended"));
   const rendering = await opening;
-  return { rendering, published: await publishAvatar(room, assigned.mode === "avatar" ? rendering : null) };
+  return { rendering, published: await publishAvatar(room, mode === "avatar" ? rendering : null), voice };
 };
 
 /** Lets the avatar say what the person says. */
 const converse = (
   room: Room,
   { mode, input }: AssignedCall,
-  { rendering, published }: { rendering: Rendering; published: Published },
+  { rendering, published }: Entered,
   times: Presence,
 ): void => {
   if (input.stt_mode === "off") return;
@@ -76,39 +96,76 @@ const converse = (
     tell(pcm);
   });
   listenTo(room, PERSON_IDENTITY, (pcm) => {
-    if (isLoud(pcm)) times.personWasActive(performance.now());
+    if (isLoud(pcm)) times.otherWasActive(performance.now());
     echo.hear(pcm);
   });
 };
 
-/** Follows the person: `onArrival` is called each time the person comes into the room, `onEnd` when the person asks for the end. */
-const watchPerson = (
+/** Lets the avatar say what the agent says. Nobody else is heard. */
+const playAgent = ({ rendering, published, voice }: Entered, times: Presence): void => {
+  const say = (pcm: Int16Array): void => {
+    rendering.hear(pcm);
+    published.play(pcm);
+  };
+  voice?.play(published, say, () => times.otherWasActive(performance.now()));
+};
+
+/** Follows the person or the agent `identity`, and the connection to the room. */
+const watchOther = (
   room: Room,
+  identity: string,
   times: Presence,
-  { onArrival, onEnd }: { onArrival: () => void; onEnd: () => void },
+  { onArrival, onLeave }: { onArrival: () => void; onLeave: () => void },
 ): void => {
   const arrived = (): void => {
-    times.personArrived(performance.now());
+    times.otherArrived(performance.now());
     onArrival();
   };
-  room.on(RoomEvent.ParticipantConnected, ({ identity }) => {
-    if (identity === PERSON_IDENTITY) arrived();
+  room.on(RoomEvent.ParticipantConnected, (participant) => {
+    if (participant.identity === identity) arrived();
   });
-  room.on(RoomEvent.ParticipantDisconnected, ({ identity, disconnectReason }) => {
-    // A person who joins a second time replaces the first, whose end is told later.
-    if (identity !== PERSON_IDENTITY || room.remoteParticipants.has(identity)) return;
+  room.on(RoomEvent.ParticipantDisconnected, (participant) => {
+    // Who joins a second time replaces the first, whose end is told later.
+    if (participant.identity !== identity || room.remoteParticipants.has(identity)) return;
     // LiveKit has waited for 20 seconds already when it drops a participant whose network was cut.
-    const hasWaited = disconnectReason === DisconnectReason.CONNECTION_TIMEOUT;
-    times.personLeft(performance.now(), hasWaited);
-  });
-  room.on(RoomEvent.DataReceived, (data, participant, _kind, topic) => {
-    if (participant?.identity !== PERSON_IDENTITY) return;
-    times.personWasActive(performance.now());
-    if (topic === LIFECYCLE_TOPIC && asksToEnd(data)) onEnd();
+    const hasWaited = participant.disconnectReason === DisconnectReason.CONNECTION_TIMEOUT;
+    times.otherLeft(performance.now(), hasWaited);
+    onLeave();
   });
   room.on(RoomEvent.Reconnecting, () => times.connectionChanged(performance.now(), true));
   room.on(RoomEvent.Reconnected, () => times.connectionChanged(performance.now(), false));
-  if (room.remoteParticipants.has(PERSON_IDENTITY)) arrived();
+  if (room.remoteParticipants.has(identity)) arrived();
+};
+
+/** Calls `onEnd` when the page of the person asks for the end. */
+const obeyPage = (room: Room, times: Presence, onEnd: () => void): void => {
+  room.on(RoomEvent.DataReceived, (data, participant, _kind, topic) => {
+    if (participant?.identity !== PERSON_IDENTITY) return;
+    times.otherWasActive(performance.now());
+    if (topic === LIFECYCLE_TOPIC && asksToEnd(data)) onEnd();
+  });
+};
+
+/** Connects the avatar with the other side. Returns a function to call often. */
+const connectSides = (
+  room: Room,
+  assigned: AssignedCall,
+  entered: Entered,
+  times: Presence,
+  { onArrival, onEnd }: { onArrival: () => void; onEnd: (why: EndReason) => void },
+): ((now: number) => void) => {
+  const { agent_identity } = assigned;
+  if (agent_identity === null) converse(room, assigned, entered, times);
+  else playAgent(entered, times);
+  watchOther(room, agent_identity ?? PERSON_IDENTITY, times, { onArrival, onLeave: () => entered.voice?.forget() });
+  const checkFlood = watchFlood(room, LIMITS[sideOf(assigned)], () => onEnd("agent_ended"));
+  if (!isOurs(room, assigned)) return checkFlood;
+  obeyPage(room, times, () => onEnd("user_ended"));
+  const tell = tellTimes(room, assigned, times);
+  return (now) => {
+    tell(now);
+    checkFlood(now);
+  };
 };
 
 /** Shows in metrics and traces that both sides are present. */
@@ -117,7 +174,7 @@ const observeJoin = (assigned: AssignedCall, { watcher, traces }: CallParts): vo
   if (assigned.generation === 1) watcher?.joined(Date.now() - timeOfId(assigned.session_id));
 };
 
-/** Starts a call. It ends by itself when the person is gone, when its seconds are over, or when it fails. */
+/** Starts a call. It ends by itself when the other side is gone, when its seconds are over, or when it fails. */
 export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   const { session_id, generation, used_seconds } = assigned;
   const room = new Room();
@@ -125,11 +182,11 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   let state: ReportedCall["state"] = "joining";
   let reason: EndReason | null = null;
   let presence: Presence | null = null;
-  let published: Published | null = null;
+  let entered: Entered | null = null;
   let timer: NodeJS.Timeout | undefined;
   let usedAtEnd: number | null = null;
   let leaving: Promise<void> | null = null;
-  const joining = joinRoom(room, assigned.url, assigned.token);
+  const joining = joinRoom(room, assigned.url, assigned.token, MAX_STREAM_BYTES[sideOf(assigned)]);
 
   const usedSeconds = (): number => usedAtEnd ?? presence?.usedSeconds(performance.now()) ?? used_seconds;
   const change = (next: ReportedCall["state"]): void => {
@@ -144,19 +201,20 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   const leave = (): Promise<void> => {
     usedAtEnd ??= usedSeconds();
     clearInterval(timer);
+    entered?.voice?.stop();
     if (!leaving) parts.traces?.left(assigned, reason ?? "left");
     // While it is still joining, there is nothing to leave.
     leaving ??= joining
       .catch(() => {})
       .then(() => leaveRoom(room))
-      .then(() => published?.close());
+      .then(() => entered?.published.close());
     return leaving;
   };
   const end = async (why: EndReason): Promise<void> => {
     if (reason !== null || leaving) return;
     reason = why;
     usedAtEnd = usedSeconds();
-    if (room.isConnected) await sendLastMessage(room, why);
+    if (room.isConnected && isOurs(room, assigned)) await sendLastMessage(room, why);
     await leave();
     change("ended");
   };
@@ -164,21 +222,18 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   const run = async (): Promise<void> => {
     // Its room was deleted, or LiveKit is gone.
     room.on(RoomEvent.Disconnected, () => void end("disconnected"));
-    const entered = await enter(room, assigned, parts, joining);
-    published = entered.published;
-    if (leaving) return published.close();
+    const onEnd = (why: EndReason): void => void end(why);
+    entered = await enter(room, assigned, parts, { joining, onEnd });
+    if (leaving) return entered.published.close();
     const times = createPresence(assigned, performance.now());
     presence = times;
     change("joined");
-    converse(room, assigned, entered, times);
-    watchPerson(room, times, { onArrival: () => change("started"), onEnd: () => void end("user_ended") });
-    watchFlood(room, () => void end("agent_ended"));
-    const tell = tellTimes(room, assigned, times);
+    const step = connectSides(room, assigned, entered, times, { onArrival: () => change("started"), onEnd });
     timer = setInterval(() => {
       const now = performance.now();
       const why = times.endReason(now);
       if (why !== null) void end(why);
-      else tell(now);
+      else step(now);
     }, TICK_MS);
   };
   run()

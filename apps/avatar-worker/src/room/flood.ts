@@ -1,12 +1,18 @@
-/** A person who sends so much that it takes the time of other calls: LiveKit and its library have no limit for it. */
+/** A participant who sends so much that it takes the time of other calls: LiveKit and its library have no limit for it. */
 import { type Room, RoomEvent } from "@livekit/rtc-node";
 
 const CHECK_MS = 1000;
-/** What may come each second, and so many times as much at once: a page that tells its state 60 times a second stays below. */
-const LIMITS = { messages: 100, bytes: 400 * 1024 };
-const BURST_SECONDS = 10;
+type Received = { messages: number; bytes: number };
 
-type Received = typeof LIMITS;
+/**
+ * What may come each second, and so many times as much at once. A page that tells its state 60 times a second stays below. An
+ * agent sends its speech as fast as it has it: a minute can come at once, in frames of 20 ms at 48 kHz.
+ */
+export const LIMITS: Record<"person" | "agent", Received> = {
+  person: { messages: 100, bytes: 400 * 1024 },
+  agent: { messages: 300, bytes: 1024 * 1024 },
+};
+const BURST_SECONDS = 10;
 
 /**
  * What the room has received on its data channels so far. By its statistics, because that is all there is: the events of the
@@ -23,22 +29,24 @@ const readReceived = async (room: Room): Promise<Received> => {
   return received;
 };
 
-/** Calls `onFlood` when the person sends more than the limits, or publishes, mutes or joins as often. */
-export const watchFlood = (room: Room, onFlood: () => void): void => {
+/**
+ * Returns a function to call often, which calls `onFlood` when the others have sent more than `limits`, or have published, muted or
+ * joined as often.
+ */
+export const watchFlood = (room: Room, limits: Received, onFlood: () => void): ((now: number) => void) => {
   let before: Received = { messages: 0, bytes: 0 };
   let changes = 0;
+  let checkedAt = 0;
   const excess: Received = { messages: 0, bytes: 0 };
   const check = async (): Promise<void> => {
     const received = await readReceived(room);
     const now = { ...received, messages: received.messages + changes };
     for (const kind of ["messages", "bytes"] as const) {
-      excess[kind] = Math.max(0, excess[kind] + now[kind] - before[kind] - LIMITS[kind]);
-      if (excess[kind] > BURST_SECONDS * LIMITS[kind]) onFlood();
+      excess[kind] = Math.max(0, excess[kind] + now[kind] - before[kind] - limits[kind]);
+      if (excess[kind] > BURST_SECONDS * limits[kind]) onFlood();
     }
     before = now;
   };
-  const timer = setInterval(() => void check().catch(() => {}), CHECK_MS);
-  room.once(RoomEvent.Disconnected, () => clearInterval(timer));
   const count = (): void => {
     changes++;
   };
@@ -46,4 +54,9 @@ export const watchFlood = (room: Room, onFlood: () => void): void => {
   for (const event of [TrackPublished, TrackUnpublished, TrackMuted, TrackUnmuted, ParticipantConnected]) {
     room.on(event, count);
   }
+  return (now) => {
+    if (now - checkedAt < CHECK_MS) return;
+    checkedAt = now;
+    check().catch(() => {});
+  };
 };

@@ -28,9 +28,14 @@ export const leaveRoom = async (room: Room): Promise<void> => {
   await Promise.all(tracks.map(({ track }) => track?.close()));
 };
 
-/** Joins a room, and subscribes to nothing in it. Rejects when that fails; its message says no token. */
-export const joinRoom = async (room: Room, url: string, token: string): Promise<void> => {
-  const connecting = room.connect(url, token, { autoSubscribe: false, dynacast: false });
+/**
+ * Joins a room, and subscribes to nothing in it. Rejects when that fails; its message says no token. `maxStreamBytes`: of one
+ * stream, when it is not compressed any more. The library keeps as much of a stream in memory, that of a method call included, and
+ * a thousandth of it can be enough on the wire.
+ */
+export const joinRoom = async (room: Room, url: string, token: string, maxStreamBytes: number): Promise<void> => {
+  const dataStream = { maxPayloadByteLength: maxStreamBytes };
+  const connecting = room.connect(url, token, { autoSubscribe: false, dynacast: false, dataStream });
   try {
     await within(JOIN_MS, connecting);
   } catch {

@@ -9,6 +9,7 @@ const assigned: AssignedCall = {
   environment: "live",
   url: "ws://x",
   token: "t",
+  agent_identity: null,
   mode: "avatar",
   avatar: { avatar_id: "ava_x", manifest: null },
   input: { stt_mode: "server" },
@@ -24,9 +25,9 @@ const presence = (change: Partial<AssignedCall> = {}) => {
   const at = (seconds: number): number => seconds * 1000;
   return {
     used: (now: number) => times.usedSeconds(at(now)),
-    arrives: (now: number) => times.personArrived(at(now)),
-    leaves: (now: number, isForGood?: boolean) => times.personLeft(at(now), isForGood),
-    active: (now: number) => times.personWasActive(at(now)),
+    arrives: (now: number) => times.otherArrived(at(now)),
+    leaves: (now: number, isForGood?: boolean) => times.otherLeft(at(now), isForGood),
+    active: (now: number) => times.otherWasActive(at(now)),
     isLost: (now: number, isLost: boolean) => times.connectionChanged(at(now), isLost),
     soon: (now: number) => times.endsSoon(at(now)),
     end: (now: number) => times.endReason(at(now)),

@@ -1,11 +1,14 @@
-/** The times of a call: since when both sides are present, and when it has to end. Pure; times are in milliseconds. */
+/**
+ * The times of a call: since when both sides are present, and when it has to end. The other side is the person, or the agent in a
+ * room of its owner. Pure; times are in milliseconds.
+ */
 
 import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
 
 /** The call ends so much earlier than its seconds, because leaving takes a moment. */
 const MARGIN_MS = 200;
-/** How long before the end of its seconds the person is told. */
+/** How long before the end of its seconds the other side is told. */
 const ENDING_MS = 12_000;
 
 export type Presence = {
@@ -13,13 +16,13 @@ export type Presence = {
   startedAt(): number | null;
   /** In whole seconds, rounded up, at most `max_seconds`. */
   usedSeconds(now: number): number;
-  personArrived(now: number): void;
-  /** `isForGood`: the person does not come back. */
-  personLeft(now: number, isForGood?: boolean): void;
+  otherArrived(now: number): void;
+  /** `isForGood`: the other side does not come back. */
+  otherLeft(now: number, isForGood?: boolean): void;
   /** The connection to the room is lost, or is back. What ends while it is lost does not count the time since. */
   connectionChanged(now: number, isLost: boolean): void;
-  /** The person has spoken or sent something. */
-  personWasActive(now: number): void;
+  /** The other side has spoken or sent something. */
+  otherWasActive(now: number): void;
   /** Whether to tell that the call ends soon. */
   endsSoon(now: number): boolean;
   /** Why the call has to end now; null while it can go on. */
@@ -37,7 +40,7 @@ export const createPresence = (
   let activeAt = publishedAt;
   let isPresent = false;
   let lostAt: number | null = null;
-  // The person was there before, with an earlier worker.
+  // The other side was there before, with an earlier worker.
   let leftAt: number | null = used_seconds > 0 ? publishedAt : null;
 
   const usedMs = (now: number): number =>
@@ -46,13 +49,13 @@ export const createPresence = (
   return {
     startedAt: () => startedAt,
     usedSeconds: (now) => Math.ceil(usedMs(now) / 1000),
-    personArrived: (now) => {
+    otherArrived: (now) => {
       isPresent = true;
       leftAt = null;
       activeAt = now;
       startedAt ??= now - used_seconds * 1000;
     },
-    personLeft: (now, isForGood = false) => {
+    otherLeft: (now, isForGood = false) => {
       if (!isPresent) return;
       isPresent = false;
       leftAt = isForGood ? now - awayMs : now;
@@ -60,7 +63,7 @@ export const createPresence = (
     connectionChanged: (now, isLost) => {
       lostAt = isLost ? (lostAt ?? now) : null;
     },
-    personWasActive: (now) => {
+    otherWasActive: (now) => {
       activeAt = now;
     },
     endsSoon: (now) => startedAt !== null && usedMs(now) >= Math.max(maxMs - ENDING_MS, maxMs / 2),

@@ -22,6 +22,10 @@ const MAX_QUEUED_MS = 200;
 export type Published = {
   /** Plays 16-bit PCM, mono. */
   play(pcm: Int16Array): void;
+  /** How much sound waits to be sent. */
+  queuedMs(): number;
+  /** Drops it. */
+  clear(): void;
   close(): Promise<void>;
 };
 
@@ -61,5 +65,8 @@ export const publishAvatar = async (room: Room, rendering: Rendering | null): Pr
     if (sound.closed || sound.queuedDuration > MAX_QUEUED_MS) return;
     void sound.captureFrame(new AudioFrame(pcm, SAMPLE_RATE, 1, pcm.length)).catch(() => {});
   };
-  return { play, close };
+  const clear = (): void => {
+    if (!sound.closed) sound.clearQueue();
+  };
+  return { play, queuedMs: () => sound.queuedDuration, clear, close };
 };

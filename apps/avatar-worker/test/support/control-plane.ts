@@ -1,13 +1,7 @@
 /** The service as an avatar worker sees it, without a database: the tests assign calls, and read what the worker reports. */
 import { randomBytes } from "node:crypto";
 import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
-import {
-  type AVATAR_IDENTITY,
-  avatarToken,
-  type CallToken,
-  type PERSON_IDENTITY,
-  personToken,
-} from "@realtime-avatar/domain/calls/room";
+import { avatarToken, type CallToken, personToken } from "@realtime-avatar/domain/calls/room";
 import {
   type AssignedCall,
   type ReportedCall,
@@ -94,9 +88,10 @@ const start = async (
   rooms: RoomServiceClient,
   { assigned }: State,
   options: Partial<AssignedCall>,
+  isForeign: boolean,
 ): Promise<TestCall> => {
   const session = newId("ses", new Date(), random);
-  const room = `rta-test-${session}`;
+  const room = isForeign ? `their-${session.slice(4)}` : `rta-test-${session}`;
   await rooms.createRoom({ name: room, emptyTimeout: 150, departureTimeout: 20, maxParticipants: 1 });
   const mode = options.mode ?? "voice";
   assigned.set(session, {
@@ -105,6 +100,7 @@ const start = async (
     environment: "live",
     url: livekit.url,
     token: await sign(livekit, avatarToken(room, mode)),
+    agent_identity: null,
     mode,
     avatar: { avatar_id: newId("ava", new Date(), random), manifest: null },
     input: { stt_mode: "server" },
@@ -145,7 +141,8 @@ export const startControlPlane = async (livekit: LivekitServer) => {
     rooms,
     files,
     syncs: state.syncs,
-    start: (options: Partial<AssignedCall> = {}) => start(livekit, rooms, state, options),
+    /** `isForeign`: in a room that is not of the service. */
+    start: (options: Partial<AssignedCall> = {}, isForeign = false) => start(livekit, rooms, state, options, isForeign),
     /** What a worker is sent of a call. */
     assignedOf: (session: string): AssignedCall => state.assigned.get(session) as AssignedCall,
     /** Tells the worker to end a call; null: another worker has it. */
@@ -176,7 +173,7 @@ export const startControlPlane = async (livekit: LivekitServer) => {
       }
     },
     /** Waits until exactly these are in the room. */
-    untilInRoom: async (room: string, ...identities: (typeof AVATAR_IDENTITY | typeof PERSON_IDENTITY)[]) => {
+    untilInRoom: async (room: string, ...identities: string[]) => {
       const expected = identities.sort().join();
       for (;;) {
         const present = await rooms.listParticipants(room).catch(() => []);

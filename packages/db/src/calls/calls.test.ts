@@ -152,7 +152,7 @@ describe("the room", () => {
       {
         ...{ sessionId: request.id, generation: 1, environment: "live", roomName: request.roomName, mode: "avatar" },
         ...{ avatarId: one.avatarId, manifest: "man_1_x", input: { stt_mode: "server" }, maxSeconds: 100 },
-        ...{ limit: "session_cap", usedSeconds: 0 },
+        ...{ limit: "session_cap", usedSeconds: 0, brought: null },
       },
     ]);
     expect(await listWorkersWithWork(db, ["worker"])).toEqual([]);
@@ -209,9 +209,9 @@ describe("a release", () => {
   test("a call that never started, released: no charge, and its slot is free at once", async () => {
     const one = await world(1);
     const id = await one.seed();
-    expect(await release(one, id)).toEqual({ kind: "written", roomName: `rta-test-${id}` });
+    expect(await release(one, id)).toEqual({ kind: "written", hasEnded: true, roomName: `rta-test-${id}` });
     expect(await state(one, id)).toMatchObject({ status: "failed", used: 0, room: "delete", worker: null });
-    expect(await release(one, id)).toEqual({ kind: "written", roomName: null });
+    expect(await release(one, id)).toEqual({ kind: "written", hasEnded: false, roomName: null });
     expect((await one.start()).kind).toBe("written");
     await isClean(one);
   });
@@ -256,9 +256,9 @@ describe("a release", () => {
     const [one, other] = [await world(1), await world(1)];
     const id = await other.seed();
     const child = await seedCaller(db, other.tenantId, {}, other.record);
-    expect(await release(one, id)).toEqual({ kind: "written", roomName: null });
-    expect(await release(other, id, child.caller)).toEqual({ kind: "written", roomName: null });
-    expect(await release(other, "ses_unknown")).toEqual({ kind: "written", roomName: null });
+    expect(await release(one, id)).toEqual({ kind: "written", hasEnded: false, roomName: null });
+    expect(await release(other, id, child.caller)).toEqual({ kind: "written", hasEnded: false, roomName: null });
+    expect(await release(other, "ses_unknown")).toEqual({ kind: "written", hasEnded: false, roomName: null });
     expect(await state(other, id)).toMatchObject({ status: "reserved", worker: "worker" });
     await client`update api_keys set revoked_at = now(), version = version + 1 where id = ${child.caller.id}`;
     expect(await release(other, id, child.caller)).toEqual({ kind: "stale" });

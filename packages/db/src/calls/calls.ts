@@ -4,6 +4,7 @@ import type { ReleaseTarget, TestOutcome } from "@realtime-avatar/domain/calls/s
 import { newId, type SessionId, type TenantId, type TicketId } from "@realtime-avatar/domain/id";
 import {
   type CallRequest as CallRequestRow,
+  attachAgent as callAttach,
   confirmRoom as callConfirm,
   failCall as callFail,
   releaseCall as callRelease,
@@ -23,6 +24,16 @@ import {
 import type { Claim, StoredResponse } from "../idempotency/idempotency-keys.ts";
 import { batchedWrite, type Write } from "../query/batched-write.ts";
 
+/** What an agent brings: where and with what token the avatar joins, and the participant for whom it speaks. */
+export type BroughtRoom = {
+  url: string;
+  /** Sealed: see the domain's calls/brought-room.ts. */
+  token: Uint8Array;
+  /** Equal for the same token of the same key. */
+  digest: Uint8Array;
+  agentIdentity: string;
+};
+
 /** A request to start a call. */
 export type CallRequest = SessionRequest & {
   mode: CallMode;
@@ -35,6 +46,10 @@ export type CallRequest = SessionRequest & {
   newTicketId: TicketId;
   /** See `ticketFingerprint`. */
   fingerprint: string;
+  /** Whether an agent is dispatched into the room: then the call starts when it brings the avatar. */
+  awaitsAgent: boolean;
+  /** The room of somebody else in which the call is; null: a room of ours, which is created. */
+  brought: BroughtRoom | null;
 };
 
 /** The fields of the response that only the write knows. `features`: of the worker that has the call. */
@@ -52,6 +67,8 @@ export type OpenCallOutcome =
   | { kind: "queued"; place: QueuePlace }
   /** No slot is free for it, and its tenant has as many tickets as it may have. */
   | { kind: "too_many_tickets" }
+  /** The key has sent the same token before, and that call is open. */
+  | { kind: "same"; sessionId: SessionId }
   | Exclude<OpenOutcome, { kind: "written" | "replayed" }>;
 
 /** What the function gets of a call, beside its session. */
@@ -65,6 +82,11 @@ const callRow = (request: CallRequest): CallRequestRow => ({
   newTicketId: request.newTicketId,
   fingerprint: request.fingerprint,
   isQueued: request.testOutcome === "queued" ? true : null,
+  awaitsAgent: request.awaitsAgent,
+  joinUrl: request.brought?.url ?? null,
+  joinToken: request.brought?.token ?? null,
+  tokenDigest: request.brought?.digest ?? null,
+  agentIdentity: request.brought?.agentIdentity ?? null,
 });
 
 /** For how long a test call holds credits that is to run out of them. */
@@ -95,6 +117,8 @@ const callOutcomeOf = (row: OpenUsageSessionsRow): OpenCallOutcome => {
       };
     case "too_many_tickets":
       return { kind: row.kind };
+    case "same":
+      return { kind: row.kind, sessionId: row.sessionId as SessionId };
     default: {
       const outcome = openOutcomeOf(row);
       return outcome.kind === "replayed"
@@ -111,6 +135,8 @@ const open = batchedWrite<Write & { request: CallRequest }, OpenCallOutcome>(
     const calls = writes.map(({ request }) => callRow(request));
     return (await openUsageSessions(db, { ...parameters, requests, calls })).map(callOutcomeOf);
   },
+  // A token is looked up once for a batch, so a batch has at most one of a key.
+  ({ request, caller }) => request.brought && `${caller.id} brought`,
 );
 
 /**
@@ -139,6 +165,21 @@ export const confirmRoom = async (db: Runner, tenantId: TenantId, sessionId: Ses
   return row?.result as ConfirmedRoom;
 };
 
+/** What became of what an agent has brought. `other`: it has brought another token before. */
+export type AttachOutcome = "attached" | "other" | "not_found" | "ended";
+
+/** Writes what the agent of a call in a room of ours has brought: only now is the call assigned to its worker. One statement. */
+export const attachAgent = async (
+  db: Runner,
+  { tenantId, sessionId }: { tenantId: TenantId; sessionId: SessionId },
+  avatarId: string,
+  { url, token, digest, agentIdentity }: BroughtRoom,
+): Promise<AttachOutcome> => {
+  const brought = { url, token, digest, identity: agentIdentity };
+  const [row] = await callAttach(db, { tenantId, sessionId, avatarId, ...brought });
+  return row?.result as AttachOutcome;
+};
+
 /** The ids of the entries that the end of a session writes. */
 const entriesOf = ({ now, random, requestId }: Origin) => ({
   settleEntryId: newId("ent", now, random),
@@ -161,9 +202,9 @@ export const failCall = async (
   await callFail(db, { tenantId, sessionId, callerId: caller.id, claim, ...entriesOf(origin) });
 };
 
-/** `roomName`: the room that is to be deleted; null when this release has ended no call. */
+/** `hasEnded`: whether this release has ended a call. `roomName`: its room, which is to be deleted; null when it is not ours. */
 export type ReleaseCallOutcome =
-  | { kind: "written"; roomName: string | null }
+  | { kind: "written"; hasEnded: boolean; roomName: string | null }
   | { kind: "replayed"; response: StoredResponse }
   | { kind: "stale" };
 
@@ -190,7 +231,7 @@ export const releaseCall = async (
   });
   switch (row?.kind) {
     case "written":
-      return { kind: row.kind, roomName: row.roomName };
+      return { kind: row.kind, hasEnded: row.hasEnded === true, roomName: row.roomName };
     case "replayed":
       // The other columns of the claim are the same for every request like this one.
       return { kind: row.kind, response: { ...(claim as Claim), bodyHash: row.bodyHash as Uint8Array } };

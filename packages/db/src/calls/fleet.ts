@@ -30,6 +30,8 @@ export type Assignment = {
   limit: "session_cap" | "out_of_credits";
   /** What earlier workers have reported. */
   usedSeconds: number;
+  /** What an agent has brought; null: the service makes the token. */
+  brought: { tenantId: TenantId; url: string; token: Uint8Array; agentIdentity: string } | null;
 };
 
 export type SyncResult = {
@@ -37,15 +39,17 @@ export type SyncResult = {
   start: Assignment[];
   /** Calls of the request that are not assigned to the worker. `reason` null: leave without a word. */
   end: { sessionId: SessionId; generation: number; reason: EndReason | null }[];
-  /** The rooms of the calls that this sync has closed: they are to be deleted. */
-  rooms: string[];
+  /** For each call that this sync has closed, its room, which is to be deleted; null when it is not ours. */
+  rooms: (string | null)[];
 };
 
 /** How long a worker has its calls, and how long a session lasts, after a report. */
 export type SyncTerms = { leaseSeconds: number; sessionLeaseSeconds: number };
 
 type EndedRow = { sessionId: SessionId; generation: number; reason: string | null; closedBy: string | null };
-type SyncRow = Pick<SyncResult, "start" | "rooms"> & { end: EndedRow[] };
+type BroughtRow = Omit<NonNullable<Assignment["brought"]>, "token"> & { token: string };
+type StartRow = Omit<Assignment, "brought"> & { brought: BroughtRow | null };
+type SyncRow = Pick<SyncResult, "rooms"> & { start: StartRow[]; end: EndedRow[] };
 
 /** Why a call has ended, as its worker tells it. Null when its lease was over, or when it goes on at another worker. */
 const endedReason = ({ reason, closedBy }: EndedRow): EndReason | null => {
@@ -75,7 +79,10 @@ export const syncWorker = async (
   });
   const { start, end, rooms } = (row as SyncWorkerRow).result as SyncRow;
   return {
-    start,
+    start: start.map(({ brought, ...call }) => ({
+      ...call,
+      brought: brought && { ...brought, token: Buffer.from(brought.token, "hex") },
+    })),
     end: end.map((one) => ({ sessionId: one.sessionId, generation: one.generation, reason: endedReason(one) })),
     rooms,
   };

@@ -122,7 +122,7 @@ const runWorker = async (db: Db, id: string, round: Round, below: Numbers): Prom
     const listed = [...calls.values()];
     const answer = await sync(db, id, { slots: SLOTS, calls: listed });
     for (const name of answer.rooms) {
-      const session = name.slice("rta-test-".length);
+      const session = String(name).slice("rta-test-".length);
       round.charged.set(session, calls.get(session)?.used_seconds ?? -1);
       note(round, "ended by its worker");
     }

@@ -39,6 +39,8 @@ await database.db.client.unsafe(`
   insert into calls (tenant_id, session_id, room_name, room, mode, input, max_seconds)
     select '${tenantId}', ${rowId("ses")}, 'r', case when i <= ${OPEN} then 'exists' else 'gone' end, 'voice', '{}', 1
     from generate_series(1, ${ROWS}) i;
+  insert into call_agents select '${tenantId}', ${rowId("ses")}, now(), 'wss://x', 'x', sha256(i::text::bytea), 'x'
+    from generate_series(1, ${ROWS}) i;
   insert into idempotency_claims (tenant_id, caller_id, request, idempotency_key, attempt_id, body_hash, status, etag, response_body,
       created_at)
     select '${tenantId}', '${child.id}', 'POST /start', i::text, ${rowId("ent")}, sha256('x'), 200, '1', 'x', now()
@@ -69,7 +71,7 @@ const started = async (): Promise<SessionId> => {
 };
 
 /** Whole tables that are small, or that are read whole because all their rows are wanted. */
-const SMALL = /Seq Scan on (avatar_workers|avatar_slots|call_tickets)\b/;
+const SMALL = /Seq Scan on (avatar_workers|avatar_slots|call_tickets|call_agents agent)\b/;
 
 test.each([
   ["a start", started],

@@ -12,7 +12,7 @@ import type { Origin } from "../audit/audit-events.ts";
 import type { Runner } from "../connection/batch.ts";
 import { usageSessions } from "../credits/tables.ts";
 import { statement } from "../query/statement.ts";
-import { avatarSlots, avatarWorkers, calls, callTickets, service } from "./tables.ts";
+import { avatarSlots, avatarWorkers, callAgents, calls, callTickets, service } from "./tables.ts";
 
 type CallId = { tenantId: TenantId; sessionId: SessionId };
 
@@ -67,6 +67,24 @@ export const markRoomsGone = async (db: Runner, rooms: readonly CallId[]): Promi
     sessionIds: rooms.map(({ sessionId }) => sessionId),
   });
 };
+
+/** How long the agent of a call has to bring the avatar before it is dispatched again. */
+const AGENT_SECONDS = 5;
+const selectAwaited = statement<CallId & { roomName: string }>(
+  "list_awaited_agents",
+  sql`
+    select ${calls.tenantId} as "tenantId", ${calls.sessionId} as "sessionId", ${calls.roomName} as "roomName"
+    from ${callAgents}
+    join ${calls} on ${calls.tenantId} = ${callAgents.tenantId} and ${calls.sessionId} = ${callAgents.sessionId}
+      and ${calls.room} = 'exists'
+    where ${callAgents.url} is null
+      and ${callAgents.createdAt} <= now() - make_interval(secs => ${sql.raw(String(AGENT_SECONDS))})
+    order by ${callAgents.createdAt} limit ${sql.placeholder("limit")}::integer`,
+);
+
+/** At most `limit` calls whose agents should have brought the avatar by now. One statement. */
+export const listAwaitedAgents = (db: Runner, limit: number): Promise<(CallId & { roomName: string })[]> =>
+  selectAwaited(db, { limit });
 
 /** An open call whose room exists, as far as is known, and was not listed. */
 export type MissingRoom = CallId & { roomName: string; isStarted: boolean };

@@ -17,13 +17,14 @@ import {
   text,
   uniqueIndex,
 } from "drizzle-orm/pg-core";
-import { bytewise, isId, oneOf, time } from "../query/columns.ts";
+import { bytes, bytewise, isId, oneOf, time } from "../query/columns.ts";
 
 /**
  * What is known of the room of a call. `create`: it is to be created, and may exist. `exists`. `delete`: the call has ended, and
- * the room is to be deleted. `gone`: it is deleted.
+ * the room is to be deleted. `gone`: it is deleted. `foreign`: it is not ours, and is neither created nor listed nor deleted; when
+ * the call has ended, `gone`.
  */
-export const ROOM_STATES = ["create", "exists", "delete", "gone"] as const;
+export const ROOM_STATES = ["create", "exists", "delete", "gone", "foreign"] as const;
 export type RoomState = (typeof ROOM_STATES)[number];
 
 /** What a call has beside its usage session: the room, and what its worker needs. */
@@ -50,6 +51,35 @@ export const calls = pgTable(
     check("calls_session_id_check", isId(table.sessionId, "ses")),
     check("calls_room_check", oneOf(table.room, ROOM_STATES)),
     check("calls_mode_check", oneOf(table.mode, CALL_MODES)),
+  ],
+);
+
+/**
+ * The agents of open calls. In a room of somebody else, the agent has brought the avatar; in a room of ours, into which it was
+ * dispatched, it is awaited until it does. Then the columns say where the avatar joins, with what token, and for whom it speaks.
+ */
+export const callAgents = pgTable(
+  "call_agents",
+  {
+    tenantId: bytewise("tenant_id").notNull(),
+    sessionId: bytewise("session_id").notNull(),
+    createdAt: time("created_at").notNull(),
+    url: text("url"),
+    /** Sealed: the domain's calls/brought-room.ts. */
+    token: bytes("token"),
+    /** Of the token and the key. */
+    digest: bytes("digest"),
+    identity: text("identity"),
+  },
+  (table) => [
+    primaryKey({ columns: [table.tenantId, table.sessionId] }),
+    // The same token of the same key is the same call.
+    uniqueIndex("call_agents_digest_index").on(table.tenantId, table.digest),
+    check("call_agents_session_id_check", isId(table.sessionId, "ses")),
+    check(
+      "call_agents_brought_check",
+      sql`num_nulls(${table.url}, ${table.token}, ${table.digest}, ${table.identity}) in (0, 4)`,
+    ),
   ],
 );
 

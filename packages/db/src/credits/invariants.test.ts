@@ -113,7 +113,7 @@ describe("the drift of credits", () => {
       `call_room ${ended} room delete or gone exists`,
     ]);
     expect(await findingsAfter(`update calls set room = 'gone' where session_id = '${called}'`)).toEqual([
-      `call_room ${called} room create or exists gone`,
+      `call_room ${called} room create, exists or foreign gone`,
     ]);
   });
 

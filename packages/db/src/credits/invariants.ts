@@ -10,7 +10,7 @@ import type { TenantId } from "@realtime-avatar/domain/id";
 import { type SQL, sql } from "drizzle-orm";
 import { apiKeys } from "../api-keys/tables.ts";
 import { auditEvents } from "../audit/tables.ts";
-import { avatarSlots, calls } from "../calls/tables.ts";
+import { avatarSlots, callAgents, calls } from "../calls/tables.ts";
 import type { Db } from "../connection/pool.ts";
 import { statement } from "../query/statement.ts";
 import { tenants } from "../tenants/tables.ts";
@@ -30,7 +30,8 @@ import { apiKeyMeters, creditAccounts, creditEntries, usageSessions } from "./ta
  * - `session_closer`: who reported and who closed a session are the same in the session and in its entries, and are keys of the
  *   tenant or the sweep
  * - `call_slot`: an open call has one slot of an avatar worker, and nothing else has one
- * - `call_room`: the room of an open call is to exist, and that of an ended one is not
+ * - `call_room`: the room of an open call is to exist or is not ours, and that of an ended one is not to exist
+ * - `call_agent`: a call that has ended has no agent, and so no token of it
  * - `entry_audit`: a grant, a void or a refund has its audit event. The first grant of a tenant has none
  */
 export type CreditDrift = {
@@ -200,8 +201,12 @@ const select = statement<CreditDrift>(
       cross join lateral (values (1 - coalesce(closed, 1), coalesce(slots, 0))) slot (expected, actual)
       where expected <> actual
       union all
-      select 'call_room', null, session_id, 'room', case when closed = 1 then 'delete or gone' else 'create or exists' end, room
+      select 'call_room', null, session_id, 'room', case when closed = 1 then 'delete or gone' else 'create, exists or foreign' end, room
       from tenant_calls where (closed = 1) <> (room in ('delete', 'gone'))
+      union all
+      select 'call_agent', null, agent.session_id, 'agent', 'none', 'one'
+      from ${callAgents} agent left join tenant_calls using (session_id)
+      where agent.tenant_id = ${TENANT} and coalesce(closed, 1) = 1
       union all
       select 'entry_audit', entry.environment, entry.id, entry.kind, 'an audit event', 'none'
       from ${creditEntries} entry

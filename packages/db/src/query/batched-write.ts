@@ -38,7 +38,8 @@ const parametersOf = (writes: readonly Write[], wait: boolean): Parameters => {
 };
 
 /**
- * Returns a function that adds a write to the next batch of its kind. `call` calls the database function.
+ * Returns a function that adds a write to the next batch of its kind. `call` calls the database function. Writes with the same claim
+ * are not in one batch, nor are those with the same `keyOf`.
  *
  * In a batch, a write is stale when its caller has changed, is no longer valid, or is locked by a change. A stale write
  * has written nothing. It is sent once more, alone, and then waits for such a change. If it is still stale, that is its
@@ -47,11 +48,15 @@ const parametersOf = (writes: readonly Write[], wait: boolean): Parameters => {
 export const batchedWrite = <One extends Write, Outcome extends { kind: string }>(
   name: string,
   call: (db: Runner, writes: readonly One[], parameters: Parameters) => Promise<readonly Outcome[]>,
+  keyOf: (write: One) => string | null = () => null,
 ): ((db: Db, write: One) => Promise<Outcome>) => {
   const kind: BatchKind<One, Outcome> = {
     name,
     inFlight: 2,
-    keyOf: ({ claim, caller }) => claim && `${caller.id} ${claim.request} ${claim.idempotencyKey}`,
+    keyOf: (write) => {
+      const { claim, caller } = write;
+      return keyOf(write) ?? (claim && `${caller.id} ${claim.request} ${claim.idempotencyKey}`);
+    },
     run: (db, writes) => call(db, writes, parametersOf(writes, false)),
   };
   return async (db, write) => {

@@ -2,8 +2,9 @@
 import type { Environment } from "../environment.ts";
 import type { AvatarId, TenantId } from "../id.ts";
 import { jsonText } from "../json-text.ts";
-import { checkVersion, type MatchesVersion, Problem } from "../problem.ts";
+import { Problem } from "../problem.ts";
 import { invalidTransition } from "../transitions.ts";
+import { checkVersion, type MatchesVersion } from "../version.ts";
 import { CHANGE_EFFECTS, previewUrl } from "./preparation.ts";
 import type { Avatar, CreateAvatar } from "./schemas.ts";
 import { type AvatarStatus, writableStatuses } from "./status.ts";

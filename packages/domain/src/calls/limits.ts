@@ -10,6 +10,8 @@ export const MIN_CALL_SECONDS = 60;
 export const MAX_TEST_CALL_SECONDS = 300;
 /** How long the person may be away, for example because a network changes. */
 export const AWAY_SECONDS = 10;
+/** How long an agent may be away for which the avatar speaks. */
+export const AGENT_AWAY_SECONDS = 15;
 /** How long a worker may be in its rooms after it has sent its last sync that was answered. */
 export const LEASE_SECONDS = 15;
 /** How long a started call lasts after a report, at least: reports are written every ten seconds, and a move takes a lease. */

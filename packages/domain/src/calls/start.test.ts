@@ -90,7 +90,7 @@ describe("a planned call", () => {
     const known = presentPlannedGrant(planned, { livekitUrl: "wss://x", token: "t" });
     const expiresAt = "2026-11-20T12:02:00.000Z";
     const granted = { reservedCreditMicros: 600_000_000, expiresAt, features: ["voice"] };
-    const grant = { ...known, ...presentGranted(request, granted, 1_000_000) };
+    const grant = { ...known, ...presentGranted(request, granted, { price: 1_000_000, hasAgent: false }) };
     expect(validate(CallGrant, grant)).toEqual([]);
     expect(validate(PlannedGrant, known)).toEqual([]);
     expect(grant).toMatchObject({

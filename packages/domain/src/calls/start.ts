@@ -80,6 +80,28 @@ export const plannedCall = (
   };
 };
 
+/** The fields that the agent of a call gets, and so can use. */
+const AGENT_FIELDS = ["instructions", "initial_context", "voice", "capabilities"] as const;
+
+/** What the agent of a call gets with its dispatch, as JSON. `apiUrl` and `apiKey`: for the plugin `bey`, which brings the avatar. */
+export const agentMetadata = (
+  call: { sessionId: string; avatarId: string; input: Pick<CallInput, (typeof AGENT_FIELDS)[number]> },
+  { apiUrl, apiKey }: { apiUrl: string; apiKey: string },
+): string => {
+  const { instructions, initial_context, voice, capabilities } = call.input;
+  const ids = { session_id: call.sessionId, avatar_id: call.avatarId };
+  // Without the members that are undefined.
+  return JSON.stringify({
+    ...ids,
+    instructions,
+    initial_context,
+    voice,
+    capabilities,
+    api_url: apiUrl,
+    api_key: apiKey,
+  });
+};
+
 /** The fields of a request that a renderer with `features` cannot use. A feature has the name of the field. */
 const ignoredFields = (input: Omit<CallInput, "stt_mode">, features: readonly string[]): CallGrant["ignored"] =>
   INPUT_FIELDS.filter((field) => input[field] !== undefined && !features.includes(field));
@@ -105,15 +127,15 @@ export const presentPlannedGrant = (
 /** What a call was granted: the credits that it holds, when it ends if nobody joins, and the features of its worker. */
 export type Granted = { reservedCreditMicros: number; expiresAt: string; features: readonly string[] };
 
-/** The fields of the grant that only the write knows. `price`: for each second. */
+/** The fields of the grant that only the write knows. `price`: for each second. `hasAgent`: an agent gets what was asked for. */
 export const presentGranted = (
   request: Omit<CallInput, "stt_mode">,
   { reservedCreditMicros, expiresAt, features }: Granted,
-  price: number,
+  { price, hasAgent }: { price: number; hasAgent: boolean },
 ): Omit<CallGrant, keyof PlannedGrant> => ({
   reservation_expires_at: new Date(expiresAt).toISOString(),
   max_session_seconds: reservedCreditMicros / price,
-  ignored: ignoredFields(request, features),
+  ignored: ignoredFields(request, hasAgent ? [...features, ...AGENT_FIELDS] : features),
 });
 
 export type ReleaseTarget = { kind: "session"; id: string } | { kind: "ticket"; id: string };

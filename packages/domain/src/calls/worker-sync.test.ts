@@ -37,6 +37,7 @@ test("a response: brings a call, ends one with a reason, and takes one away with
     environment: "live",
     url: "wss://x",
     token: "t",
+    agent_identity: null,
     mode: "avatar",
     avatar: { avatar_id: "ava_1", manifest: { pictures: null } },
     input: { stt_mode: "server" },

@@ -66,7 +66,11 @@ export const AssignedCall = ClosedObject({
   ...callId,
   environment: OneOf(ENVIRONMENTS),
   url: Text({ minLength: 1, maxLength: 2048, description: "The LiveKit server." }),
-  token: Text({ minLength: 1, maxLength: 4096, description: "Made for this response. A secret." }),
+  token: Text({ minLength: 1, maxLength: 4096, description: "Made for this call alone. A secret." }),
+  agent_identity: Nullable(Text({ minLength: 1, maxLength: 512 }), {
+    description:
+      "The participant whose voice the avatar plays (`lk.publish_on_behalf`), in a room that an agent's owner or CALL_AGENT_NAME has brought; null where the avatar hears the person.",
+  }),
   mode: OneOf(CALL_MODES),
   avatar: ClosedObject({
     avatar_id: Text({ minLength: 1, maxLength: 64 }),

@@ -14,13 +14,48 @@ export type LivekitFault =
   /** It does what is asked, and closes the connection. */
   | { kind: "loses_response" };
 
-type RoomCall = { method: string; claims: ClaimGrants; body: { name?: string; room?: string; names?: string[] } };
-type Room = { sid: string; name: string };
+type Agent = { agentName: string; metadata?: string };
+type RoomBody = {
+  name?: string;
+  room?: string;
+  names?: string[];
+  agents?: Agent[];
+  dispatchId?: string;
+} & Partial<Agent>;
+type RoomCall = { method: string; claims: ClaimGrants; body: RoomBody };
+type Dispatch = Agent & { id: string; room: string; state: { jobs: { id: string }[] } };
+type Room = { sid: string; name: string; dispatches: Dispatch[] };
+
+const newDispatch = (room: string, { agentName, metadata = "" }: Agent): Dispatch => {
+  const id = `AD_${randomBytes(6).toString("hex")}`;
+  return { id, room, agentName, metadata, state: { jobs: [] } };
+};
+const newRoom = (name: string, agents: Agent[] = []): Room => ({
+  sid: `RM_${randomBytes(6).toString("hex")}`,
+  name,
+  dispatches: agents.map((agent) => newDispatch(name, agent)),
+});
 
 const twirpError = (status: number, code: string): Response => Response.json({ code, msg: code }, { status });
 
 /** LiveKit accepts a token for one minute longer. */
 const LEEWAY_SECONDS = 60;
+
+const respondForDispatches = (
+  room: Room | undefined,
+  method: string,
+  { dispatchId, agentName = "", metadata = "" }: RoomBody,
+) => {
+  if (!room) return twirpError(503, "unavailable");
+  if (method === "ListDispatch") return Response.json({ agentDispatches: room.dispatches });
+  if (method === "CreateDispatch") {
+    const created = newDispatch(room.name, { agentName, metadata });
+    room.dispatches.push(created);
+    return Response.json(created);
+  }
+  room.dispatches = room.dispatches.filter(({ id }) => id !== dispatchId);
+  return Response.json({});
+};
 
 /** What a call may do, and does. */
 const respond = (rooms: Map<string, Room>, { method, claims, body }: RoomCall): Response => {
@@ -29,9 +64,9 @@ const respond = (rooms: Map<string, Room>, { method, claims, body }: RoomCall): 
   switch (method) {
     case "CreateRoom": {
       if (!video?.roomCreate) return twirpError(401, "unauthenticated");
-      const room = rooms.get(name) ?? { sid: `RM_${randomBytes(6).toString("hex")}`, name };
+      const room = rooms.get(name) ?? newRoom(name, body.agents);
       rooms.set(name, room);
-      return Response.json(room);
+      return Response.json({ sid: room.sid, name });
     }
     case "DeleteRoom":
       if (!video?.roomCreate) return twirpError(401, "unauthenticated");
@@ -39,8 +74,14 @@ const respond = (rooms: Map<string, Room>, { method, claims, body }: RoomCall): 
     case "ListRooms": {
       if (!video?.roomList) return twirpError(401, "unauthenticated");
       const { names = [] } = body;
-      return Response.json({ rooms: [...rooms.values()].filter((room) => !names.length || names.includes(room.name)) });
+      const listed = [...rooms.values()].filter((room) => !names.length || names.includes(room.name));
+      return Response.json({ rooms: listed.map(({ sid, name }) => ({ sid, name })) });
     }
+    case "ListDispatch":
+    case "CreateDispatch":
+    case "DeleteDispatch":
+      if (!video?.roomAdmin || video.room !== name) return twirpError(401, "unauthenticated");
+      return respondForDispatches(rooms.get(name), method, body);
     default:
       return twirpError(404, "bad_route");
   }
@@ -94,7 +135,7 @@ export const startLivekitStandIn = async ({ autoCreate = false }: { autoCreate?:
   };
   const work = async (request: Request, pathname: string, claims: ClaimGrants): Promise<Response> => {
     if (pathname === "/rtc/validate") return validate(rooms, claims, autoCreate);
-    const [, method] = /^\/twirp\/livekit\.RoomService\/(\w+)$/.exec(pathname) ?? [];
+    const [, method] = /^\/twirp\/livekit\.(?:RoomService|AgentDispatchService)\/(\w+)$/.exec(pathname) ?? [];
     if (!method || request.method !== "POST") return twirpError(404, "bad_route");
     const body = (await request.json()) as RoomCall["body"];
     requests.push({ method, name: body.name ?? body.room ?? "" });
@@ -127,7 +168,13 @@ export const startLivekitStandIn = async ({ autoCreate = false }: { autoCreate?:
     /** The names of the rooms. */
     rooms: () => [...rooms.keys()],
     /** Creates a room as a participant does where `autoCreate` is set. */
-    addRoom: (name: string): void => void rooms.set(name, { sid: `RM_${randomBytes(6).toString("hex")}`, name }),
+    addRoom: (name: string): void => void rooms.set(name, newRoom(name)),
+    /** The agents that are dispatched into a room. */
+    dispatches: (name: string): Agent[] => rooms.get(name)?.dispatches ?? [],
+    /** A worker of LiveKit Agents takes what is dispatched into a room. */
+    takeJobs: (name: string): void => {
+      for (const { id, state } of rooms.get(name)?.dispatches ?? []) state.jobs.push({ id: `AJ_${id}` });
+    },
     /** What is wrong with all that is asked from now on; null: nothing. */
     setFault: (next: LivekitFault | null): void => {
       fault = next;

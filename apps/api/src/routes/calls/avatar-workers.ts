@@ -9,7 +9,9 @@ import {
   preparedKey,
   readPreparedFile,
 } from "@realtime-avatar/domain/avatars/preparation";
+import { openRoomToken } from "@realtime-avatar/domain/calls/brought-room";
 import {
+  AGENT_AWAY_SECONDS,
   AWAY_SECONDS,
   IDLE_TIMEOUT_SECONDS,
   LEASE_SECONDS,
@@ -19,7 +21,6 @@ import { avatarToken } from "@realtime-avatar/domain/calls/room";
 import { type AssignedCall, isWorkerId, SyncRequest, SyncResponse } from "@realtime-avatar/domain/calls/worker-sync";
 import { isId } from "@realtime-avatar/domain/id";
 import { notFound, Problem } from "@realtime-avatar/domain/problem";
-import type { LivekitConfig } from "@realtime-avatar/livekit/config";
 import { mintToken } from "@realtime-avatar/livekit/tokens";
 import type { Secret } from "@realtime-avatar/storage/secret";
 import { Elysia } from "elysia";
@@ -69,18 +70,31 @@ const readManifest = async (
   return opened && ((await new Response(opened.stream).json()) as Record<string, unknown>);
 };
 
+/** With what the avatar joins: what an agent has brought, or a new token for our room. Throws when the former cannot be opened. */
+const accessOf = async (
+  { sessionId, brought, roomName, mode }: Assignment,
+  { config, tokenKey }: Realtime,
+): Promise<Pick<AssignedCall, "url" | "token" | "agent_identity">> => {
+  if (brought === null) {
+    return { url: config.url, token: await mintToken(config, avatarToken(roomName, mode)), agent_identity: null };
+  }
+  const token = openRoomToken(brought.token, { tenantId: brought.tenantId, sessionId }, tokenKey);
+  if (token === null) throw new Error("a token of a room was sealed with another SESSION_SECRET");
+  return { url: brought.url, token, agent_identity: brought.agentIdentity };
+};
+
 const presentAssigned = async (
   dependencies: Pick<Dependencies, "db" | "storage">,
   workerId: string,
   assignment: Assignment,
-  livekit: LivekitConfig,
+  realtime: Realtime,
 ): Promise<AssignedCall> => ({
   session_id: assignment.sessionId,
   generation: assignment.generation,
   environment: assignment.environment,
-  url: livekit.url,
-  token: await mintToken(livekit, avatarToken(assignment.roomName, assignment.mode)),
-  mode: assignment.mode,
+  ...(await accessOf(assignment, realtime)),
+  // An agent sends no sound before it sees a picture.
+  mode: assignment.brought === null ? assignment.mode : "avatar",
   avatar: {
     avatar_id: assignment.avatarId,
     manifest: await readManifest(dependencies, workerId, assignment),
@@ -90,21 +104,21 @@ const presentAssigned = async (
   limit: assignment.limit,
   used_seconds: assignment.usedSeconds,
   idle_seconds: IDLE_TIMEOUT_SECONDS,
-  away_seconds: AWAY_SECONDS,
+  away_seconds: assignment.brought === null ? AWAY_SECONDS : AGENT_AWAY_SECONDS,
 });
 
-/** The response to a sync. A call whose manifest cannot be read is left out: the next sync brings it again. */
+/** The response to a sync. A call whose manifest or token cannot be read is left out: the next sync brings it again. */
 const presentSync = async (
   { storage, log }: Dependencies,
   db: Db,
   workerId: string,
   { start, end }: SyncResult,
-  livekit: LivekitConfig,
+  realtime: Realtime,
 ): Promise<SyncResponse> => {
   const assigned = await Promise.all(
     start.map((assignment) =>
-      presentAssigned({ db, storage }, workerId, assignment, livekit).catch((error: unknown) => {
-        log.warn({ error: describeError(error) }, "failed to read the manifest of an avatar for its call");
+      presentAssigned({ db, storage }, workerId, assignment, realtime).catch((error: unknown) => {
+        log.warn({ error: describeError(error) }, "failed to read what an avatar worker needs of a call");
         return null;
       }),
     ),
@@ -145,7 +159,7 @@ const createSync = (dependencies: Dependencies) => {
     const syncOnce = async (): Promise<SyncResult> => {
       const origin = originOf(dependencies, null, context);
       const outcome = await runWrite(() => syncWorker(db.until(context), workerId, request, leases, origin));
-      rooms.deleteLater(outcome.rooms);
+      rooms.deleteLater(outcome.rooms.filter((room) => room !== null));
       metrics?.sessionSettled(outcome.rooms.length);
       return outcome;
     };
@@ -176,7 +190,7 @@ export const avatarWorkerRoutes = (dependencies: Dependencies) => {
         requestContext.isRoutine = true;
         const body = await readBody(request, requestContext, SyncRequest, [], SYNC_BODY);
         const result = await sync(id, body, realtime, requestContext);
-        const response = await presentSync(dependencies, db.until(requestContext), id, result, realtime.config);
+        const response = await presentSync(dependencies, db.until(requestContext), id, result, realtime);
         return sendJson(SYNC, response, set);
       },
       { detail: DETAIL },

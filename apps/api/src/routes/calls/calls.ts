@@ -32,8 +32,10 @@ import {
 } from "@realtime-avatar/domain/calls/start";
 import { type AvatarId, newId, type SessionId, type TenantId } from "@realtime-avatar/domain/id";
 import { Problem } from "@realtime-avatar/domain/problem";
+import type { AgentDispatch } from "@realtime-avatar/livekit/rooms";
 import { mintToken } from "@realtime-avatar/livekit/tokens";
 import { Elysia } from "elysia";
+import { dispatchOf } from "../../calls/agent.ts";
 import { type Realtime, realtimeOf } from "../../calls/realtime.ts";
 import type { Dependencies } from "../../dependencies.ts";
 import { authentication } from "../../http/authenticate.ts";
@@ -80,16 +82,16 @@ const livekitUnavailable = (): Problem =>
 const patientDb = ({ db }: Dependencies, { recordSpan }: RequestContext): Db =>
   db.until({ deadline: performance.now() + db.deadlineMs, recordSpan });
 
-type NamedRoom = { tenantId: TenantId; sessionId: SessionId; roomName: string };
+type NewRoom = { tenantId: TenantId; sessionId: SessionId; roomName: string; agent: AgentDispatch | null };
 
 /** Creates the room of an open call, and records it. `unavailable`: LiveKit has failed. `failed`: another attempt has undone the call. */
 const createRoom = async (
   db: Db,
-  { tenantId, sessionId, roomName }: NamedRoom,
+  { tenantId, sessionId, roomName, agent }: NewRoom,
   rooms: Realtime["rooms"],
   context: RequestContext,
 ): Promise<"exists" | "ended" | "failed" | "unavailable"> => {
-  if (!(await rooms.create(roomName, context))) return "unavailable";
+  if (!(await rooms.create(roomName, agent, context))) return "unavailable";
   const room = await confirmRoom(db, tenantId, sessionId);
   if (room !== "exists") rooms.deleteLater([roomName]);
   return room;
@@ -114,14 +116,11 @@ const openWithRoom = async (
   const outcome = await openWithinLimits(open, { db, caller, origin, sweepOverdue });
   if (outcome.kind !== "written") return outcome;
   const { tenantId } = caller;
-  const { id: sessionId, roomName } = request;
+  const { id: sessionId, roomName, input } = request;
+  const realtime = realtimeOf(dependencies);
   const patient = patientDb(dependencies, requestContext);
-  const room = await createRoom(
-    patient,
-    { tenantId, sessionId, roomName },
-    realtimeOf(dependencies).rooms,
-    requestContext,
-  );
+  const agent = dispatchOf(realtime, dependencies, { tenantId, sessionId, avatarId: request.avatarId ?? "", input });
+  const room = await createRoom(patient, { tenantId, sessionId, roomName, agent }, realtime.rooms, requestContext);
   if (room === "unavailable") await failCall(patient, tenantId, sessionId, claim, caller, origin);
   return room === "unavailable" || room === "failed" ? { kind: "unavailable" } : outcome;
 };
@@ -129,13 +128,29 @@ const openWithRoom = async (
 type StartBasis = PlannedCall & { token: string };
 type StartAttempt = Attempt<StartCall, StartBasis>;
 
-/** `price`: of a second. */
-const startOperation = (price: number) => ({
+/** The room of an open call is created again: it may be gone, or was never created by the request whose response this is. */
+const restoreRoom = async (response: string, attempt: StartAttempt): Promise<void> => {
+  const { body, caller, db, dependencies, requestContext } = attempt;
+  const { session_id, room_name: roomName } = JSON.parse(response) as PlannedGrant;
+  const sessionId = session_id as SessionId;
+  const session = await findUsageSession(db, keyOf(caller), sessionId);
+  if (session === null || session.endedAt !== null) return;
+  const realtime = realtimeOf(dependencies);
+  const patient = patientDb(dependencies, requestContext);
+  const { tenantId } = caller;
+  const agent = dispatchOf(realtime, dependencies, { tenantId, sessionId, avatarId: body.avatar_id, input: body });
+  const room = await createRoom(patient, { tenantId, sessionId, roomName, agent }, realtime.rooms, requestContext);
+  if (room === "unavailable" || room === "failed") throw livekitUnavailable();
+};
+
+/** `price`: of a second. `hasAgent`: whether an agent is dispatched into the rooms of calls. */
+const startOperation = (price: number, hasAgent: boolean) => ({
   body: StartCall,
   representation: {
     schema: PlannedGrant,
     toText: JSON.stringify,
-    present: (granted: object, body: unknown) => presentGranted(body as StartCall, granted as Granted, price),
+    present: (granted: object, body: unknown) =>
+      presentGranted(body as StartCall, granted as Granted, { price, hasAgent }),
   },
   /** A call that cannot be held is refused before its response is made: a refusal stays cheap. */
   lookUp: async ({ body, db, caller: anyCaller, origin, dependencies }: StartAttempt): Promise<StartBasis> => {
@@ -165,6 +180,8 @@ const startOperation = (price: number) => ({
         avatarId: session.avatarId as AvatarId,
         metadata: session.metadata,
       }),
+      awaitsAgent: hasAgent,
+      brought: null,
     };
     const livekitUrl = realtimeOf(dependencies).config.url;
     return {
@@ -182,7 +199,7 @@ const startOperation = (price: number) => ({
       case "written":
         metrics?.sessionHeld();
         metrics?.callRequested("started");
-        return { kind: "written", responseFields: presentGranted(body, outcome.responseFields, price) };
+        return { kind: "written", responseFields: presentGranted(body, outcome.responseFields, { price, hasAgent }) };
       case "replayed":
       case "stale":
         return outcome;
@@ -193,21 +210,13 @@ const startOperation = (price: number) => ({
         throw new Problem("rate_limited", "Too many calls of the tenant wait for a slot.", { retryable: true });
       case "unavailable":
         throw livekitUnavailable();
+      case "same":
+        throw new TypeError("a start brings no token");
       default:
         throw await openingRefused(outcome, session, db, keyOf(caller));
     }
   },
-  /** The room of an open call is created again: it may be gone, or was never created by the request whose response this is. */
-  restore: async (response: string, { caller, db, dependencies, requestContext }: StartAttempt): Promise<void> => {
-    const { session_id, room_name: roomName } = JSON.parse(response) as PlannedGrant;
-    const sessionId = session_id as SessionId;
-    const session = await findUsageSession(db, keyOf(caller), sessionId);
-    if (session === null || session.endedAt !== null) return;
-    const { rooms } = realtimeOf(dependencies);
-    const patient = patientDb(dependencies, requestContext);
-    const room = await createRoom(patient, { tenantId: caller.tenantId, sessionId, roomName }, rooms, requestContext);
-    if (room === "unavailable" || room === "failed") throw livekitUnavailable();
-  },
+  restore: restoreRoom,
 });
 
 const RELEASE_CALL = {
@@ -222,16 +231,14 @@ const RELEASE_CALL = {
     outcome: OutcomeOf<typeof releaseCall>,
     { dependencies: { metrics, realtime } }: Attempt<ReleaseCall>,
   ): Settled<ReleasedCall> => {
-    if (outcome.kind === "written" && outcome.roomName !== null) {
-      metrics?.sessionSettled();
-      realtime?.rooms.deleteLater([outcome.roomName]);
-    }
+    if (outcome.kind === "written" && outcome.hasEnded) metrics?.sessionSettled();
+    if (outcome.kind === "written" && outcome.roomName !== null) realtime?.rooms.deleteLater([outcome.roomName]);
     return outcome;
   },
 };
 
 /** Counts a call that was refused, by the code of its problem, and throws the problem again. */
-const countRefused =
+export const countRefused =
   (metrics: Dependencies["metrics"]) =>
   (error: unknown): never => {
     if (error instanceof Problem) metrics?.callRequested(error.code);
@@ -240,7 +247,7 @@ const countRefused =
 
 export const callRoutes = (dependencies: Dependencies) => {
   const { metrics, config } = dependencies;
-  const startCall = startOperation(config.creditPriceMicrosPerSecond);
+  const startCall = startOperation(config.creditPriceMicrosPerSecond, config.agents.name !== null);
   return new Elysia({ name: "calls", prefix: "/api/v1/realtime/livekit/session" })
     .use(authentication(dependencies))
     .post("", ({ write }) => execute(write, startCall).catch(countRefused(metrics)).catch(countRefusal(metrics)), {

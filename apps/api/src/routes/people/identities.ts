@@ -3,7 +3,8 @@ import { deleteIdentity, listIdentities } from "@realtime-avatar/db/people/ident
 import { isId } from "@realtime-avatar/domain/id";
 import { presentIdentity } from "@realtime-avatar/domain/people/people";
 import { IDENTITY_LIST, Identity, IdentityPage } from "@realtime-avatar/domain/people/schemas";
-import { checkVersion, notFound, Problem } from "@realtime-avatar/domain/problem";
+import { notFound, Problem } from "@realtime-avatar/domain/problem";
+import { checkVersion } from "@realtime-avatar/domain/version";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../../dependencies.ts";
 import { authentication } from "../../http/authenticate.ts";

@@ -29,7 +29,8 @@ import {
   InvitationWithUrl,
 } from "@realtime-avatar/domain/people/schemas";
 import { parseToken, type SessionToken, verifyToken } from "@realtime-avatar/domain/people/tokens";
-import { checkVersion, notFound, Problem } from "@realtime-avatar/domain/problem";
+import { notFound, Problem } from "@realtime-avatar/domain/problem";
+import { checkVersion } from "@realtime-avatar/domain/version";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../../dependencies.ts";
 import { authentication } from "../../http/authenticate.ts";

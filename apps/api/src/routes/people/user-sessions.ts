@@ -31,8 +31,9 @@ import {
   VerificationOptions,
 } from "@realtime-avatar/domain/people/schemas";
 import type { SessionToken } from "@realtime-avatar/domain/people/tokens";
-import { checkVersion, notFound } from "@realtime-avatar/domain/problem";
+import { notFound } from "@realtime-avatar/domain/problem";
 import type { JsonObject } from "@realtime-avatar/domain/schema";
+import { checkVersion } from "@realtime-avatar/domain/version";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../../dependencies.ts";
 import { authentication } from "../../http/authenticate.ts";

@@ -9,7 +9,8 @@ import {
   updateEndpoint,
 } from "@realtime-avatar/db/webhooks/endpoints";
 import { isId, newId, type WebhookEndpointId } from "@realtime-avatar/domain/id";
-import { checkVersion, notFound, Problem } from "@realtime-avatar/domain/problem";
+import { notFound, Problem } from "@realtime-avatar/domain/problem";
+import { checkVersion } from "@realtime-avatar/domain/version";
 import {
   newWebhookEndpoint,
   presentWebhookEndpoint,

@@ -1,11 +1,11 @@
 -- Ends calls that must end: see must_end; and those that have used up what they hold, by the clock. They are charged by the clock
--- (call_closing). Also frees the slots of sessions that a function of an earlier version has ended, and deletes tickets that nobody
--- polls. Returns how many calls it has ended, and their rooms. At most as many as half of `p_entry_ids`.
+-- (call_closing). Also frees the slots of sessions that a function of an earlier version has ended, forgets the agents of these, and
+-- deletes tickets that nobody polls. Returns how many calls it has ended, and their rooms. At most as many as half of `p_entry_ids`.
 --
 -- The worker ends a call by itself when its seconds are over: the clock here is three seconds later, so that the worker's own
 -- farewell comes first. A call that nobody reports is left to the sweep. A test ends its call after five seconds (`worker_lost`).
 --
--- Lock order: the sessions (skip locked), their calls and counters (lock_counters), their slots, then tickets (skip locked). A
+-- Lock order: the sessions (skip locked), their calls and counters (lock_counters), their slots, then agents and tickets (skip locked). A
 -- start waits for its ticket while it holds its counters, so no ticket may be locked before them.
 create function rta.end_due_calls(p_entry_ids text[], p_request_id text, out ended integer, out rooms text[])
 language plpgsql as $$
@@ -46,6 +46,12 @@ begin
   perform rta.end_calls(
     array(select one.tenant_id from unnest(v_ended) one), array(select one.id from unnest(v_ended) one)
   );
+  delete from public.call_agents where ctid = any (array(
+    select agent.ctid from public.call_agents agent where not exists (
+      select from public.usage_sessions session
+      where session.tenant_id = agent.tenant_id and session.id = agent.session_id and session.ended_at is null
+    ) for update skip locked
+  ));
   delete from public.call_tickets where ctid = any (array(
     select ctid from public.call_tickets where polled_at <= v_now - interval '6 seconds' for update skip locked
   ));

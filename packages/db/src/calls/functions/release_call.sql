@@ -1,6 +1,6 @@
 -- Ends a call of the caller's lineage at once (call_closing), or gives up a ticket. What is unknown, of others or over is no error,
 -- and changes nothing. With an Idempotency-Key, at most once. Returns one row, whose `kind` is:
---   'written'   `room_name`: the room of the call that has ended now, to be deleted
+--   'written'   `has_ended`: whether a call has ended now; `room_name`: its room, to be deleted, if it is ours
 --   'replayed'  nothing is written: the response is stored, for the body with `body_hash`
 --   'stale'     nothing is written: the caller has changed since its look-up
 --
@@ -15,7 +15,7 @@ create function rta.release_call(
   p_rest_entry_id text,
   p_request_id text,
   p_claim rta.claim    -- null: no Idempotency-Key
-) returns table (kind text, room_name text, body_hash bytea)
+) returns table (kind text, has_ended boolean, room_name text, body_hash bytea)
 language plpgsql as $$
 declare
   v_session public.usage_sessions;
@@ -41,14 +41,14 @@ begin
     when body_hash is not null then 'replayed'
     else 'written'
   end;
+  has_ended := kind = 'written' and v_session.id is not null;
   if kind = 'written' then
     if v_session.id is not null then
       v_closing := rta.call_closing(
         v_session, p_caller.id, p_reason, p_settle_entry_id, p_rest_entry_id, p_request_id, v_now
       );
       perform rta.close_sessions(array[v_closing], v_now);
-      select call.room_name into room_name from public.calls call
-      where call.tenant_id = v_session.tenant_id and call.session_id = v_session.id;
+      room_name := (rta.rooms_of(array[v_closing]))[1];
     end if;
     delete from public.call_tickets ticket using public.api_keys key
     where ticket.tenant_id = p_caller.tenant_id and ticket.id = p_ticket_id

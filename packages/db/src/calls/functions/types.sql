@@ -7,7 +7,12 @@ create type rta.call_request as (
   ticket_id text,       -- that the request names; null when it names none
   new_ticket_id text,   -- the id of its ticket, if it gets a new one
   fingerprint text,
-  is_queued boolean     -- a test asks for it: it is queued twice, although a slot may be free
+  is_queued boolean,    -- a test asks for it: it is queued twice, although a slot may be free
+  awaits_agent boolean, -- an agent is dispatched into the room, and brings the avatar
+  join_url text,        -- of a room that is not ours; null: the room is created. What follows as well
+  join_token bytea,
+  token_digest bytea,
+  agent_identity text
 );
 
 -- A slot that is free and locked, and what its worker can do.

@@ -30,7 +30,7 @@ begin
   v_accounts := rta.lock_accounts(v_counters.account_tenant_ids, v_counters.account_environments);
   v_queue := rta.queue_of_calls(v_counters.callers, p_caller_at, p_calls);
   select * into v_admitted from rta.admit_sessions(
-    v_counters, p_caller_at, v_valid_until, p_requests, p_claims, v_meters, v_accounts, v_queue
+    v_counters, p_caller_at, v_valid_until, p_requests, p_calls, p_claims, v_meters, v_accounts, v_queue
   );
 
   update public.api_key_meters meter

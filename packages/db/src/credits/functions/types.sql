@@ -17,7 +17,8 @@ create type rta.session_request as (
 -- 'avatar_not_found', 'avatar_not_ready', 'concurrency_limit_reached' (`limited_by`: 'self', 'ancestor' or 'tenant', whose
 -- limit is `session_limit`), 'spend_limit_exceeded' (`limited_by`: 'self' or 'ancestor'), 'insufficient_credits', or
 -- 'replayed' (the stored response and its response_fields follow). Of a call also 'queued' (no slot is free for it: its ticket
--- and its place follow), and 'too_many_tickets'. Only 'written' and 'queued' write anything.
+-- and its place follow), 'too_many_tickets', and 'same' (the caller has sent the same token before, and
+-- that call, `session_id`, is open). Only 'written' and 'queued' write anything.
 create type rta.session_outcome as (
   kind text,
   limited_by text,
@@ -34,7 +35,8 @@ create type rta.session_outcome as (
   response_fields json,
   ticket_id text,
   queue_position integer,
-  queue_size integer
+  queue_size integer,
+  session_id text
 );
 
 -- What a caller is charged to: its account and, in the order of their ids, the keys whose meters count what it uses, with

@@ -1,19 +1,23 @@
--- Marks the rooms of sessions that end for deletion, and frees their slots. What the renderer got of the request is forgotten: it
--- can be about a person. Most sessions are no calls: then nothing is written.
--- Lock order: the slots by primary key. The calling function has locked the calls (lock_counters).
+-- Marks the rooms of sessions that end for deletion, those of others as gone, and frees their slots. What the renderer got of the
+-- request is forgotten, because it can be about a person, and so is the agent, with the token that it has brought. Most sessions are
+-- no calls: then nothing is written.
+-- Lock order: the agents, which only a function writes that has locked the call; the slots by primary key. The calling function has locked the calls (lock_counters).
 create function rta.end_calls(p_tenant_ids text[], p_session_ids text[]) returns void
 language plpgsql as $$
 declare
   v_calls text[];
 begin
   with ended as (
-    update public.calls call set room = 'delete', input = '{}'
+    update public.calls call set
+      room = case call.room when 'foreign' then 'gone' else 'delete' end, input = '{}'
     from unnest(p_tenant_ids, p_session_ids) session (tenant_id, id)
-    where call.tenant_id = session.tenant_id and call.session_id = session.id and call.room in ('create', 'exists')
+    where call.tenant_id = session.tenant_id and call.session_id = session.id and call.room in ('create', 'exists', 'foreign')
     returning call.session_id
   )
   select array_agg(session_id) into v_calls from ended;
   if v_calls is not null then
+    delete from public.call_agents agent using unnest(p_tenant_ids, p_session_ids) session (tenant_id, id)
+    where agent.tenant_id = session.tenant_id and agent.session_id = session.id;
     perform from fleet.avatar_slots where session_id = any (v_calls) order by worker_id, n for no key update;
     update fleet.avatar_slots set tenant_id = null, session_id = null, has_news = true where session_id = any (v_calls);
   end if;

@@ -33,12 +33,23 @@ begin
     if v_outcome.kind = 'written' then
       v_taken := v_taken + 1;
       v_slot := p_queue.slots[v_taken];
-      update fleet.avatar_slots set tenant_id = v_caller.tenant_id, session_id = p_requests[v_at].id
+      -- A room of others exists: its call is assigned at once.
+      update fleet.avatar_slots
+      set tenant_id = v_caller.tenant_id, session_id = p_requests[v_at].id, has_news = has_news or v_call.join_url is not null
       where worker_id = v_slot.worker_id and n = v_slot.n;
-      insert into public.calls (tenant_id, session_id, room_name, room, mode, input, max_seconds)
-      values (
-        v_caller.tenant_id, p_requests[v_at].id, v_call.room_name, 'create', v_call.mode, v_call.input, v_call.max_seconds
+      insert into public.calls (
+        tenant_id, session_id, room_name, room, mode, input, max_seconds
+      ) values (
+        v_caller.tenant_id, p_requests[v_at].id, v_call.room_name,
+        case when v_call.join_url is null then 'create' else 'foreign' end, v_call.mode, v_call.input, v_call.max_seconds
       );
+      if v_call.join_url is not null or v_call.awaits_agent then
+        insert into public.call_agents (tenant_id, session_id, created_at, url, token, digest, identity)
+        values (
+          v_caller.tenant_id, p_requests[v_at].id, date_trunc('milliseconds', clock_timestamp()),
+          v_call.join_url, v_call.join_token, v_call.token_digest, v_call.agent_identity
+        );
+      end if;
       delete from public.call_tickets where tenant_id = v_caller.tenant_id and id = p_queue.ticket_ids[v_at];
       v_outcome.response_fields := json_build_object(
         'reservedCreditMicros', v_outcome.reserved, 'expiresAt', v_outcome.expires_at, 'features', v_slot.features

@@ -1,12 +1,14 @@
 -- What a worker is to do, for the calls that it lists: see sync_worker. A call whose lease has expired is nobody's: its reports are
--- dropped (write_reports), and the sweep ends it. A test that wants nobody to join a call has it start nowhere.
+-- dropped (write_reports), and the sweep ends it. One with an agent starts when the agent has brought the avatar. A test that wants nobody to join a call has it start nowhere.
 create function rta.work_of_worker(p_worker_id text, p_calls rta.reported_call[], p_rooms text[]) returns json
 language sql stable as $$
   with own as materialized (
-    select slot.tenant_id, slot.session_id, call.generation, call.room, call.room_name, call.mode, call.input, call.max_seconds
+    select slot.tenant_id, slot.session_id, call.generation, call.room, call.room_name, call.mode, call.input, call.max_seconds,
+      agent.session_id is not null as has_agent, agent.url, agent.token, agent.identity
     from fleet.avatar_slots slot
     join public.calls call on call.tenant_id = slot.tenant_id and call.session_id = slot.session_id
     join public.usage_sessions session on session.tenant_id = slot.tenant_id and session.id = slot.session_id
+    left join public.call_agents agent on agent.tenant_id = slot.tenant_id and agent.session_id = slot.session_id
     where slot.worker_id = p_worker_id and session.ended_at is null and session.expires_at > clock_timestamp()
   )
   select json_build_object(
@@ -19,10 +21,12 @@ language sql stable as $$
         ),
         'input', own.input, 'maxSeconds', session.reserved / session.price,
         'limit', case when session.reserved / session.price < own.max_seconds then 'out_of_credits' else 'session_cap' end,
-        'usedSeconds', session.used / session.price
+        'usedSeconds', session.used / session.price, 'brought', case when own.url is not null then json_build_object(
+          'tenantId', own.tenant_id, 'url', own.url, 'token', encode(own.token, 'hex'), 'agentIdentity', own.identity
+        ) end
       )), '[]')
       from own join public.usage_sessions session on session.tenant_id = own.tenant_id and session.id = own.session_id
-      where own.room = 'exists' and not exists (
+      where own.room in ('exists', 'foreign') and (not own.has_agent or own.url is not null) and not exists (
         select from unnest(p_calls) listed where listed.session_id = own.session_id and listed.generation = own.generation
       ) and not (session.environment = 'test' and session.metadata ->> 'test_outcome' is not distinct from 'never_joined')
     ),

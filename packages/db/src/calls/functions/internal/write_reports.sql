@@ -1,4 +1,5 @@
--- Writes what a worker reports of the calls that it has: see sync_worker. Returns the rooms of those that it closes.
+-- Writes what a worker reports of the calls that it has: see sync_worker. Returns the rooms of those that it closes; null
+-- for the room of others.
 -- Lock order: the sessions by primary key, their calls and counters (lock_counters), their slots. The calling function has locked
 -- the worker.
 create function rta.write_reports(
@@ -18,7 +19,8 @@ declare
   v_rooms text[] := '{}';
 begin
   for v_report in
-    select session, report.state, report.used_seconds, report.reason, call.room_name
+    select session, report.state, report.used_seconds, report.reason,
+      case when call.room <> 'foreign' then call.room_name end as room_name
     from (select distinct on (session_id, generation) * from unnest(p_calls)) report
     join fleet.avatar_slots slot on slot.session_id = report.session_id and slot.worker_id = p_worker_id
     join public.calls call

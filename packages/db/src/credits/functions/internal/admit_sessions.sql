@@ -7,12 +7,13 @@
 -- meter and each account has to hold in addition: credit micros, and sessions. Writes nothing.
 --
 -- The calling function has locked the meters and the accounts. So the claims that exist are all that can: two requests
--- with the same claim have the same key, and queue at its meter.
+-- with the same claim, or the same token, have the same key, and queue at its meter.
 create function rta.admit_sessions(
   p_counters rta.counters,
   p_caller_at integer[],            -- for each request, the position of its caller
   p_valid_until timestamptz[],      -- for each request, until when its caller is valid; null when it is not
   p_requests rta.session_request[],
+  p_calls rta.call_request[],       -- null when the requests start no calls
   p_claims rta.claim[],
   p_meters rta.locked_meter[], p_accounts rta.locked_account[], -- of p_counters
   p_queue rta.call_queue,           -- null when the requests start no calls
@@ -34,7 +35,7 @@ begin
   accounts_held := array_fill(0::bigint, array[coalesce(cardinality(p_accounts), 0)]);
   accounts_opened := accounts_held;
   for v_request in
-    select * from rta.requests_to_admit(p_counters.callers, p_caller_at, p_valid_until, p_requests, p_claims, v_now)
+    select * from rta.requests_to_admit(p_counters.callers, p_caller_at, p_valid_until, p_requests, p_calls, p_claims, v_now)
   loop
     v_outcome := v_request.outcome;
     v_seconds := v_request.max_seconds;

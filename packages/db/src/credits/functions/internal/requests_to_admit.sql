@@ -1,5 +1,5 @@
--- What is known of each request to open a session when the locks are held: its caller, the status of its avatar, and a claim
--- that an earlier request has stored. `outcome` is so far: 'written' when only limits and credits can refuse it.
+-- What is known of each request to open a session when the locks are held: its caller, the status of its avatar, a claim
+-- that an earlier request has stored, and the open call that has the same token. `outcome` is so far: 'written' when only limits and credits can refuse it.
 --
 -- Subqueries with a limit, so that each claim and each avatar is found by its whole primary key. As plain joins, the server
 -- read all claims of a key: 6 ms instead of 0.4 for 64 requests.
@@ -8,6 +8,7 @@ create function rta.requests_to_admit(
   p_caller_at integer[],
   p_valid_until timestamptz[],
   p_requests rta.session_request[],
+  p_calls rta.call_request[],       -- null when the requests start no calls
   p_claims rta.claim[],
   p_now timestamptz
 ) returns table (
@@ -29,13 +30,14 @@ begin
     case
       when (p_valid_until[request.ordinality] > p_now and caller.environment = request.environment) is not true then 'stale'
       when (stored.response).body_hash is not null then 'replayed'
+      when same.session_id is not null then 'same'
       when request.avatar_id is null or avatar.status = 'ready' then 'written'
       when avatar.status is null or avatar.status = 'deleted' then 'avatar_not_found'
       else 'avatar_not_ready'
     end,
     null, null, null, null, avatar.display_name, (stored.response).body_hash, (stored.response).status, (stored.response).location,
     (stored.response).etag, (stored.response).response_body, (stored.response).sealed_for, (stored.response).response_fields,
-    null, null, null
+    null, null, null, same.session_id
   )::rta.session_outcome, request.max_seconds, request.min_seconds, request.price, request.start_seconds,
     caller.api_key_id::text, caller.lineage::text[], caller.meters_at, caller.account_at
   from unnest(p_requests) with ordinality request
@@ -55,5 +57,10 @@ begin
       and claim.created_at > now() - interval '24 hours'
     limit 1
   ) stored on true
+  left join lateral (
+    select agent.session_id from public.call_agents agent
+    where agent.tenant_id = caller.tenant_id and agent.digest = (p_calls[request.ordinality]).token_digest
+    limit 1
+  ) same on true
   order by request.ordinality;
 end $$;

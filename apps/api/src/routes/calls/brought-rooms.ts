@@ -1,0 +1,212 @@
+/**
+ * `/compat/bey`: what the plugin `bey` of LiveKit Agents asks for. It sends the API key as `x-api-key`, no Idempotency-Key, and the
+ * same token up to three times, so the same token is the same call. The document leaves the route out: its form is that of the plugin,
+ * and its credentials come by another header than those of every operation there.
+ */
+import type { Caller } from "@realtime-avatar/db/api-keys/callers";
+import {
+  attachAgent,
+  type BroughtRoom,
+  type CallRequest,
+  type OpenCallOutcome,
+  openCall,
+} from "@realtime-avatar/db/calls/calls";
+import type { Db } from "@realtime-avatar/db/connection/pool";
+import type { Claim } from "@realtime-avatar/db/idempotency/idempotency-keys";
+import {
+  BringRoom,
+  BroughtCall,
+  isOwnServer,
+  readRoomToken,
+  readRoomUrl,
+  sealRoomToken,
+  tokenDigest,
+} from "@realtime-avatar/domain/calls/brought-room";
+import { type CallOfKey, looksLikeCallKey, readCallKey } from "@realtime-avatar/domain/calls/call-key";
+import { RETRY_MS, ticketFingerprint } from "@realtime-avatar/domain/calls/queue";
+import { roomName, roomPrefix } from "@realtime-avatar/domain/calls/room";
+import { type PlannedCall, plannedCall } from "@realtime-avatar/domain/calls/start";
+import { type AvatarId, newId, type SessionId } from "@realtime-avatar/domain/id";
+import { notFound, Problem, validationFailed } from "@realtime-avatar/domain/problem";
+import { Elysia } from "elysia";
+import { realtimeOf } from "../../calls/realtime.ts";
+import type { Dependencies } from "../../dependencies.ts";
+import { authenticateRequest, INVALID } from "../../http/authenticate.ts";
+import { readBody } from "../../http/body.ts";
+import { keyOf } from "../../http/people/person.ts";
+import { runWrite } from "../../http/problem.ts";
+import { type RequestContext, withRequestContext } from "../../http/request-context.ts";
+import { type ResponseHead, responseText, sendText } from "../../http/response.ts";
+import { type Attempt, execute, type ResourceResponse, type Settled } from "../../http/write.ts";
+import type { RouteDetail } from "../../openapi/operation.ts";
+import { countRefusal, openingRefused, openWithinLimits } from "../opening.ts";
+import { countRefused } from "./calls.ts";
+
+const DETAIL: RouteDetail = { isHidden: true };
+const MISSING = new Problem("missing_api_key", "Send the API key in the header `x-api-key`.");
+
+const REPRESENTATION = { schema: BroughtCall, toText: JSON.stringify, present: () => ({}) };
+
+const createdCall = (id: SessionId): ResourceResponse<BroughtCall> => ({
+  location: `/api/v1/usage/sessions/${id}`,
+  version: null,
+  body: { id },
+});
+
+const refusedToken = (detail: string): Problem =>
+  validationFailed([{ pointer: "#/livekit_token", code: "not_allowed", detail }]);
+
+/** The URL that a body names, in its normal form. Throws `validation_failed` when it is not allowed. */
+const allowedUrl = ({ livekit_url }: BringRoom, hosts: readonly string[], ownUrl: string): string => {
+  const url = readRoomUrl(livekit_url, { hosts, ownUrl });
+  if (typeof url !== "string") throw validationFailed([url]);
+  return url;
+};
+
+type BringBasis = { planned: PlannedCall; url: string; agentIdentity: string };
+type BringAttempt = Attempt<BringRoom, BringBasis>;
+type Opening = Pick<BringAttempt, "dependencies" | "origin"> & { caller: Caller };
+
+/** Opens a call in a room of somebody else, which nobody here creates, lists or deletes. `price`: of a second. */
+const bringOperation = (price: number) => ({
+  body: BringRoom,
+  representation: REPRESENTATION,
+  /** No look at the limits here: the same token may have opened the call that reaches them. */
+  lookUp: async ({ body, caller, origin, dependencies }: BringAttempt): Promise<BringBasis> => {
+    const { config, agents, instance } = realtimeOf(dependencies);
+    const url = allowedUrl(body, agents.livekitHosts, config.url);
+    const { room, agentIdentity } = readRoomToken(body.livekit_token, origin.now);
+    const ownInstance = await instance();
+    if (isOwnServer(url, config.url) && room.startsWith(roomPrefix(ownInstance))) {
+      throw refusedToken(
+        "The room is of a call of this service: its agent has a key for it in the metadata of its dispatch.",
+      );
+    }
+    const terms = { priceCreditMicrosPerSecond: price, instance: ownInstance };
+    const { environment } = keyOf(caller);
+    return {
+      planned: plannedCall({ avatar_id: body.avatar_id }, terms, { environment, ...origin }),
+      url,
+      agentIdentity,
+    };
+  },
+  plan: (
+    { body: { livekit_token: token }, caller: anyCaller, origin, dependencies }: BringAttempt,
+    { planned, url, agentIdentity }: BringBasis,
+  ) => {
+    const caller = keyOf(anyCaller);
+    const { session, ...call } = planned;
+    const { now, random, requestId } = origin;
+    const { tokenKey } = realtimeOf(dependencies);
+    const digest = tokenDigest(token, caller.id);
+    const id = { tenantId: caller.tenantId, sessionId: session.id };
+    const request: CallRequest = {
+      ...session,
+      ...call,
+      entryId: newId("ent", now, random),
+      requestId,
+      newTicketId: newId("tkt", now, random),
+      // So that the plugin, which asks again, keeps its own place in the queue.
+      fingerprint: ticketFingerprint({
+        apiKeyId: caller.id,
+        avatarId: session.avatarId as AvatarId,
+        metadata: { token: Buffer.from(digest).toString("hex") },
+      }),
+      awaitsAgent: false,
+      brought: { url, token: sealRoomToken(token, id, tokenKey, random), digest, agentIdentity },
+    };
+    return { response: createdCall(session.id), input: [request, { caller, origin, dependencies }] as const };
+  },
+  write: async (db: Db, request: CallRequest, { caller, origin, dependencies }: Opening, claim: Claim | null) => {
+    const { sweepOverdue } = dependencies;
+    return openWithinLimits(() => openCall(db, request, caller, claim), { db, caller, origin, sweepOverdue });
+  },
+  settle: async (
+    outcome: OpenCallOutcome,
+    { db, caller, dependencies: { metrics } }: BringAttempt,
+    { planned }: BringBasis,
+  ): Promise<Settled<BroughtCall>> => {
+    switch (outcome.kind) {
+      case "written":
+        metrics?.sessionHeld();
+        metrics?.callRequested("started");
+        return { kind: "written" };
+      case "same":
+        return { kind: "written", resource: createdCall(outcome.sessionId) };
+      case "replayed":
+      case "stale":
+        return outcome;
+      case "queued":
+        throw new Problem("rate_limited", "All slots are in use. Send the same request again: it keeps its place.", {
+          retryable: true,
+          retryAfterSeconds: RETRY_MS / 1000,
+        });
+      case "too_many_tickets":
+        throw new Problem("rate_limited", "Too many calls of the tenant wait for a slot.", { retryable: true });
+      default:
+        throw await openingRefused(outcome, planned.session, db, keyOf(caller));
+    }
+  },
+});
+
+/** What the agent of a call in a room of ours brings. Throws a problem unless it is for the server and the room of the call. */
+const broughtTo = async (dependencies: Dependencies, body: BringRoom, call: CallOfKey): Promise<BroughtRoom> => {
+  const { config, instance, tokenKey } = realtimeOf(dependencies);
+  const url = allowedUrl(body, [], config.url);
+  const token = body.livekit_token;
+  const { room, agentIdentity } = readRoomToken(token, dependencies.clock());
+  if (room !== roomName(await instance(), call.sessionId)) throw refusedToken("The room is not that of the call.");
+  return {
+    url,
+    token: sealRoomToken(token, call, tokenKey, dependencies.random),
+    digest: tokenDigest(token, call.sessionId),
+    agentIdentity,
+  };
+};
+
+/** Lets the avatar of a call join, as its agent asks for with the key of the call. Nothing is held: the call has its session. */
+const attach = async (
+  dependencies: Dependencies,
+  presented: string,
+  { request, set, requestContext }: { request: Request; set: ResponseHead; requestContext: RequestContext },
+): Promise<string> => {
+  const call = readCallKey(presented, realtimeOf(dependencies).callKey, dependencies.clock());
+  if (call === null) throw INVALID;
+  const { tenantId, sessionId } = call;
+  requestContext.tenantId = tenantId;
+  const counted = { tenantId, id: sessionId, lineage: [] };
+  await dependencies.limitRequests?.(counted, set.headers as Record<string, string>);
+  const body = await readBody(request, requestContext, BringRoom);
+  const brought = await broughtTo(dependencies, body, call);
+  const db = dependencies.db.until(requestContext);
+  switch (await runWrite(() => attachAgent(db, call, body.avatar_id, brought))) {
+    case "attached": {
+      const { location = null, body: created } = createdCall(sessionId);
+      return sendText(responseText(REPRESENTATION, created), { status: 201, location, etag: "" }, set);
+    }
+    case "other":
+      throw refusedToken("The avatar of the call was brought with another token before.");
+    case "not_found":
+      throw notFound();
+    case "ended":
+      throw new Problem("session_closed", "The call has ended.");
+  }
+};
+
+export const broughtRoomRoutes = (dependencies: Dependencies) => {
+  const { metrics, config } = dependencies;
+  const bring = bringOperation(config.creditPriceMicrosPerSecond);
+  const needed = { scopes: ["realtime:write"], withHeadroom: true } as const;
+  return new Elysia({ name: "brought-rooms", prefix: "/compat/bey/v1" }).use(withRequestContext).post(
+    "/session",
+    async ({ request, path, route, set, requestContext }) => {
+      const presented = request.headers.get("x-api-key");
+      if (presented === null) throw MISSING;
+      if (looksLikeCallKey(presented)) return attach(dependencies, presented, { request, set, requestContext });
+      const parts = { request, path, route, set, requestContext };
+      const write = await authenticateRequest(dependencies, needed, parts, () => presented);
+      return execute(write, bring).catch(countRefused(metrics)).catch(countRefusal(metrics));
+    },
+    { detail: DETAIL },
+  );
+};

@@ -1,0 +1,32 @@
+/** Rooms of somebody else, for tests: tokens as the plugin `bey` signs them, and its request. */
+import type { Answer, TestApi } from "../api.ts";
+
+export const BRING = "/compat/bey/v1/session";
+export const ROOM_URL = "wss://project.livekit.cloud";
+
+const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
+
+let tokens = 0;
+/** The claims of a token of the plugin, another one each time. */
+export const roomClaims = () => ({
+  exp: Math.floor(Date.now() / 1000) + 21_600 + tokens++,
+  nbf: Math.floor(Date.now() / 1000),
+  iss: "API of somebody",
+  sub: "bey-avatar-agent",
+  name: "bey-avatar-agent",
+  kind: "agent",
+  video: { roomJoin: true, room: "the room of an agent" } as Record<string, unknown>,
+  attributes: { "lk.publish_on_behalf": "agent-AJ_x" } as Record<string, unknown>,
+});
+
+/** A token with these claims. Nobody here knows its secret, so any signature does. */
+export const roomToken = (changes: object = {}): string =>
+  `${encode({ alg: "HS256" })}.${encode({ ...roomClaims(), ...changes })}.${"x".repeat(43)}`;
+
+/** Sends what the plugin sends. */
+export const bringTo =
+  (call: TestApi["call"]) =>
+  (key: string, avatarId: string, changes: object = {}, headers: Record<string, string> = {}): Promise<Answer> => {
+    const body = { avatar_id: avatarId, livekit_url: ROOM_URL, livekit_token: roomToken(), ...changes };
+    return call("POST", BRING, { body, headers: { "x-api-key": key, ...headers } });
+  };

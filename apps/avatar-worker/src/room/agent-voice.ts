@@ -1,0 +1,154 @@
+/**
+ * The voice of an agent, in a room of its owner: the protocol of LiveKit's agents for avatars, as livekit-agents 1.7 has it in
+ * `voice/avatar/_datastream_io.py`. The agent sends a byte stream for each segment of speech, faster than it can be played. It
+ * calls `lk.clear_buffer` when it is interrupted, and waits for `lk.playback_finished` of each segment, which must come once.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import { type Room, RoomEvent, RpcError, type RpcInvocationData } from "@livekit/rtc-node";
+import { SAMPLE_RATE } from "../renderer/renderer.ts";
+import type { Published } from "./publish.ts";
+import { createSegments } from "./segments.ts";
+
+const AUDIO_TOPIC = "lk.audio_stream";
+/** What the agent and those that it hears have said. */
+const TRANSCRIPTION_TOPIC = "lk.transcription";
+const CLEAR_BUFFER = "lk.clear_buffer";
+const PLAYBACK_STARTED = "lk.playback_started";
+const PLAYBACK_FINISHED = "lk.playback_finished";
+
+/** How many calls of methods of the agent wait for its response at most. */
+const MAX_WAITING = 32;
+/** The payload of `lk.clear_buffer` is empty. */
+const MAX_PAYLOAD = 1024;
+/** How often an agent may send what is not played. A short stream can contain much sound, because streams are compressed. */
+const MAX_REFUSALS = 20;
+/** How much sound LiveKit has ahead of time: enough for a timer that is late. */
+const LEAD_MS = 100;
+const STEP_MS = 10;
+/** An agent that is told of an end before it has the response to `lk.clear_buffer` waits for another one. */
+const CLEARED_MS = 50;
+/** How long the agent has for a response. */
+const RESPONSE_MS = 2000;
+
+export type AgentVoice = {
+  /** Plays what the agent says, from now on. `say` gets each frame of it. `onActivity` is called while somebody speaks. */
+  play(published: Published, say: (pcm: Int16Array) => void, onActivity: () => void): void;
+  /** Drops what waits, because the agent is gone. */
+  forget(): void;
+  stop(): void;
+};
+
+/** Calls methods of a participant, one after another: each tells of something that was later than the one before. */
+const createCaller = ({ localParticipant }: Room, destinationIdentity: string) => {
+  let last = Promise.resolve();
+  let waiting = 0;
+  let unsupported = new Set<string>();
+  const perform = async (known: Set<string>, method: string, payload: string): Promise<void> => {
+    if (known !== unsupported || known.has(method)) return;
+    try {
+      await localParticipant?.performRpc({ destinationIdentity, method, payload, responseTimeout: RESPONSE_MS });
+    } catch (error) {
+      // There is nobody else to tell.
+      if (error instanceof RpcError && error.code === RpcError.ErrorCode.UNSUPPORTED_METHOD) known.add(method);
+    }
+  };
+  return {
+    call: (method: string, payload: string): void => {
+      if (waiting >= MAX_WAITING || unsupported.has(method)) return;
+      waiting++;
+      const known = unsupported;
+      last = last.then(() => perform(known, method, payload)).finally(() => waiting--);
+    },
+    /** Drops the calls that wait. Who comes back is another program, with the same identity. */
+    reset: (): void => {
+      unsupported = new Set();
+      last = Promise.resolve();
+    },
+  };
+};
+
+/**
+ * Receives the voice of the participant `identity`, and of nobody else. To be called in the room before the avatar is published:
+ * an agent speaks as soon as it sees the picture. `onFlood` is called when much comes that is not played, and for a track of
+ * somebody: the avatar asks for none.
+ */
+export const receiveVoice = (room: Room, identity: string, onFlood: () => void): AgentVoice => {
+  const { call, reset } = createCaller(room, identity);
+  const report = (samples: number, isInterrupted: boolean): void => {
+    // The agent takes no other members.
+    const finished = { playback_position: samples / SAMPLE_RATE, interrupted: isInterrupted };
+    call(PLAYBACK_FINISHED, JSON.stringify(finished));
+  };
+  let refusals = 0;
+  const refuse = (): void => {
+    refusals++;
+    if (refusals > MAX_REFUSALS) onFlood();
+  };
+  const segments = createSegments(refuse);
+  let output: Published | null = null;
+  let noteActivity = (): void => {};
+  let timer: NodeJS.Timeout | undefined;
+
+  /** Stops speaking. Returns how many samples of each segment were played. */
+  const clear = (): number[] => {
+    const unplayed = ((output?.queuedMs() ?? 0) * SAMPLE_RATE) / 1000;
+    output?.clear();
+    return segments.clear().map(({ playedSamples }) => Math.max(0, playedSamples - unplayed));
+  };
+  const clearBuffer = async ({ callerIdentity, payload }: RpcInvocationData): Promise<string> => {
+    if (callerIdentity !== identity || payload.length > MAX_PAYLOAD) {
+      refuse();
+      return "reject";
+    }
+    const played = clear();
+    void pause(CLEARED_MS).then(() => {
+      for (const samples of played) report(samples, true);
+    });
+    return "ok";
+  };
+  const step = (published: Published, say: (pcm: Int16Array) => void): void => {
+    const segment = segments.first();
+    if (!segment) return;
+    while (published.queuedMs() < LEAD_MS) {
+      const frame = segments.next();
+      if (!frame) break;
+      if (segment.playedSamples === 0) call(PLAYBACK_STARTED, "");
+      segment.playedSamples += frame.length;
+      say(frame);
+      noteActivity();
+    }
+    if (!segment.isComplete || segment.frames.length > 0 || published.queuedMs() > 0) return;
+    segments.finish();
+    report(segment.playedSamples, segment.isCut);
+  };
+
+  room.registerByteStreamHandler(AUDIO_TOPIC, (reader, { identity: sender }) => {
+    if (sender === identity && segments.open(reader)) return;
+    void reader.close();
+    refuse();
+    // Each segment of the agent has an end.
+    if (sender === identity) report(0, true);
+  });
+  room.registerTextStreamHandler(TRANSCRIPTION_TOPIC, (reader, { identity: sender }) => {
+    void reader.close();
+    if (sender === identity) noteActivity();
+  });
+  room.localParticipant?.registerRpcMethod(CLEAR_BUFFER, clearBuffer);
+  room.on(RoomEvent.TrackSubscribed, onFlood);
+
+  return {
+    play: (published, say, onActivity) => {
+      output = published;
+      noteActivity = onActivity;
+      timer = setInterval(() => step(published, say), STEP_MS);
+    },
+    forget: () => {
+      clear();
+      reset();
+    },
+    stop: () => {
+      clearInterval(timer);
+      segments.clear();
+    },
+  };
+};

@@ -1,0 +1,121 @@
+import { describe, expect, test } from "bun:test";
+import { ReadableStream } from "node:stream/web";
+import { ByteStreamReader } from "@livekit/rtc-node";
+import { createSegments } from "./segments.ts";
+
+type Chunk = { content: Uint8Array };
+
+/** A byte stream as the library gives it, to which a test writes. `isClosed`: whether the other side still reads. */
+const openStream = (sample_rate = "48000") => {
+  let controller: ReadableStreamDefaultController<Chunk> | undefined;
+  let isClosed = false;
+  const stream = new ReadableStream<Chunk>({
+    start: (own) => {
+      controller = own;
+    },
+    cancel: () => {
+      isClosed = true;
+    },
+  });
+  const info = {
+    streamId: "x",
+    mimeType: "",
+    topic: "",
+    timestamp: 0,
+    name: "",
+    attributes: { sample_rate, num_channels: "1" },
+  };
+  const reader = new ByteStreamReader(info, stream as never);
+  return {
+    reader,
+    write: async (seconds: number): Promise<void> => {
+      for (let written = 0; written < seconds && !isClosed; written++) {
+        controller?.enqueue({ content: new Uint8Array(96_000) });
+        await Bun.sleep(0);
+      }
+    },
+    end: () => controller?.close(),
+    fail: () => controller?.error(new Error("aborted")),
+    isClosed: () => isClosed,
+  };
+};
+const settle = (): Promise<void> => Bun.sleep(20);
+
+describe("the segments of an agent", () => {
+  const start = () => {
+    const cuts: number[] = [];
+    const segments = createSegments(() => cuts.push(1));
+    const takeAll = (): number => {
+      let count = 0;
+      while (segments.next()) count++;
+      return count;
+    };
+    return { segments, cuts, takeAll };
+  };
+
+  test("more sound than two minutes, in one segment or in several: the rest is dropped, and not read any more", async () => {
+    const { segments, cuts, takeAll } = start();
+    const first = openStream();
+    const second = openStream();
+    segments.open(first.reader);
+    segments.open(second.reader);
+    await first.write(100);
+    first.end();
+    await second.write(100);
+    await settle();
+    expect([first.isClosed(), second.isClosed(), cuts.length]).toEqual([false, true, 1]);
+    expect(takeAll()).toBe(100 * 50);
+    expect(segments.first()).toMatchObject({ isComplete: true, isCut: false });
+    segments.finish();
+    expect(takeAll()).toBe(20 * 50);
+    expect(segments.first()).toMatchObject({ isComplete: true, isCut: true });
+    segments.finish();
+    // What was played makes room.
+    const third = openStream();
+    segments.open(third.reader);
+    await third.write(119);
+    await settle();
+    expect(takeAll()).toBe(119 * 50);
+  });
+
+  test("what was dropped: is not read any more, and nothing of it is played", async () => {
+    const { segments, cuts, takeAll } = start();
+    const streams = [openStream(), openStream("24000")];
+    for (const { reader } of streams) segments.open(reader);
+    await streams[0]?.write(2);
+    await settle();
+    expect(segments.clear()).toHaveLength(2);
+    await settle();
+    expect(streams.map(({ isClosed }) => isClosed())).toEqual([true, true]);
+    expect([segments.first(), takeAll(), cuts.length]).toEqual([undefined, 0, 0]);
+  });
+
+  test("a stream that is aborted: what has come of it is played", async () => {
+    const { segments, takeAll } = start();
+    const stream = openStream();
+    segments.open(stream.reader);
+    await stream.write(1);
+    await settle();
+    stream.fail();
+    await settle();
+    expect(takeAll()).toBe(50);
+    expect(segments.first()).toMatchObject({ isComplete: true, isCut: true });
+  });
+
+  test("a stream of another format: is not read", async () => {
+    const { segments, cuts } = start();
+    const stream = openStream("96000");
+    expect(segments.open(stream.reader)).toBe(true);
+    await settle();
+    expect(stream.isClosed()).toBe(true);
+    expect([segments.first()?.isComplete, cuts.length]).toEqual([true, 1]);
+  });
+
+  test("more than 16 segments: the others are refused", () => {
+    const { segments } = start();
+    expect(Array.from({ length: 17 }, () => segments.open(openStream().reader))).toEqual([
+      ...Array(16).fill(true),
+      false,
+    ]);
+  });
+});

@@ -1,0 +1,350 @@
+/** An agent that speaks through the avatar in a room of its owner, and agents and rooms that mean harm: on a real LiveKit server. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { personToken } from "@realtime-avatar/domain/calls/room";
+import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
+import { createLog } from "@realtime-avatar/runtime/log";
+import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
+import { type LivekitServer, startLivekit } from "@realtime-avatar/testing/livekit/server";
+import { startNetwork } from "@realtime-avatar/testing/network/network";
+import { readConfig } from "../src/config.ts";
+import { createService } from "../src/fleet/service.ts";
+import { isLoud } from "../src/renderer/loudness.ts";
+import { portrait } from "../src/renderer/portrait.ts";
+import { type Renderer, SAMPLE_RATE } from "../src/renderer/renderer.ts";
+import { type Call, startCall } from "../src/room/call.ts";
+import { AGENT_IDENTITY, type Agent, joinAsAgent } from "./support/agent.ts";
+import { type ControlPlane, sign, startControlPlane } from "./support/control-plane.ts";
+import { joinAsPerson } from "./support/person.ts";
+
+setDefaultTimeout(30_000);
+
+const LONG = process.env["LONG"] === "1";
+
+/** How far a position may be from what was heard, in seconds. */
+const TOLERANCE = 0.2;
+
+const binary = await livekitBinary();
+const title = `an agent and its avatar${binary.kind === "missing" ? ` (skipped: ${binary.reason})` : ""}`;
+
+describe.skipIf(binary.kind === "missing")(title, () => {
+  let livekit: LivekitServer;
+  let control: ControlPlane;
+
+  beforeAll(async () => {
+    livekit = await startLivekit(binary.kind === "found" ? binary.path : "");
+    control = await startControlPlane(livekit);
+  });
+  afterAll(async () => {
+    await livekit?.stop();
+    await control?.stop();
+  });
+
+  const tokenOf = (room: string, identity: string) => {
+    const token = personToken(room);
+    return sign(livekit, {
+      ...token,
+      identity,
+      kind: "agent",
+      video: {
+        roomJoin: true,
+        room,
+        canSubscribe: true,
+        canPublish: true,
+        canPublishData: true,
+        canUpdateOwnMetadata: false,
+      },
+    });
+  };
+  /** A call in this process. `said`: the seconds of loud sound that the renderer has got. */
+  const start = async (change: Partial<AssignedCall> = {}, isForeign = true) => {
+    const { session, room, personToken } = await control.start({}, isForeign);
+    let saidSamples = 0;
+    const renderer: Renderer = {
+      ...portrait,
+      open: async (...parts) => {
+        const rendering = await portrait.open(...parts);
+        const hear = (pcm: Int16Array): void => {
+          if (isLoud(pcm)) saidSamples += pcm.length;
+          rendering.hear(pcm);
+        };
+        return { ...rendering, hear };
+      },
+    };
+    const service = createService({ ...readConfig(control.variables), workerId: "wrk_x" });
+    const parts = { service, renderer, log: createLog("silent"), watcher: null, traces: null, onChange: () => {} };
+    const assigned = { ...control.assignedOf(session), agent_identity: AGENT_IDENTITY, ...change };
+    const call = startCall(assigned, parts);
+    const join = async (identity = AGENT_IDENTITY) => joinAsAgent(livekit.url, await tokenOf(room, identity), "avatar");
+    return { call, room, personToken, join, said: () => saidSamples / SAMPLE_RATE };
+  };
+  const untilState = async (call: Call, state: string): Promise<void> => {
+    while (call.report().state !== state) await Bun.sleep(20);
+  };
+  /** A call whose agent is there. `person`: somebody who sees and hears. */
+  const startWithAgent = async (change: Partial<AssignedCall> = {}) => {
+    const started = await start(change);
+    const person = await joinAsPerson(livekit.url, started.personToken);
+    const agent = await started.join();
+    await untilState(started.call, "started");
+    const leave = async (): Promise<void> => {
+      await started.call.leave();
+      await Promise.all([agent.leave(), person.leave()]);
+    };
+    /** How many seconds of sound the person has heard. */
+    const heard = (): number => person.heard.filter(({ level }) => level > 0.05).length / 100;
+    return { ...started, person, agent, leave, heard };
+  };
+
+  test("segments of all formats, one after another: seen and heard, each with its position, in their order", async () => {
+    const { agent, person, said, heard, leave } = await startWithAgent({ mode: "avatar" });
+    await agent.untilSeen();
+    await agent.say(1);
+    await agent.say(0.5, { sampleRate: 48_000, channels: 2, pieceBytes: 1001 });
+    await agent.say(0.7, { sampleRate: 8000 });
+    await agent.say(0.9, { sampleRate: 44_100, channels: 2 });
+    await agent.say(0.6, { sampleRate: 22_050, pieceBytes: 333 });
+    const finished = await agent.untilFinished(5);
+    for (const [index, seconds] of [1, 0.5, 0.7, 0.9, 0.6].entries()) {
+      expect(finished[index]?.playback_position).toBeCloseTo(seconds, 1);
+      expect(finished[index]).toEqual({ playback_position: expect.any(Number), interrupted: false });
+    }
+    expect(Math.abs(said() - 3.7)).toBeLessThan(TOLERANCE);
+    await person.until(() => heard() > 3.7 - TOLERANCE);
+    expect(new Set(person.seen.map(({ digest }) => digest)).size).toBeGreaterThan(3);
+    expect(person.messages).toEqual([]);
+    await leave();
+  });
+
+  test("an interruption: stops at once, its position is what was heard, and what is said next is played", async () => {
+    const { agent, person, said, heard, leave } = await startWithAgent();
+    await agent.say(6);
+    await agent.say(1);
+    await agent.until(() => heard() >= 1);
+    expect(await agent.interrupt()).toBe("ok");
+    const [first, second] = await agent.untilFinished(2);
+    expect(first).toMatchObject({ interrupted: true });
+    expect(second).toEqual({ playback_position: 0, interrupted: true });
+    expect(agent.early).toEqual([]);
+    await agent.until(() => person.heard.slice(-30).every(({ level }) => level < 0.01));
+    const position = first?.playback_position ?? 0;
+    expect(said() - position).toBeLessThan(TOLERANCE);
+    // On a busy machine, the person also hears what the library puts into gaps.
+    expect(heard()).toBeGreaterThan(position - TOLERANCE);
+    await agent.say(0.5);
+    expect((await agent.untilFinished(3)).slice(2)).toEqual([
+      { playback_position: expect.closeTo(0.5, 1), interrupted: false },
+    ]);
+    await leave();
+  });
+
+  test("an interruption while a segment still comes: the rest of it is dropped; with nothing to play: no end", async () => {
+    const { agent, heard, leave } = await startWithAgent();
+    expect(await agent.interrupt()).toBe("ok");
+    const writer = await agent.open({ sample_rate: "24000", num_channels: "1" });
+    await writer.write(new Uint8Array(48_000));
+    await agent.until(() => agent.finished.length === 0);
+    expect(await agent.interrupt()).toBe("ok");
+    await agent.untilFinished(1);
+    for (let piece = 0; piece < 10; piece++) await writer.write(Buffer.alloc(9600, 0x20));
+    await writer.close();
+    await agent.say(0.3);
+    await agent.untilFinished(2);
+    expect(agent.finished.map(({ interrupted }) => interrupted)).toEqual([true, false]);
+    expect(heard()).toBeLessThan(0.3 + TOLERANCE);
+    await leave();
+  });
+
+  test("another participant: is not heard, interrupts nothing, does not start the call, and cannot end it", async () => {
+    const { call, join, said, personToken } = await start();
+    const person = await joinAsPerson(livekit.url, personToken);
+    await person.publishMicrophone();
+    person.speak(true);
+    const other = await join("other");
+    await untilState(call, "joined");
+    await other.say(2);
+    expect(await other.interrupt()).toBe("reject");
+    const request = new TextEncoder().encode('{"kind":"request_graceful_close"}');
+    const options = { reliable: true, topic: "rta.lifecycle" };
+    await Promise.all([other, person].map(({ room }) => room.localParticipant?.publishData(request, options)));
+    await Bun.sleep(500);
+    expect(call.report()).toMatchObject({ state: "joined", used_seconds: 0 });
+    expect(said()).toBe(0);
+    const agent = await join();
+    await untilState(call, "started");
+    await agent.say(1);
+    await agent.until(() => said() > 0.3);
+    expect(await other.interrupt()).toBe("reject");
+    await agent.room.localParticipant?.publishData(request, options);
+    expect(await agent.untilFinished(1)).toEqual([{ playback_position: expect.closeTo(1, 1), interrupted: false }]);
+    expect(call.report()).toMatchObject({ state: "started" });
+    expect(other.finished).toEqual([]);
+    await call.leave();
+    await Promise.all([agent, other, person].map(({ leave }) => leave()));
+  });
+
+  test("an agent that leaves: the avatar is silent at once; back in time, it goes on; away for longer, the call ends", async () => {
+    const { call, room, agent, join, person, heard } = await startWithAgent({ away_seconds: 3 });
+    await agent.say(6);
+    await agent.until(() => heard() > 0.3);
+    await agent.leave();
+    const isSilent = () => person.heard.slice(-30).every(({ level }) => level < 0.01);
+    await agent.until(isSilent);
+    const before = heard();
+    const again = await join();
+    await again.say(0.5);
+    expect(await again.untilFinished(1)).toEqual([{ playback_position: expect.closeTo(0.5, 1), interrupted: false }]);
+    expect(heard() - before).toBeLessThan(0.5 + TOLERANCE);
+    await again.leave();
+    await untilState(call, "ended");
+    expect(call.report()).toMatchObject({ reason: "disconnected" });
+    expect(call.report().used_seconds).toBeGreaterThanOrEqual(4);
+    await control.untilInRoom(room, "person");
+    expect(person.messages).toEqual([]);
+    await person.leave();
+  });
+
+  test("a room in which nobody speaks: the call ends as idle; while the agent tells what a person says, it goes on", async () => {
+    const { call, agent, person } = await startWithAgent({ idle_seconds: 2 });
+    const options = { topic: "lk.transcription", destinationIdentities: ["avatar"] };
+    for (let count = 0; count < 6; count++) {
+      await agent.room.localParticipant?.sendText("and then", options);
+      await Bun.sleep(500);
+    }
+    expect(call.report()).toMatchObject({ state: "started" });
+    await untilState(call, "ended");
+    expect(call.report()).toMatchObject({ reason: "idle" });
+    await Promise.all([agent.leave(), person.leave()]);
+  });
+
+  test("an agent in a room of the service: the page of the person is told of the call, and can end it", async () => {
+    const { call, join, personToken } = await start({}, false);
+    const person = await joinAsPerson(livekit.url, personToken);
+    const agent = await join();
+    await person.until(() => person.messages.some(({ kind }) => kind === "session_clock"));
+    const request = new TextEncoder().encode('{"kind":"request_graceful_close"}');
+    const options = { reliable: true, topic: "rta.lifecycle" };
+    while (call.report().state !== "ended") {
+      await person.room.localParticipant?.publishData(request, options);
+      await Bun.sleep(200);
+    }
+    expect(call.report()).toMatchObject({ reason: "user_ended" });
+    expect(person.messages.at(-1)).toEqual({ kind: "ended", reason: "user_ended" });
+    await Promise.all([agent.leave(), person.leave()]);
+  });
+
+  test("an avatar that is removed: the call ends", async () => {
+    const { call, room, agent, person } = await startWithAgent();
+    await control.rooms.removeParticipant(room, "avatar");
+    await untilState(call, "ended");
+    expect(call.report()).toMatchObject({ reason: "disconnected" });
+    await Promise.all([agent.leave(), person.leave()]);
+  });
+
+  describe("what means harm", () => {
+    const bad = [{}, { sample_rate: "96000", num_channels: "1" }, { sample_rate: "24000", num_channels: "3" }];
+    const worse = [
+      { sample_rate: "1e4", num_channels: "1" },
+      { sample_rate: "-8000", num_channels: "2" },
+    ];
+    const sendAll = async (agent: Agent, attributes: Record<string, string>[]) => {
+      for (const format of attributes) {
+        const writer = await agent.open(format);
+        await writer.write(Buffer.alloc(9600, 0x20));
+        await writer.close();
+      }
+    };
+
+    test("sound in formats that are not played: each has its end, and the next is played; again and again: the call ends", async () => {
+      const { call, agent, said, leave } = await startWithAgent();
+      await sendAll(agent, [...bad, ...worse]);
+      await agent.say(0.5);
+      const ends = await agent.untilFinished(6);
+      expect(ends.slice(0, 5)).toEqual(Array(5).fill({ playback_position: 0, interrupted: true }));
+      expect(ends[5]).toMatchObject({ interrupted: false });
+      expect(Math.abs(said() - 0.5)).toBeLessThan(TOLERANCE);
+      await sendAll(agent, Array(20).fill(bad[1]));
+      await untilState(call, "ended");
+      expect(call.report()).toMatchObject({ reason: "agent_ended" });
+      await leave();
+    });
+
+    test("streams that do not end: the first is played as it comes, the others wait, those beyond 16 have their end", async () => {
+      const { agent, said, leave } = await startWithAgent();
+      const format = { sample_rate: "24000", num_channels: "1" };
+      for (let count = 0; count < 18; count++) {
+        const writer = await agent.open(format);
+        await writer.write(Buffer.alloc(24_000, 0x20));
+      }
+      await agent.until(() => said() > 0.45);
+      expect(await agent.untilFinished(2)).toEqual(Array(2).fill({ playback_position: 0, interrupted: true }));
+      await agent.interrupt();
+      const ends = await agent.untilFinished(18);
+      expect(ends[2]?.playback_position).toBeCloseTo(0.5, 0);
+      await agent.say(0.3);
+      expect((await agent.untilFinished(19)).at(-1)).toMatchObject({ interrupted: false });
+      await leave();
+    });
+
+    test("a call of a method with a large payload, which is small on the wire: is not read", async () => {
+      const { agent, leave } = await startWithAgent();
+      // Until then it sends calls of methods in another way, which has no compression.
+      await agent.until(() => agent.room.remoteParticipants.has("avatar"));
+      expect(await agent.call("lk.clear_buffer", "x".repeat(2000))).toBe("reject");
+      const large = agent.call("lk.clear_buffer", "x".repeat(20 * 1024 * 1024));
+      expect(await large.catch(({ code }) => code)).toBe(1500);
+      await leave();
+    });
+
+    test("a server that sends a track which the avatar has not asked for: the call ends", async () => {
+      const { call, room, agent, person } = await startWithAgent();
+      const track = await person.publishMicrophone();
+      await control.rooms.updateSubscriptions(room, "avatar", [track], true);
+      await untilState(call, "ended");
+      expect(call.report()).toMatchObject({ reason: "agent_ended" });
+      await Promise.all([agent.leave(), person.leave()]);
+    });
+
+    type Sender = NonNullable<Agent["room"]["localParticipant"]>;
+    const floods: [string, (agent: Agent, sender: Sender) => Promise<unknown>][] = [
+      [
+        "calls of a method",
+        async (agent) => {
+          agent.call("lk.clear_buffer").catch(() => {});
+          await Bun.sleep(10);
+        },
+      ],
+      ["messages", (_, sender) => sender.publishData(new Uint8Array(10), { reliable: true })],
+      ["short segments", (agent) => agent.say(0.01)],
+      ["seconds of sound", (agent) => agent.say(1, { sampleRate: 48_000 })],
+    ];
+    test.skipIf(!LONG).each(floods)("an agent that sends thousands of %s: the call ends", async (_, send) => {
+      const { call, agent, person } = await startWithAgent();
+      const sender = agent.room.localParticipant as Sender;
+      while (call.report().state !== "ended") {
+        await Promise.all(Array.from({ length: 50 }, () => send(agent, sender).catch(() => {})));
+      }
+      expect(call.report()).toMatchObject({ reason: "agent_ended" });
+      await Promise.all([agent.leave(), person.leave()]);
+    });
+
+    test("a server that closes no connection: the call ends all the same", async () => {
+      const network = await startNetwork(Number(new URL(livekit.url).port));
+      const { call, agent, person } = await startWithAgent({ url: `ws://127.0.0.1:${network.port}` });
+      network.loseThose();
+      await call.end("user_ended");
+      expect(call.report()).toMatchObject({ state: "ended", reason: "user_ended" });
+      network.close();
+      await Promise.all([agent.leave(), person.leave()]);
+    });
+
+    // The worker waits for ten seconds.
+    test.skipIf(!LONG)("a server that takes the connection and says nothing: the call fails at no charge", async () => {
+      const network = await startNetwork(Number(new URL(livekit.url).port));
+      network.isLost = true;
+      const { call } = await start({ url: `ws://127.0.0.1:${network.port}` });
+      await untilState(call, "ended");
+      expect(call.report()).toMatchObject({ reason: "failed", used_seconds: 0 });
+      network.close();
+    });
+  });
+});

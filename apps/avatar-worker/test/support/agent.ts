@@ -1,0 +1,81 @@
+/** An agent that speaks through an avatar, as the plugins of LiveKit's agents do: it sends a tone, and records what it is told. */
+import { type ByteStreamWriter, Room, TrackKind } from "@livekit/rtc-node";
+
+export const AGENT_IDENTITY = "agent";
+const POLL_MS = 20;
+/** The plugins send pieces of this length, or shorter. */
+const PIECE_SECONDS = 0.2;
+
+export type Finished = { playback_position: number; interrupted: boolean };
+
+/** 16-bit PCM: a tone in all channels. */
+export const toneOf = (seconds: number, sampleRate: number, channels: number): Buffer => {
+  const samples = Math.round(seconds * sampleRate);
+  const pcm = Buffer.alloc(samples * channels * 2);
+  for (let index = 0; index < samples; index++) {
+    const value = Math.round(12_000 * Math.sin((index / sampleRate) * 2 * Math.PI * 440));
+    for (let channel = 0; channel < channels; channel++) pcm.writeInt16LE(value, (index * channels + channel) * 2);
+  }
+  return pcm;
+};
+
+export const joinAsAgent = async (url: string, token: string, avatarIdentity: string) => {
+  const room = new Room();
+  await room.connect(url, token, { autoSubscribe: false, dynacast: false });
+  const finished: Finished[] = [];
+  const { localParticipant } = room;
+  if (!localParticipant) throw new Error("the agent has not joined");
+  let isAnswered = true;
+  /** The ends that came while a call of `lk.clear_buffer` had no response yet. */
+  const early: Finished[] = [];
+  localParticipant.registerRpcMethod("lk.playback_finished", async ({ payload }) => {
+    finished.push(JSON.parse(payload));
+    if (!isAnswered) early.push(JSON.parse(payload));
+    return "ok";
+  });
+  const until = async (condition: () => boolean): Promise<void> => {
+    while (!condition()) await Bun.sleep(POLL_MS);
+  };
+  const call = (method: string, payload = ""): Promise<string> =>
+    localParticipant.performRpc({ destinationIdentity: avatarIdentity, method, payload });
+  const open = (attributes: Record<string, string>): Promise<ByteStreamWriter> =>
+    localParticipant.streamBytes({
+      ...{ name: "AUDIO_x", topic: "lk.audio_stream", destinationIdentities: [avatarIdentity], attributes },
+    });
+
+  return {
+    room,
+    finished,
+    early,
+    call,
+    open,
+    until,
+    /** Waits until the picture of the avatar is published, as the plugins do before they send anything. */
+    untilSeen: () =>
+      until(() => {
+        const tracks = room.remoteParticipants.get(avatarIdentity)?.trackPublications.values() ?? [];
+        return [...tracks].some(({ kind }) => kind === TrackKind.KIND_VIDEO);
+      }),
+    /** Sends a segment, at once. `pieceBytes`: where it is cut; by default between samples. */
+    say: async (seconds: number, { sampleRate = 24_000, channels = 1, pieceBytes = 0 } = {}): Promise<void> => {
+      const pcm = toneOf(seconds, sampleRate, channels);
+      const writer = await open({ sample_rate: String(sampleRate), num_channels: String(channels) });
+      const size = pieceBytes || Math.round(PIECE_SECONDS * sampleRate) * channels * 2;
+      for (let start = 0; start < pcm.length; start += size) await writer.write(pcm.subarray(start, start + size));
+      await writer.close();
+    },
+    /** Interrupts the avatar. Returns its response. */
+    interrupt: async (): Promise<string> => {
+      isAnswered = false;
+      const response = await call("lk.clear_buffer");
+      isAnswered = true;
+      return response;
+    },
+    untilFinished: async (count: number): Promise<readonly Finished[]> => {
+      await until(() => finished.length >= count);
+      return finished;
+    },
+    leave: () => room.disconnect(),
+  };
+};
+export type Agent = Awaited<ReturnType<typeof joinAsAgent>>;

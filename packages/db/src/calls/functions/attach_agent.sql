@@ -1,0 +1,41 @@
+-- Writes what the agent of a call in a room of ours has brought: with what the avatar joins, and for whom it speaks. Once: the same
+-- token again changes nothing. Returns what became of it:
+--   'attached'
+--   'other'      the agent has brought another token before
+--   'not_found'  the call is with another avatar
+--   'ended'      there is no such call, or it has ended, or must end; or it awaits no agent
+-- Lock order: the call, its agent, its slot.
+create function rta.attach_agent(
+  p_tenant_id text,
+  p_session_id text,
+  p_avatar_id text,
+  p_url text,
+  p_token bytea,
+  p_digest bytea,
+  p_identity text
+) returns text
+language plpgsql as $$
+declare
+  v_session public.usage_sessions;
+  v_agent public.call_agents;
+begin
+  perform from public.calls
+  where tenant_id = p_tenant_id and session_id = p_session_id and room in ('create', 'exists')
+  for no key update;
+  select * into v_session from public.usage_sessions
+  where tenant_id = p_tenant_id and id = p_session_id and ended_at is null and expires_at > clock_timestamp();
+  select * into v_agent from public.call_agents where tenant_id = p_tenant_id and session_id = p_session_id;
+  case
+    when v_session.id is null or v_agent.session_id is null or rta.must_end(v_session) then
+      return 'ended';
+    when v_session.avatar_id is distinct from p_avatar_id then
+      return 'not_found';
+    when v_agent.digest is not null then
+      return case when v_agent.digest = p_digest then 'attached' else 'other' end;
+    else
+      update public.call_agents set url = p_url, token = p_token, digest = p_digest, identity = p_identity
+      where tenant_id = p_tenant_id and session_id = p_session_id;
+      update fleet.avatar_slots set has_news = true where session_id = p_session_id;
+      return 'attached';
+  end case;
+end $$;

@@ -1,0 +1,189 @@
+/**
+ * The room that an agent brings: its LiveKit server, and a token with which the avatar joins. Both come from a caller, so both are
+ * read with suspicion. The avatar worker connects to the server; so only the hosts of the operator's list and our own are reached,
+ * whatever a name resolves to. The token is read and not verified: its secret is not ours. LiveKit verifies it.
+ */
+import { createHash } from "node:crypto";
+import type { Static } from "@sinclair/typebox";
+import type { RandomBytes, SessionId, TenantId } from "../id.ts";
+import { type FieldError, Problem, validationFailed } from "../problem.ts";
+import { ClosedObject, isValid, Text } from "../schema.ts";
+import { deriveKey, openSealed, seal } from "../sealed.ts";
+
+/** The body of `POST /compat/bey/v1/session`, as the plugin `bey` of LiveKit Agents sends it. */
+export const BringRoom = ClosedObject({
+  avatar_id: Text({ minLength: 1, maxLength: 160 }),
+  livekit_url: Text({ minLength: 1, maxLength: 2048 }),
+  livekit_token: Text({ minLength: 1, maxLength: 4096 }),
+});
+export type BringRoom = Static<typeof BringRoom>;
+
+export const BroughtCall = ClosedObject({ id: Text({ minLength: 1, maxLength: 64 }) });
+export type BroughtCall = Static<typeof BroughtCall>;
+
+/** How long a token must still be valid: for the worker, which joins a moment later. */
+const MIN_VALID_SECONDS = 60;
+
+/** An entry of BYO_LIVEKIT_HOSTS: a host, or `*.` and the end of its name; a port other than that of https. */
+const HOST_ENTRY = /^(\*\.)?[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*(:[1-9]\d{0,4})?$/;
+const LOOPBACK_ENTRY = /^(localhost|127\.0\.0\.1)(:\d+)?$/;
+
+/** The entries of a list such as `*.livekit.cloud, livekit.example.com:7443`; null when one is no host. */
+export const readHosts = (text: string): string[] | null => {
+  const entries = text.split(",").map((entry) => entry.trim().toLowerCase());
+  return entries.every((entry) => HOST_ENTRY.test(entry)) ? entries : null;
+};
+
+/** Whether a list has a host of this machine: for development alone. */
+export const hasLoopback = (hosts: readonly string[]): boolean => hosts.some((host) => LOOPBACK_ENTRY.test(host));
+
+/** What may be reached: the hosts of the operator's list, and the LiveKit server of the service. */
+export type Reachable = { hosts: readonly string[]; ownUrl: string };
+
+/** Nothing but a host and a port: no user, path, query or character that programs read differently. */
+const URL_FORM = /^wss?:\/\/([a-z0-9.-]+|\[[0-9a-f:.]+\])(:\d{1,5})?\/?$/i;
+const LOOPBACK = /^(localhost|127\.0\.0\.1|\[::1\])$/;
+
+/** Scheme, host and port. The spellings of this machine are one: an agent beside an embedded LiveKit may use another one. */
+const originOf = ({ protocol, hostname, port }: URL): string =>
+  `${protocol}//${LOOPBACK.test(hostname) ? "localhost" : hostname}:${port}`;
+
+/** Whether `url`, as `readRoomUrl` returns it, is the LiveKit server of the service. */
+export const isOwnServer = (url: string, ownUrl: string): boolean =>
+  originOf(new URL(url)) === originOf(new URL(ownUrl));
+
+const urlError = (detail: string): FieldError => ({ pointer: "#/livekit_url", code: "unsupported_url", detail });
+
+/**
+ * The URL in its normal form, or why it is refused. The URL parser turns every spelling of an IPv4 address into one; an address is
+ * refused unless the list has it.
+ */
+export const readRoomUrl = (text: string, { hosts, ownUrl }: Reachable): string | FieldError => {
+  if (!URL_FORM.test(text) || !URL.canParse(text)) {
+    return urlError("Must be wss:// and a host, with a port or without, and nothing else.");
+  }
+  const url = new URL(text);
+  const { protocol, hostname, host } = url;
+  const normal = `${protocol}//${host}`;
+  if (originOf(url) === originOf(new URL(ownUrl))) return normal;
+  if (protocol !== "wss:" && !(LOOPBACK.test(hostname) && hasLoopback(hosts)))
+    return urlError("Must begin with wss://.");
+  const isListed = hosts.some((entry) => (entry.startsWith("*.") ? host.endsWith(entry.slice(1)) : host === entry));
+  return isListed ? normal : urlError("The operator of this service does not allow this host (BYO_LIVEKIT_HOSTS).");
+};
+
+/** What a token tells. */
+export type RoomToken = { room: string; agentIdentity: string };
+
+/** Grants with which the holder can do more than be in the room. */
+const POWERS = ["roomAdmin", "roomCreate", "roomList", "roomRecord", "ingressAdmin", "agent"] as const;
+/** Grants of a token beside those for rooms. */
+const OTHER_POWERS = ["sip", "inference", "observability"] as const;
+
+const NAME = Text({ minLength: 1, maxLength: 512 });
+type Claims = Record<string, unknown>;
+
+/** The member of an object that was parsed from JSON; undefined for anything else. */
+const memberOf = (value: unknown, name: string): unknown =>
+  typeof value === "object" && value !== null && !Array.isArray(value) && Object.hasOwn(value, name)
+    ? (value as Claims)[name]
+    : undefined;
+
+const isGranted = (value: unknown): boolean => value !== undefined && value !== null && value !== false;
+
+/** The claims of a JSON Web Token; null when it is none. Its length is bounded, and with it the depth of its JSON. */
+const claimsOf = (token: string): Claims | null => {
+  const [, payload] = /^[\w-]+\.([\w-]+)\.[\w-]+$/.exec(token) ?? [];
+  if (payload === undefined) return null;
+  try {
+    const claims = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(Buffer.from(payload, "base64url")));
+    return typeof claims === "object" && claims !== null && !Array.isArray(claims) ? claims : null;
+  } catch {
+    return null;
+  }
+};
+
+/** Whether the holder may publish a picture and a sound, and send messages. */
+const mayPublish = (video: unknown): boolean => {
+  const sources = memberOf(video, "canPublishSources") ?? [];
+  const hasSources =
+    Array.isArray(sources) &&
+    (sources.length === 0 || ["camera", "microphone"].every((source) => sources.some((one) => one === source)));
+  const grants = ["canPublish", "canPublishData"].map((name) => memberOf(video, name) ?? true);
+  return hasSources && grants.every((grant) => grant === true);
+};
+
+/** What is missing in the claims, or too much of it. */
+const faultsOf = (claims: Claims, now: Date): [code: FieldError["code"], detail: string][] => {
+  const video = memberOf(claims, "video");
+  const seconds = now.getTime() / 1000;
+  const { exp, nbf = 0 } = { exp: memberOf(claims, "exp"), nbf: memberOf(claims, "nbf") ?? 0 };
+  const checks: [isMet: boolean, code: FieldError["code"], detail: string][] = [
+    [memberOf(claims, "kind") === "agent", "not_allowed", "The kind of the token must be agent (`kind`)."],
+    [isValid(NAME, memberOf(claims, "sub")), "required", "The token has no identity (`sub`)."],
+    [memberOf(video, "roomJoin") === true, "required", "The token may not join a room (`video.roomJoin`)."],
+    [isValid(NAME, memberOf(video, "room")), "required", "The token has no room (`video.room`)."],
+    [mayPublish(video), "not_allowed", "The token may not publish (`video.canPublish`)."],
+    [
+      isValid(NAME, memberOf(memberOf(claims, "attributes"), "lk.publish_on_behalf")),
+      "required",
+      "The token does not say for whom the avatar speaks (`attributes` has no `lk.publish_on_behalf`).",
+    ],
+    [
+      typeof exp === "number" && exp > seconds + MIN_VALID_SECONDS,
+      "not_in_future",
+      `The token must be valid for ${MIN_VALID_SECONDS} seconds more (\`exp\`).`,
+    ],
+    [
+      typeof nbf === "number" && nbf <= seconds + MIN_VALID_SECONDS,
+      "not_allowed",
+      "The token is not valid yet (`nbf`).",
+    ],
+  ];
+  return checks.filter(([isMet]) => !isMet).map(([, code, detail]) => [code, detail]);
+};
+
+/**
+ * What a token for a room tells. Throws `validation_failed`, which names what is missing, and `token_too_powerful` for one with which
+ * more can be done than to be in the room: nobody has to entrust us with that.
+ */
+export const readRoomToken = (token: string, now: Date): RoomToken => {
+  const pointer = "#/livekit_token";
+  const claims = claimsOf(token);
+  if (claims === null) {
+    throw validationFailed([{ pointer, code: "malformed", detail: "Must be a token of LiveKit: a JSON Web Token." }]);
+  }
+  const video = memberOf(claims, "video");
+  const powers = [
+    ...POWERS.filter((name) => isGranted(memberOf(video, name))).map((name) => `video.${name}`),
+    ...OTHER_POWERS.filter((name) => isGranted(memberOf(claims, name))),
+  ];
+  if (powers.length > 0) {
+    throw new Problem("token_too_powerful", `The token may do more than be in its room: ${powers.join(", ")}.`);
+  }
+  const faults = faultsOf(claims, now);
+  if (faults.length > 0) throw validationFailed(faults.map(([code, detail]) => ({ pointer, code, detail })));
+  return {
+    room: memberOf(video, "room") as string,
+    agentIdentity: memberOf(memberOf(claims, "attributes"), "lk.publish_on_behalf") as string,
+  };
+};
+
+/** Equal for the same token of the same key: another key that sends it starts a call of its own, and learns nothing of this one. */
+export const tokenDigest = (token: string, keyId: string): Uint8Array =>
+  createHash("sha256").update(`${keyId}\n${token}`).digest();
+
+type Owner = { tenantId: TenantId; sessionId: SessionId };
+const ownerOf = ({ tenantId, sessionId }: Owner): string => `${tenantId} ${sessionId}`;
+
+/** The key that seals tokens, from `SESSION_SECRET`. Derived once, at the start of a process. */
+export const roomTokenKey = (secret: { reveal(): string }): Uint8Array =>
+  deriveKey(secret, "realtime-avatar room token 1");
+
+/** A token sealed for its call. */
+export const sealRoomToken = (token: string, call: Owner, key: Uint8Array, random: RandomBytes): Uint8Array =>
+  seal(token, ownerOf(call), key, random);
+
+/** The token; null when it was sealed with another key or for another call, or was changed. */
+export const openRoomToken = (sealed: Uint8Array, call: Owner, key: Uint8Array): string | null =>
+  openSealed(sealed, ownerOf(call), key);

@@ -593,7 +593,7 @@ current_setting('default_transaction_isolation') as isolation
 
 -- find_stored_response. Columns: bodyHash bytea, status integer, location text, etag text, responseBody bytea, sealedFor text, responseFields json.
 select idempotency_claims.body_hash as "bodyHash", idempotency_claims.status as status, idempotency_claims.location as location, idempotency_claims.etag as etag, idempotency_claims.response_body as "responseBody", idempotency_claims.sealed_for as "sealedFor", idempotency_claims.response_fields as "responseFields" from idempotency_claims
-where not (idempotency_claims.created_at <= now() - interval '24 hours')
+where now() - idempotency_claims.created_at < interval '24 hours'
   and idempotency_claims.tenant_id = $1
   and idempotency_claims.caller_id = $2
   and idempotency_claims.request = $3

@@ -105,6 +105,7 @@ export type Described = {
     checkedAt: Date | null;
     hasPendingChange: boolean | null;
     headroom: object | null;
+    balance: object | null;
     status: string | null;
     tenantId: string | null;
     id: string | null;

@@ -248,7 +248,7 @@ join avatars on avatars.tenant_id = usage_sessions.tenant_id and avatars.id = us
 where fleet.avatar_slots.session_id = $1
   and fleet.avatar_slots.worker_id = $2
 
--- find_credential. Columns: position integer, digest bytea, retired boolean, isUnused boolean, mayReport boolean, isCaller boolean, checkedAt timestamptz, hasPendingChange boolean, headroom json, status text, tenantId text, id text, keyId text, environment text, name text, scopes text[], spendLimitCreditMicros bigint, inheritedSpendLimitCreditMicros bigint, maxConcurrentSessions bigint, inheritedMaxConcurrentSessions bigint, expiresAt timestamptz, inheritedExpiresAt timestamptz, lineage text[], version integer, spentCreditMicros bigint, reservedCreditMicros bigint, lastUsedAt timestamptz, createdAt timestamptz.
+-- find_credential. Columns: position integer, digest bytea, retired boolean, isUnused boolean, mayReport boolean, isCaller boolean, checkedAt timestamptz, hasPendingChange boolean, headroom json, balance json, status text, tenantId text, id text, keyId text, environment text, name text, scopes text[], spendLimitCreditMicros bigint, inheritedSpendLimitCreditMicros bigint, maxConcurrentSessions bigint, inheritedMaxConcurrentSessions bigint, expiresAt timestamptz, inheritedExpiresAt timestamptz, lineage text[], version integer, spentCreditMicros bigint, reservedCreditMicros bigint, lastUsedAt timestamptz, createdAt timestamptz.
 select
       position::integer as position,
       api_key_credentials.digest as digest,
@@ -265,7 +265,8 @@ select
     and pending_changes.subject_id = any((api_keys.lineage || api_keys.id::text) collate "C")
     and pending_changes.announced_at > now() - interval '1 second'
 ) as "hasPendingChange",
-      case when inputs."withHeadroom" = 'true' and api_keys.id = api_key_credentials.api_key_id then (
+  case when inputs.including = 'headroom' and api_keys.id = api_key_credentials.api_key_id
+    then (
   select json_build_object(
     'own', min(headroom) filter (where line.id = api_keys.id),
     'ancestors', min(headroom) filter (where line.id <> api_keys.id),
@@ -311,8 +312,18 @@ select
     where credit_accounts.tenant_id = api_keys.tenant_id and credit_accounts.environment = api_keys.environment
     offset 0
   ) account on true
-) end
-        as headroom,
+) end as headroom,
+  case when inputs.including = 'balance' and api_keys.id = api_key_credentials.api_key_id
+    then (
+  select json_build_object(
+    'granted', credit_accounts.granted, 'forfeited', credit_accounts.forfeited, 'settled', credit_accounts.settled,
+    'reserved', credit_accounts.reserved, 'lowThreshold', credit_accounts.low_threshold,
+    'updatedAt', credit_accounts.updated_at
+  )
+  from credit_accounts
+  where credit_accounts.tenant_id = api_keys.tenant_id and credit_accounts.environment = api_keys.environment
+  offset 0
+) end as balance,
   case
   when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
   when api_keys.expires_at <= now() or ancestry.expired then 'expired'
@@ -339,7 +350,7 @@ end as status,
     where api_key_usage.tenant_id = api_keys.tenant_id and api_key_usage.api_key_id = api_keys.id
   ) as "lastUsedAt",
   api_keys.created_at as "createdAt"
-    from unnest($1::text[], $2::text[], $3::text[]) with ordinality inputs ("keyId", "targetId", "withHeadroom", position)
+    from unnest($1::text[], $2::text[], $3::text[]) with ordinality inputs ("keyId", "targetId", including, position)
     cross join lateral (
       select * from api_key_credentials where api_key_credentials.key_id = inputs."keyId" collate "C" offset 0
     ) api_key_credentials
@@ -586,7 +597,7 @@ current_setting('default_transaction_isolation') as isolation
 
 -- find_stored_response. Columns: bodyHash bytea, status integer, location text, etag text, responseBody bytea, sealedFor text, responseFields json.
 select idempotency_claims.body_hash as "bodyHash", idempotency_claims.status as status, idempotency_claims.location as location, idempotency_claims.etag as etag, idempotency_claims.response_body as "responseBody", idempotency_claims.sealed_for as "sealedFor", idempotency_claims.response_fields as "responseFields" from idempotency_claims
-where not (idempotency_claims.created_at <= now() - interval '24 hours')
+where now() - idempotency_claims.created_at < interval '24 hours'
   and idempotency_claims.tenant_id = $1
   and idempotency_claims.caller_id = $2
   and idempotency_claims.request = $3

@@ -9,6 +9,7 @@ import { findApiKey } from "@realtime-avatar/db/api-keys/api-keys";
 import {
   type AnyCaller,
   type Caller,
+  type CreditsOfCaller,
   confirmFirstUse,
   findCredential,
   type StoredCredential,
@@ -78,9 +79,9 @@ const findValidCredential = async (
   targetId: ApiKeyId | null,
   context: RequestContext,
   knownTenant: TenantId | undefined,
-  withHeadroom: boolean,
+  including: CreditsOfCaller | null,
 ): Promise<StoredCredential> => {
-  const stored = await findCredential(db, secret.keyId, targetId, knownTenant, withHeadroom);
+  const stored = await findCredential(db, secret.keyId, targetId, knownTenant, including);
   if (!stored || !verifyApiKey(secret, stored.digest)) throw INVALID;
   const { status, tenantId } = stored.caller;
   context.tenantId = tenantId;
@@ -98,15 +99,15 @@ const authenticateKey = async (
   token: string,
   targetId: ApiKeyId | null,
   context: RequestContext,
-  withHeadroom: boolean,
+  including: CreditsOfCaller | null,
 ): Promise<Authenticated> => {
   const secret = TOKEN.test(token) ? parseApiKey(token) : null;
   if (!secret) throw INVALID;
   context.keyId = secret.keyId;
-  let stored = await findValidCredential(db, secret, targetId, context, recentSecrets.tenantOf(secret), withHeadroom);
+  let stored = await findValidCredential(db, secret, targetId, context, recentSecrets.tenantOf(secret), including);
   // When another request used the credential first, or a rotation retired it meanwhile, it is looked up again.
   if (stored.isUnused && !(await confirmFirstUse(db, secret.keyId))) {
-    stored = await findValidCredential(db, secret, targetId, context, stored.caller.tenantId, withHeadroom);
+    stored = await findValidCredential(db, secret, targetId, context, stored.caller.tenantId, including);
   }
   const { caller, target } = stored;
   context.keyEnvironment = caller.environment;
@@ -144,15 +145,15 @@ export const checkScope = (caller: Pick<Caller, "scopes">, required: Exclude<Req
 /** What a route needs of its caller, when a scope does not say it all. */
 type Requirements = {
   scopes: readonly [Scope, ...Scope[]];
-  /** Whether the look-up also finds what the caller can still hold: `caller.headroom`. */
-  withHeadroom?: boolean;
+  /** What the look-up of a key finds as well: `caller.headroom`, what it can still hold, or `caller.balance`. */
+  including?: CreditsOfCaller;
 };
 
 const requirementsOf = (
   needed: Scope | "any" | "person" | Requirements,
-): { scopes: RequiredScopes; withHeadroom: boolean } => {
-  if (typeof needed === "object") return { withHeadroom: false, ...needed };
-  return { scopes: needed === "any" || needed === "person" ? needed : [needed], withHeadroom: false };
+): { scopes: RequiredScopes; including: CreditsOfCaller | null } => {
+  if (typeof needed === "object") return { including: null, ...needed };
+  return { scopes: needed === "any" || needed === "person" ? needed : [needed], including: null };
 };
 
 /** Throws unless the caller may call the operation: a key by its scopes, a person by the role. */
@@ -181,7 +182,7 @@ export const authenticateRequest = async (
   { request, params, path, set, requestContext, route }: RequestParts,
   token: () => string | null,
 ): Promise<WriteRequest> => {
-  const { scopes, withHeadroom } = requirementsOf(needed);
+  const { scopes, including } = requirementsOf(needed);
   // Routes without parameters have no `params`, whatever the types say.
   const { id = "" } = (params ?? {}) as { id?: string };
   const targetId = isId("key", id) ? id : null;
@@ -191,7 +192,7 @@ export const authenticateRequest = async (
     const presented = token();
     return presented === null
       ? authenticateByCookie(db, dependencies, request, targetId, requestContext)
-      : authenticateKey(db, dependencies, presented, targetId, requestContext, withHeadroom);
+      : authenticateKey(db, dependencies, presented, targetId, requestContext, including);
   };
   const operation = dependencies.operationAt(request.method, route);
   const authenticated = await authenticate();

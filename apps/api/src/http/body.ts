@@ -90,10 +90,12 @@ const checkDepth = (text: string): void => {
   }
 };
 
+/** The JSON parser rejects a byte order mark (RFC 8259 §8.1). */
+const UTF_8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
 const decode = (bytes: Uint8Array): string => {
   try {
-    // The JSON parser rejects a byte order mark (RFC 8259 §8.1).
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    return UTF_8.decode(bytes);
   } catch {
     throw malformed("The body is not valid UTF-8.");
   }

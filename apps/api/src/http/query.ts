@@ -16,7 +16,9 @@ export const queryOf = (
   const value: Record<string, unknown> = Object.create(null);
   const errors = new Map<string, FieldError>();
   const start = url.indexOf("?");
-  const parameters = start === -1 ? [] : new URLSearchParams(url.slice(start));
+  // The common case, and on the path of every request.
+  if (start === -1) return { value, errors: [] };
+  const parameters = new URLSearchParams(url.slice(start));
   const unknown = `Is not a known query parameter. Known: ${Object.keys(schema.properties).join(", ") || "none"}.`;
   for (const [name, text] of parameters) {
     if (errors.size >= MAX_ERRORS) break;

@@ -1,9 +1,10 @@
 import { describe, expect, test } from "bun:test";
+import { connect } from "@realtime-avatar/db/connection/pool";
 import { CreditBalance, CreditEntryPage, UsageSummaryPage } from "@realtime-avatar/domain/credits/schemas";
 import { validate } from "@realtime-avatar/domain/schema";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { seedEndpoint, typesOf } from "@realtime-avatar/testing/webhooks/events";
-import { startApi } from "../../test/support/api.ts";
+import { callAnew, startApi } from "../../test/support/api.ts";
 
 const SECOND = 1_000_000;
 
@@ -40,6 +41,17 @@ describe("credits", () => {
     const { secret } = await seedKey(api.database.db, tenantId, { scopes: ["credits:read"] });
     const inTest = await api.call("GET", "/api/v1/credits/balance", { key: secret.reveal() });
     expect(inTest.body).toMatchObject({ environment: "test", balanceCreditMicros: 3600 * SECOND });
+  });
+
+  test("the balance, read with a key: found by the look-up of the key, in one statement", async () => {
+    const { key, get } = await newTenant();
+    const expected = await get("/credits/balance");
+    const statements: string[] = [];
+    const watcher = { statement: (name: string) => void statements.push(name), batch: () => {}, batchRetry: () => {} };
+    const db = connect(api.database.url, { connections: 1, watcher });
+    const { status, body } = await callAnew(db)("GET", "/api/v1/credits/balance", { key });
+    expect([status, body, statements]).toEqual([200, expected, ["find_credential"]]);
+    await db.close();
   });
 
   test("the balance, of a tenant without an account: 0", async () => {

@@ -104,11 +104,12 @@ export const creditRoutes = (dependencies: Dependencies) =>
       "/balance",
       async ({ caller, db, request, set }) => {
         readQuery(request, NO_PARAMETERS);
-        const balance = await findCreditBalance(db, caller.tenantId, caller.environment);
+        // The look-up of a key has found it.
+        const balance = caller.balance ?? (await findCreditBalance(db, caller.tenantId, caller.environment));
         set.headers["content-type"] = "application/json";
         return responseText(BALANCE, balance ?? emptyBalance(caller, caller.checkedAt));
       },
-      { scope: "credits:read", detail: OPERATIONS.getCreditBalance },
+      { scope: { scopes: ["credits:read"], including: "balance" }, detail: OPERATIONS.getCreditBalance },
     )
     .patch("/balance", ({ write }) => execute(write, UPDATE_BALANCE), {
       scope: "*",

@@ -227,7 +227,7 @@ export const usageSessionRoutes = (dependencies: Dependencies) => {
   return new Elysia({ name: "usage-sessions", prefix: "/api/v1/usage" })
     .use(authentication(dependencies))
     .post("/sessions", ({ write }) => execute(write, OPEN_SESSION).catch(countRefusal(metrics)), {
-      scope: { scopes: ["realtime:write"], withHeadroom: true },
+      scope: { scopes: ["realtime:write"], including: "headroom" },
       detail: OPERATIONS.openUsageSession,
     })
     .get(

@@ -71,6 +71,7 @@ describe("findCredential", () => {
       spentCreditMicros: 0,
       reservedCreditMicros: 0,
       headroom: null,
+      balance: null,
     });
     const [row] = await db.client`select now() - ${checkedAt} < interval '10 seconds' as recent`;
     expect(row).toEqual({ recent: true });

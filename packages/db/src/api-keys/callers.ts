@@ -4,12 +4,14 @@
  * so a revoked key writes nothing.
  */
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
+import { type Account, balanceOf } from "@realtime-avatar/domain/credits/balance";
 import type { Headroom } from "@realtime-avatar/domain/credits/open";
+import type { CreditBalance } from "@realtime-avatar/domain/credits/schemas";
 import type { Environment } from "@realtime-avatar/domain/environment";
 import type { ApiKeyId, TenantId, UserId, UserSessionId } from "@realtime-avatar/domain/id";
 import type { UserRecord, UserSessionRecord } from "@realtime-avatar/domain/people/people";
 import type { Role } from "@realtime-avatar/domain/people/roles";
-import { sql } from "drizzle-orm";
+import { type SQL, sql } from "drizzle-orm";
 import { type BatchKind, shareEqual } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import { apiKeyMeters, creditAccounts, usageSessions } from "../credits/tables.ts";
@@ -34,6 +36,8 @@ export type Caller = ApiKeyRecord & {
    * (`credits.exhausted`); null when the look-up did not ask.
    */
   headroom: (Headroom & { hasOverdue: boolean; announcesExhaustion: boolean }) | null;
+  /** The credits of its tenant in its environment; null when the look-up did not ask, or the tenant has no account. */
+  balance: CreditBalance | null;
 };
 
 /** An authenticated person, as the look-up of the session found it. */
@@ -48,6 +52,7 @@ export type PersonCaller = {
   credentialKeyId: null;
   lineage: readonly never[];
   headroom: null;
+  balance: null;
   /** The environment of the request. */
   environment: Environment;
   role: Role;
@@ -86,9 +91,14 @@ type CredentialRow = RecordRow & {
   /** Whether a change of the key, or of an ancestor, waits for writes under way. */
   hasPendingChange: boolean;
   headroom: Caller["headroom"];
+  /** As JSON. */
+  balance: (Omit<Account, "updatedAt"> & { updatedAt: string }) | null;
 };
 
-type LookUp = { keyId: string; targetId: ApiKeyId | null; isKnown: boolean; withHeadroom: boolean };
+/** What of the credits of a caller its look-up finds as well. */
+export type CreditsOfCaller = "headroom" | "balance";
+
+type LookUp = { keyId: string; targetId: ApiKeyId | null; isKnown: boolean; including: CreditsOfCaller | null };
 
 /**
  * What the key of a row of `api_keys` can still hold: under its own cap, under the tightest cap of its ancestors of the
@@ -146,6 +156,23 @@ const HEADROOM = sql`(
   ) account on true
 )`;
 
+/** The account of the key of a row of `api_keys`, as `balanceOf` reads it. */
+const BALANCE = sql`(
+  select json_build_object(
+    'granted', ${creditAccounts.granted}, 'forfeited', ${creditAccounts.forfeited}, 'settled', ${creditAccounts.settled},
+    'reserved', ${creditAccounts.reserved}, 'lowThreshold', ${creditAccounts.lowThreshold},
+    'updatedAt', ${creditAccounts.updatedAt}
+  )
+  from ${creditAccounts}
+  where ${creditAccounts.tenantId} = ${apiKeys.tenantId} and ${creditAccounts.environment} = ${apiKeys.environment}
+  offset 0
+)`;
+
+/** `credits` of the look-up's caller, if it asks for it. */
+const ofCaller = (including: CreditsOfCaller, credits: SQL): SQL => sql`
+  case when ${inputColumn("including")} = ${sql.raw(`'${including}'`)} and ${apiKeys.id} = ${apiKeyCredentials.apiKeyId}
+    then ${credits} end as ${sql.identifier(including)}`;
+
 /**
  * For each look-up, a row for the key of the credential, and one for the target. Each `offset 0` keeps the server from
  * joining whole tables: it would do so for a plan that it made while the tables were small, and keep that plan while they
@@ -153,7 +180,7 @@ const HEADROOM = sql`(
  */
 const selectCredentials = batchStatement<CredentialRow, LookUp>(
   "find_credential",
-  ["keyId", "targetId", "withHeadroom"],
+  ["keyId", "targetId", "including"],
   (inputs) => sql`
     select
       position::integer as "position",
@@ -166,8 +193,8 @@ const selectCredentials = batchStatement<CredentialRow, LookUp>(
       ${apiKeys.id} = ${apiKeyCredentials.apiKeyId} as "isCaller",
       now() as "checkedAt",
       ${HAS_PENDING_CHANGE} as "hasPendingChange",
-      case when ${inputColumn("withHeadroom")} = 'true' and ${apiKeys.id} = ${apiKeyCredentials.apiKeyId} then ${HEADROOM} end
-        as "headroom",
+      ${ofCaller("headroom", HEADROOM)},
+      ${ofCaller("balance", BALANCE)},
       ${RECORD}
     from ${inputs}
     cross join lateral (
@@ -188,14 +215,16 @@ const foundIn = (rows: readonly CredentialRow[], { keyId, targetId }: LookUp): F
   const own = rows.find(({ isCaller }) => isCaller);
   if (!own) return null;
   const target = rows.find(({ id }) => id === targetId);
-  const { digest, retired, isUnused, mayReport, checkedAt, hasPendingChange, headroom } = own;
+  const { digest, retired, isUnused, mayReport, checkedAt, hasPendingChange, headroom, balance } = own;
+  const record = toRecord(own);
   const caller = {
-    ...toRecord(own),
+    ...record,
     credentialKeyId: keyId,
     sessionId: null,
     needsPasskey: null,
     checkedAt,
     headroom,
+    balance: balance && balanceOf({ ...balance, updatedAt: new Date(balance.updatedAt) }, record),
   } as const;
   const stored = { digest, retired, isUnused, mayReport, caller, target: target ? toRecord(target) : null };
   return { stored, hasPendingChange };
@@ -212,7 +241,7 @@ const LOOK_UPS: BatchKind<LookUp, FoundCredential> = {
   run: (db, lookUps) =>
     shareEqual(
       lookUps,
-      ({ keyId, targetId, withHeadroom }) => `${keyId} ${targetId} ${withHeadroom}`,
+      ({ keyId, targetId, including }) => `${keyId} ${targetId} ${including}`,
       async (different) => {
         const rows = different.map((): CredentialRow[] => []);
         for (const row of await selectCredentials(db, different)) rows[row.position - 1]?.push(row);
@@ -225,19 +254,18 @@ const LOOK_UPS: BatchKind<LookUp, FoundCredential> = {
  * Finds a credential by its public handle, with its key and, if one is named, the key `targetId` of the same tenant. Null
  * when there is no such credential. One statement; more only while a change of the key is pending. Concurrent look-ups of
  * the same key share one result. `knownTenant` is the tenant for which the same secret authenticated recently, if it did:
- * under load such look-ups go first, and tenants take turns. It affects only the order. `withHeadroom`: whether the
- * caller's `headroom` is computed; without it, nothing of it is read.
+ * under load such look-ups go first, and tenants take turns. It affects only the order. `including`: which of the
+ * caller's `headroom` and `balance` is found as well; of the other, nothing is read.
  */
 export const findCredential = async (
   db: Db,
   keyId: string,
   targetId: ApiKeyId | null = null,
   knownTenant: TenantId | undefined = undefined,
-  withHeadroom = false,
+  including: CreditsOfCaller | null = null,
 ): Promise<StoredCredential | null> => {
   const found = await delayWhilePending(
-    () =>
-      db.batch(LOOK_UPS, { keyId, targetId, isKnown: knownTenant !== undefined, withHeadroom }, knownTenant ?? keyId),
+    () => db.batch(LOOK_UPS, { keyId, targetId, isKnown: knownTenant !== undefined, including }, knownTenant ?? keyId),
     (found) => found?.hasPendingChange ?? false,
   );
   return found?.stored ?? null;

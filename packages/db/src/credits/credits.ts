@@ -1,5 +1,6 @@
 /** Credits of a tenant: its balance, its entries, and the movements that the operator makes. */
 import type { AuditEventRecord } from "@realtime-avatar/domain/audit";
+import { balanceOf } from "@realtime-avatar/domain/credits/balance";
 import type { OperatorKind } from "@realtime-avatar/domain/credits/entry";
 import type { CREDIT_ENTRY_LIST, CreditBalance, CreditEntry } from "@realtime-avatar/domain/credits/schemas";
 import type { Environment } from "@realtime-avatar/domain/environment";
@@ -79,7 +80,8 @@ export const changeLowThreshold = async (
   return { kind };
 };
 
-type Account = {
+/** An account as the driver gives it: a bigint as text. */
+type AccountRow = {
   granted: string;
   forfeited: string;
   settled: string;
@@ -89,25 +91,21 @@ type Account = {
 };
 type Owner = { tenantId: TenantId; environment: Environment };
 const { granted, forfeited, settled, reserved, lowThreshold, updatedAt } = creditAccounts;
-const presentBalance = (account: Account, { tenantId, environment }: Owner): CreditBalance => {
-  const lifetimeGrantedCreditMicros = Number(account.granted) - Number(account.forfeited);
-  const lifetimeUsedCreditMicros = Number(account.settled);
-  const reservedCreditMicros = Number(account.reserved);
-  const balanceCreditMicros = lifetimeGrantedCreditMicros - lifetimeUsedCreditMicros;
-  return {
-    tenantId,
-    environment,
-    balanceCreditMicros,
-    reservedCreditMicros,
-    availableCreditMicros: balanceCreditMicros - reservedCreditMicros,
-    lifetimeGrantedCreditMicros,
-    lifetimeUsedCreditMicros,
-    lowThresholdCreditMicros: account.lowThreshold === null ? null : Number(account.lowThreshold),
-    updatedAt: account.updatedAt.toISOString(),
-  };
-};
 
-const BALANCES = batchedRead<Account, Owner, CreditBalance>(
+const presentBalance = (row: AccountRow, owner: Owner): CreditBalance =>
+  balanceOf(
+    {
+      granted: Number(row.granted),
+      forfeited: Number(row.forfeited),
+      settled: Number(row.settled),
+      reserved: Number(row.reserved),
+      lowThreshold: row.lowThreshold === null ? null : Number(row.lowThreshold),
+      updatedAt: row.updatedAt,
+    },
+    owner,
+  );
+
+const BALANCES = batchedRead<AccountRow, Owner, CreditBalance>(
   "find_credit_balance",
   ["tenantId", "environment"],
   (inputs) => sql`

@@ -6,9 +6,10 @@ import { itemsOf } from "@realtime-avatar/domain/page";
 import { seedSession } from "@realtime-avatar/testing/credits";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { avatarOf, claimOf, operatorOrigin, seedCaller, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
-import { type Caller, findCredential } from "../api-keys/callers.ts";
+import { type Caller, type CreditsOfCaller, findCredential } from "../api-keys/callers.ts";
 import { insertAvatar } from "../avatars/avatars.ts";
 import { FUNCTIONS_SCHEMA } from "../functions/schema.ts";
+import { findCreditBalance } from "./credits.ts";
 import { findUsageSession } from "./find-usage-session.ts";
 import { listUsageSessions } from "./list-usage-sessions.ts";
 import { releaseSession, reportUsage } from "./usage-sessions.ts";
@@ -17,8 +18,8 @@ const database = await fileDatabase();
 
 /** A caller of a new tenant with live credits. */
 const newCaller = async (): Promise<Caller> => seedCaller(database.db, await seedTenant(database.db, { live: 1e12 }));
-const callerOf = async (keyId: string, withHeadroom = false): Promise<Caller> => {
-  const found = await findCredential(database.db, keyId, null, undefined, withHeadroom);
+const callerOf = async (keyId: string, including: CreditsOfCaller | null = null): Promise<Caller> => {
+  const found = await findCredential(database.db, keyId, null, undefined, including);
   if (!found) throw new Error("no caller");
   return found.caller;
 };
@@ -144,7 +145,7 @@ test("the headroom, of keys with caps: what can still be held, read only on dema
   const child = await newKey(null, root.record);
   const grandchild = await newKey(12_000_000, child.record);
   const inTest = await newKey(null, root.record, "test");
-  const headroom = async ({ secret }: typeof root) => (await callerOf(secret.keyId, true)).headroom;
+  const headroom = async ({ secret }: typeof root) => (await callerOf(secret.keyId, "headroom")).headroom;
   expect((await callerOf(root.secret.keyId)).headroom).toBeNull();
   const id = await open(await callerOf(grandchild.secret.keyId), {});
   const account = 90_000_000;
@@ -163,11 +164,33 @@ test("the headroom, of keys with caps: what can still be held, read only on dema
   expect((await callerOf(child.secret.keyId)).reservedCreditMicros).toBe(0);
   await database.db.client`update usage_sessions set expires_at = now() - interval '1 second' where id = ${id}`;
   expect(await headroom(root)).toMatchObject({ hasOverdue: true });
-  // Concurrent look-ups of one key, with and without, do not share a result.
-  const [without, withIt] = await Promise.all([
-    callerOf(root.secret.keyId),
-    callerOf(root.secret.keyId, true),
-    callerOf(root.secret.keyId, true),
+  // Concurrent look-ups of one key that ask for different things do not share a result.
+  const asked = [null, "headroom", "balance", "headroom", "balance"] as const;
+  const found = await Promise.all(asked.map((including) => callerOf(root.secret.keyId, including)));
+  expect(found.map((caller) => [caller.headroom?.own, caller.balance?.availableCreditMicros])).toEqual([
+    [undefined, undefined],
+    [40_000_000, undefined],
+    [undefined, account],
+    [40_000_000, undefined],
+    [undefined, account],
   ]);
-  expect([without?.headroom, withIt?.headroom?.own]).toEqual([null, 40_000_000]);
+});
+
+test("the balance of a look-up: that of the caller's environment, as `findCreditBalance` reads it", async () => {
+  const tenantId = await seedTenant(database.db, { live: 2 ** 53 - 1 });
+  const live = await seedKey(database.db, tenantId, { environment: "live", scopes: ["*"] });
+  const inTest = await seedKey(database.db, tenantId, { scopes: ["*"] }, live.record);
+  await open(await callerOf(live.secret.keyId), {});
+  await database.db.client`
+    update credit_accounts set low_threshold = 2, forfeited = 7, settled = 5 where tenant_id = ${tenantId}`;
+  for (const { secret, record } of [live, inTest]) {
+    const { balance } = await callerOf(secret.keyId, "balance");
+    expect(balance?.reservedCreditMicros).toBe(record.environment === "live" ? 10_000_000 : 0);
+    expect(balance).toEqual(await findCreditBalance(database.db, tenantId, record.environment));
+  }
+  // A look-up has at most a row for the target as well: the balance is the caller's alone.
+  const withTarget = await findCredential(database.db, inTest.secret.keyId, live.record.id, undefined, "balance");
+  expect(withTarget?.caller.balance?.environment).toBe("test");
+  await database.db.client`delete from credit_accounts where tenant_id = ${tenantId}`;
+  expect((await callerOf(live.secret.keyId, "balance")).balance).toBeNull();
 });

@@ -79,7 +79,7 @@ const toStored = ({ hasPendingChange: _, ...row }: SessionRow): StoredUserSessio
   };
   const person = {
     ...{ tenantId, id, version: userVersion, sessionId: session.id, needsPasskey: false, credentialKeyId: null },
-    ...{ lineage: [], headroom: null, role, user, session, tenantName, checkedAt },
+    ...{ lineage: [], headroom: null, balance: null, role, user, session, tenantName, checkedAt },
   };
   return { digest, isLive, person };
 };

@@ -185,8 +185,13 @@ const sessionLists = [undefined, "u"].flatMap((endUserId) =>
 const cases: Case[] = [
   [
     "a look-up with headroom",
-    () => findCredential(db, caller.credentialKeyId, null, undefined, true),
+    () => findCredential(db, caller.credentialKeyId, null, undefined, "headroom"),
     ["api_key_meters_tenant_id_api_key_id_pk", "usage_sessions_tenant_overdue_index"],
+  ],
+  [
+    "a look-up with the balance",
+    () => findCredential(db, caller.credentialKeyId, null, undefined, "balance"),
+    ["credit_accounts_tenant_id_environment_pk"],
   ],
   [
     "reading a session",

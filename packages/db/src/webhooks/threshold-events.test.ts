@@ -141,7 +141,8 @@ describe("exhausted credits", () => {
   test("the look-up of a caller: tells whether a refusal for lack of credits is to be announced", async () => {
     const { tenantId, endpoint, caller } = await world(10);
     const isDue = async () =>
-      (await findCredential(db, caller.credentialKeyId, null, undefined, true))?.caller.headroom?.announcesExhaustion;
+      (await findCredential(db, caller.credentialKeyId, null, undefined, "headroom"))?.caller.headroom
+        ?.announcesExhaustion;
     expect(await isDue()).toBe(true);
     await ask(caller);
     expect(await isDue()).toBe(false);

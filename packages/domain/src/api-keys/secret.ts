@@ -61,6 +61,7 @@ export class ApiKeySecret {
   readonly environment: Environment;
   readonly keyId: string;
   readonly #text: string;
+  #digest: Buffer | null = null;
 
   /** Use `parseApiKey` or `generateApiKey`, which guarantee the format. */
   private constructor(text: string, environment: Environment, keyId: string) {
@@ -78,7 +79,13 @@ export class ApiKeySecret {
     return new ApiKeySecret(text, environment as Environment, keyId as string);
   }
 
-  /** The full secret. Only for the response that returns it, for its digest, and to derive keys from it. */
+  /** SHA-256 of the full secret. Computed once: a request needs it several times. */
+  get digest(): Buffer {
+    this.#digest ??= createHash("sha256").update(this.#text).digest();
+    return this.#digest;
+  }
+
+  /** The full secret. Only for the response that returns it, and to derive keys from it. */
   reveal(): string {
     return this.#text;
   }
@@ -106,7 +113,7 @@ export const generateApiKey = (environment: Environment, random: RandomBytes): A
 };
 
 /** SHA-256 of the full secret, 32 bytes: what the database stores. It also covers the environment and the `keyId`. */
-export const digestApiKey = (secret: ApiKeySecret): Uint8Array => createHash("sha256").update(secret.reveal()).digest();
+export const digestApiKey = (secret: ApiKeySecret): Uint8Array => secret.digest;
 
 /** Whether `digest` is the digest of `secret`. Compares in constant time. */
 export const verifyApiKey = (secret: ApiKeySecret, digest: Uint8Array): boolean => {

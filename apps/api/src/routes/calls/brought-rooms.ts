@@ -196,7 +196,7 @@ const attach = async (
 export const broughtRoomRoutes = (dependencies: Dependencies) => {
   const { metrics, config } = dependencies;
   const bring = bringOperation(config.creditPriceMicrosPerSecond);
-  const needed = { scopes: ["realtime:write"], withHeadroom: true } as const;
+  const needed = { scopes: ["realtime:write"], including: "headroom" } as const;
   return new Elysia({ name: "brought-rooms", prefix: "/compat/bey/v1" }).use(withRequestContext).post(
     "/session",
     async ({ request, path, route, set, requestContext }) => {

@@ -251,7 +251,7 @@ export const callRoutes = (dependencies: Dependencies) => {
   return new Elysia({ name: "calls", prefix: "/api/v1/realtime/livekit/session" })
     .use(authentication(dependencies))
     .post("", ({ write }) => execute(write, startCall).catch(countRefused(metrics)).catch(countRefusal(metrics)), {
-      scope: { scopes: ["realtime:write"], withHeadroom: true },
+      scope: { scopes: ["realtime:write"], including: "headroom" },
       detail: OPERATIONS.startCall,
     })
     .post("/release", ({ write }) => execute(write, RELEASE_CALL), {

@@ -92,9 +92,9 @@ cross join lateral (
   from (
     select * from usage_sessions
     where usage_sessions.ended_at is null
-      and (usage_sessions.tenant_id, usage_sessions.expires_at) >= (inputs."tenantId" collate "C", '-infinity')
-      and (usage_sessions.tenant_id, usage_sessions.expires_at) <= (inputs."tenantId" collate "C", 'infinity')
-    order by usage_sessions.tenant_id, usage_sessions.expires_at
+      and (usage_sessions.tenant_id, usage_sessions.sweep_at) >= (inputs."tenantId" collate "C", '-infinity')
+      and (usage_sessions.tenant_id, usage_sessions.sweep_at) <= (inputs."tenantId" collate "C", 'infinity')
+    order by usage_sessions.tenant_id, usage_sessions.sweep_at
     limit (select 100000::bigint)
   ) usage_sessions
   where usage_sessions.environment = inputs.environment
@@ -278,9 +278,10 @@ select
     'hasOverdue', coalesce((
       select true from usage_sessions
       where usage_sessions.ended_at is null
-        and (usage_sessions.tenant_id, usage_sessions.expires_at) >= (api_keys.tenant_id, timestamptz '-infinity')
-        and (usage_sessions.tenant_id, usage_sessions.expires_at) <= (api_keys.tenant_id, now())
-      order by usage_sessions.tenant_id, usage_sessions.expires_at limit 1
+        and (usage_sessions.tenant_id, usage_sessions.sweep_at) >= (api_keys.tenant_id, timestamptz '-infinity')
+        and (usage_sessions.tenant_id, usage_sessions.sweep_at) <= (api_keys.tenant_id, now())
+        and usage_sessions.expires_at <= now()
+      order by usage_sessions.tenant_id, usage_sessions.sweep_at limit 1
     ), false),
     'announcesExhaustion', coalesce(bool_or(account.announces_exhaustion), false)
   )
@@ -4813,8 +4814,8 @@ end))::text, 'null') || ',"apiKeyName":' || coalesce(to_json((
       select * from (
         select * from usage_sessions
         where usage_sessions.ended_at is null
-          and (usage_sessions.tenant_id, usage_sessions.expires_at) >= (inputs."tenantId" collate "C", '-infinity') and (usage_sessions.tenant_id, usage_sessions.expires_at) <= (inputs."tenantId" collate "C", 'infinity')
-        order by usage_sessions.tenant_id, usage_sessions.expires_at
+          and (usage_sessions.tenant_id, usage_sessions.sweep_at) >= (inputs."tenantId" collate "C", '-infinity') and (usage_sessions.tenant_id, usage_sessions.sweep_at) <= (inputs."tenantId" collate "C", 'infinity')
+        order by usage_sessions.tenant_id, usage_sessions.sweep_at
         limit inputs."maxRead"::bigint
       ) usage_sessions
       where usage_sessions.environment = inputs.environment
@@ -4826,23 +4827,29 @@ end))::text, 'null') || ',"apiKeyName":' || coalesce(to_json((
   ) items) page
 
 -- list_overdue_tenants. Columns: tenantId text, overdueSeconds integer.
-with recursive first (tenant_id, expires_at) as (
+with recursive first (tenant_id, sweep_at) as (
   (
-    select tenant_id, expires_at from usage_sessions
+    select tenant_id, sweep_at from usage_sessions
     where ended_at is null
-      and exists (select from usage_sessions where ended_at is null and expires_at <= now())
-    order by tenant_id, expires_at limit 1
+      and exists (select from usage_sessions where ended_at is null and sweep_at <= now() and expires_at <= now())
+    order by tenant_id, sweep_at limit 1
   )
   union all
-  select next.tenant_id, next.expires_at
+  select next.tenant_id, next.sweep_at
   from first cross join lateral (
-    select tenant_id, expires_at from usage_sessions
-    where ended_at is null and tenant_id > first.tenant_id order by tenant_id, expires_at limit 1
+    select tenant_id, sweep_at from usage_sessions
+    where ended_at is null and tenant_id > first.tenant_id order by tenant_id, sweep_at limit 1
   ) next
 )
-select tenant_id as "tenantId", ceil(extract(epoch from now() - expires_at))::integer as "overdueSeconds"
-from first where expires_at <= now()
-order by expires_at limit $1::integer
+select tenant_id as "tenantId", ceil(extract(epoch from now() - since))::integer as "overdueSeconds"
+from first cross join lateral (
+  select min(expires_at) as since from usage_sessions session
+  where ended_at is null and expires_at <= now()
+    and (session.tenant_id, session.sweep_at) >= (first.tenant_id, '-infinity')
+    and (session.tenant_id, session.sweep_at) <= (first.tenant_id, now())
+) overdue
+where sweep_at <= now() and since is not null
+order by since limit $1::integer
 
 -- list_passkeys. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[]) with ordinality inputs ("tenantId", "userId", before, limit, position) cross join lateral (

@@ -16,6 +16,7 @@ const SAMPLE = [
   "caps before the lock on the keys",
   "an absolute update of meters",
   "a sweep that ignores the lease",
+  "a session that is changed twice in one call",
   "a release that trusts the caller's figure",
   "a call that ends keeps its slot",
   "a write of a person that does not look at its session again",
@@ -36,7 +37,14 @@ const filesOf = (name: string): readonly string[] => {
     return ["webhooks/events", "webhooks/session-events", "webhooks/threshold-events", "webhooks/event-histories"];
   }
   if (name in CALL_MUTATIONS) return ["calls/calls", "calls/fleet", "calls/queue"];
-  return ["credits/session-limits", "credits/waits", "credits/histories", "credits/races"];
+  return [
+    "credits/session-limits",
+    "credits/session-changes",
+    "credits/leases",
+    "credits/waits",
+    "credits/histories",
+    "credits/races",
+  ];
 };
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 const missed: string[] = [];

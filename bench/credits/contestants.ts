@@ -97,14 +97,15 @@ const changeRows = (world: World, servers: Servers, releases: number): Row[] => 
   const slow = { connections: 32, delay: SLOW_COMMIT };
   const { service } = servers;
   return [
-    { ...slow, name: REPORT, server: service, request: report(reader, sessions) },
-    { ...slow, name: RELEASE, server: service, prepare: release([world.flat]) },
+    ...[slow, fast].flatMap((speed): Row[] => [
+      { ...speed, name: REPORT, server: service, request: report(reader, sessions) },
+      { ...speed, name: firstOf(REPORT), server: servers.first, request: report(first, firstSessions) },
+      { ...speed, name: RELEASE, server: service, prepare: release([world.flat]) },
+      { ...speed, name: firstOf(RELEASE), server: servers.first, prepare: release([first]) },
+      { ...speed, name: RELEASE_MANY, server: service, prepare: release(many) },
+      { ...speed, name: firstOf(RELEASE_MANY), server: servers.first, prepare: release(many) },
+    ]),
     { ...fast, name: CHANGE, server: service, request: { ...change, paths: avatars } },
-    { ...fast, name: REPORT, server: service, request: report(reader, sessions) },
-    { ...fast, name: firstOf(REPORT), server: servers.first, request: report(first, firstSessions) },
-    { ...fast, name: RELEASE, server: service, prepare: release([world.flat]) },
-    { ...fast, name: firstOf(RELEASE), server: servers.first, prepare: release([first]) },
-    { ...fast, name: RELEASE_MANY, server: service, prepare: release(many) },
   ];
 };
 

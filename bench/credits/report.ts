@@ -49,6 +49,17 @@ const GOALS: readonly [string, Place, Place, number][] = [
   ],
   ["opens at lineage depth 8 / depth 0", { name: OPEN_DEEP }, { name: OPEN }, 0.7],
   ["refusal (402) / `GET /api-keys/self`", { name: REFUSED }, { name: SELF }, 0.8],
+  ...[SLOW_COMMIT, 0].flatMap((delay): [string, Place, Place, number][] => {
+    const place = (name: string): Place => ({ name, delay });
+    const commits = delay === 0 ? "" : ", commits of 1 ms";
+    const first = "the same as one would write it first";
+    return [
+      [`reports at 32 connections / ${first}${commits}`, place(REPORT), place(firstOf(REPORT)), 2],
+      [`releases of one account / ${first}${commits}`, place(RELEASE), place(firstOf(RELEASE)), 2],
+      [`releases of one account / hot UPDATE${commits}`, place(RELEASE), place(HOT), 1],
+      [`releases of 64 tenants / ${first}${commits}`, place(RELEASE_MANY), place(firstOf(RELEASE_MANY)), 2],
+    ];
+  }),
 ];
 
 /** Pairs whose ratio has no goal. */
@@ -61,10 +72,6 @@ const RATIOS: readonly [Place, Place][] = [
     { name: firstOf(OPEN), connections: 128 },
   ],
   [{ name: REPORT }, { name: CHANGE }],
-  [{ name: REPORT }, { name: firstOf(REPORT) }],
-  [{ name: RELEASE }, { name: HOT }],
-  [{ name: RELEASE }, { name: firstOf(RELEASE) }],
-  [{ name: RELEASE_MANY }, { name: CHANGE }],
   ...READS.map((name): [Place, Place] => [{ name }, { name: firstOf(name) }]),
 ];
 

@@ -26,7 +26,7 @@ import { table } from "../report.ts";
 const EMISSIONS =
   / *if (?:exists \(\s*select from public\.webhook_endpoints|rta\.has_endpoints|v_starts)[\s\S]*?\n *end if;\n/g;
 /** Creates, opening, reports, and the ends of sessions. */
-const EMITTING = ["insert_audit_events", "open_usage_sessions", "report_usage", "close_sessions"];
+const EMITTING = ["insert_audit_events", "open_usage_sessions", "emit_sessions_started", "close_sessions"];
 export const withoutEmission = (text: string): string =>
   EMITTING.some((name) => text.includes(`create function rta.${name}(`)) ? text.replaceAll(EMISSIONS, "") : text;
 

@@ -22,7 +22,7 @@ const sweep = async (
   origin: Origin,
   metrics: Pick<Metrics, "sessionSettled"> | null,
 ): Promise<void> => {
-  const closed = await closeOverdueSessions(db, tenantId, SWEPT, origin);
+  const { closed } = await closeOverdueSessions(db, tenantId, SWEPT, origin);
   metrics?.sessionSettled(closed);
 };
 

@@ -445,6 +445,29 @@ export type ReportedCall = {
 };
 const reportedCall = composite<ReportedCall>("sessionId", "generation", "state", "usedSeconds", "reason");
 
+export type SessionChange = {
+  environment: string | null;
+  sessionId: string | null;
+  isEngine: boolean | null;
+  used: number | null;
+  leaseSeconds: number | null;
+  reason: string | null;
+  settleEntryId: string | null;
+  restEntryId: string | null;
+  requestId: string | null;
+};
+const sessionChange = composite<SessionChange>(
+  "environment",
+  "sessionId",
+  "isEngine",
+  "used",
+  "leaseSeconds",
+  "reason",
+  "settleEntryId",
+  "restEntryId",
+  "requestId",
+);
+
 export type SessionRequest = {
   id: string | null;
   environment: string | null;
@@ -1624,39 +1647,23 @@ export const releaseCall = databaseFunction<ReleaseCallInput, ReleaseCallRow>(
   'kind as "kind", has_ended as "hasEnded", room_name as "roomName", body_hash as "bodyHash"',
 );
 
-export type ReleaseSessionInput = {
-  caller: Caller | null;
-  environment: string | null;
-  sessionId: string | null;
-  isEngine: boolean | null;
-  used: number | null;
-  reason: string | null;
-  settleEntryId: string | null;
-  restEntryId: string | null;
-  requestId: string | null;
-  claim: Claim | null;
+export type ReleaseSessionsInput = {
+  callers: readonly (Caller | null)[] | null;
+  callerAt: readonly number[] | null;
+  changes: readonly (SessionChange | null)[] | null;
+  claims: readonly (Claim | null)[] | null;
+  wait: boolean | null;
 };
-export type ReleaseSessionRow = {
+export type ReleaseSessionsRow = {
   kind: string | null;
   hasEnded: boolean | null;
   session: object | null;
   bodyHash: Uint8Array | null;
   etag: string | null;
 };
-export const releaseSession = databaseFunction<ReleaseSessionInput, ReleaseSessionRow>(
-  "release_session",
-  {
-    caller: caller,
-    environment: null,
-    sessionId: null,
-    isEngine: null,
-    used: null,
-    reason: null,
-    settleEntryId: null,
-    restEntryId: null,
-    requestId: null,
-    claim: claim,
-  },
+export const releaseSessions = databaseFunction<ReleaseSessionsInput, ReleaseSessionsRow>(
+  "release_sessions",
+  { callers: list(caller), callerAt: list(), changes: list(sessionChange), claims: list(claim), wait: null },
   'kind as "kind", has_ended as "hasEnded", session as "session", body_hash as "bodyHash", etag as "etag"',
 );
 
@@ -1674,24 +1681,24 @@ export const renewJob = databaseFunction<RenewJobInput, RenewJobRow>(
   'renew_job as "result"',
 );
 
-export type ReportUsageInput = {
-  caller: Caller | null;
-  environment: string | null;
-  sessionId: string | null;
-  used: number | null;
-  leaseSeconds: number | null;
-  claim: Claim | null;
+export type ReportUsagesInput = {
+  callers: readonly (Caller | null)[] | null;
+  callerAt: readonly number[] | null;
+  changes: readonly (SessionChange | null)[] | null;
+  claims: readonly (Claim | null)[] | null;
+  wait: boolean | null;
 };
-export type ReportUsageRow = {
+export type ReportUsagesRow = {
   kind: string | null;
+  hasEnded: boolean | null;
   session: object | null;
   bodyHash: Uint8Array | null;
   etag: string | null;
 };
-export const reportUsage = databaseFunction<ReportUsageInput, ReportUsageRow>(
-  "report_usage",
-  { caller: caller, environment: null, sessionId: null, used: null, leaseSeconds: null, claim: claim },
-  'kind as "kind", session as "session", body_hash as "bodyHash", etag as "etag"',
+export const reportUsages = databaseFunction<ReportUsagesInput, ReportUsagesRow>(
+  "report_usages",
+  { callers: list(caller), callerAt: list(), changes: list(sessionChange), claims: list(claim), wait: null },
+  'kind as "kind", has_ended as "hasEnded", session as "session", body_hash as "bodyHash", etag as "etag"',
 );
 
 export type ResendDeliveryInput = {
@@ -1900,12 +1907,13 @@ export type SweepSessionsInput = {
   requestId: string | null;
 };
 export type SweepSessionsRow = {
-  result: number | null;
+  closed: number | null;
+  visited: number | null;
 };
 export const sweepSessions = databaseFunction<SweepSessionsInput, SweepSessionsRow>(
   "sweep_sessions",
   { tenantId: null, entryIds: null, requestId: null },
-  'sweep_sessions as "result"',
+  'closed as "closed", visited as "visited"',
 );
 
 export type SyncWorkerInput = {

@@ -92,9 +92,9 @@ cross join lateral (
   from (
     select * from usage_sessions
     where usage_sessions.ended_at is null
-      and (usage_sessions.tenant_id, usage_sessions.expires_at) >= (inputs."tenantId" collate "C", '-infinity')
-      and (usage_sessions.tenant_id, usage_sessions.expires_at) <= (inputs."tenantId" collate "C", 'infinity')
-    order by usage_sessions.tenant_id, usage_sessions.expires_at
+      and (usage_sessions.tenant_id, usage_sessions.sweep_at) >= (inputs."tenantId" collate "C", '-infinity')
+      and (usage_sessions.tenant_id, usage_sessions.sweep_at) <= (inputs."tenantId" collate "C", 'infinity')
+    order by usage_sessions.tenant_id, usage_sessions.sweep_at
     limit (select 100000::bigint)
   ) usage_sessions
   where usage_sessions.environment = inputs.environment
@@ -279,9 +279,9 @@ select
     'hasOverdue', coalesce((
       select true from usage_sessions
       where usage_sessions.ended_at is null
-        and (usage_sessions.tenant_id, usage_sessions.expires_at) >= (api_keys.tenant_id, timestamptz '-infinity')
-        and (usage_sessions.tenant_id, usage_sessions.expires_at) <= (api_keys.tenant_id, now())
-      order by usage_sessions.tenant_id, usage_sessions.expires_at limit 1
+        and (usage_sessions.tenant_id, usage_sessions.sweep_at) >= (api_keys.tenant_id, timestamptz '-infinity')
+        and (usage_sessions.tenant_id, usage_sessions.sweep_at) <= (api_keys.tenant_id, now())
+      order by usage_sessions.tenant_id, usage_sessions.sweep_at limit 1
     ), false),
     'announcesExhaustion', coalesce(bool_or(account.announces_exhaustion), false)
   )
@@ -4837,8 +4837,8 @@ end))::text, 'null') || ',"apiKeyName":' || coalesce(to_json((
       select * from (
         select * from usage_sessions
         where usage_sessions.ended_at is null
-          and (usage_sessions.tenant_id, usage_sessions.expires_at) >= (inputs."tenantId" collate "C", '-infinity') and (usage_sessions.tenant_id, usage_sessions.expires_at) <= (inputs."tenantId" collate "C", 'infinity')
-        order by usage_sessions.tenant_id, usage_sessions.expires_at
+          and (usage_sessions.tenant_id, usage_sessions.sweep_at) >= (inputs."tenantId" collate "C", '-infinity') and (usage_sessions.tenant_id, usage_sessions.sweep_at) <= (inputs."tenantId" collate "C", 'infinity')
+        order by usage_sessions.tenant_id, usage_sessions.sweep_at
         limit inputs."maxRead"::bigint
       ) usage_sessions
       where usage_sessions.environment = inputs.environment
@@ -4850,22 +4850,21 @@ end))::text, 'null') || ',"apiKeyName":' || coalesce(to_json((
   ) items) page
 
 -- list_overdue_tenants. Columns: tenantId text, overdueSeconds integer.
-with recursive first (tenant_id, expires_at) as (
+with recursive first (tenant_id, sweep_at, expires_at) as (
   (
-    select tenant_id, expires_at from usage_sessions
-    where ended_at is null
-      and exists (select from usage_sessions where ended_at is null and expires_at <= now())
-    order by tenant_id, expires_at limit 1
+    select tenant_id, sweep_at, expires_at from usage_sessions
+    where ended_at is null and exists (select from usage_sessions where ended_at is null and sweep_at <= now())
+    order by tenant_id, sweep_at limit 1
   )
   union all
-  select next.tenant_id, next.expires_at
+  select next.tenant_id, next.sweep_at, next.expires_at
   from first cross join lateral (
-    select tenant_id, expires_at from usage_sessions
-    where ended_at is null and tenant_id > first.tenant_id order by tenant_id, expires_at limit 1
+    select tenant_id, sweep_at, expires_at from usage_sessions
+    where ended_at is null and tenant_id > first.tenant_id order by tenant_id, sweep_at limit 1
   ) next
 )
-select tenant_id as "tenantId", ceil(extract(epoch from now() - expires_at))::integer as "overdueSeconds"
-from first where expires_at <= now()
+select tenant_id as "tenantId", greatest(0, ceil(extract(epoch from now() - expires_at)))::integer as "overdueSeconds"
+from first where sweep_at <= now()
 order by expires_at limit $1::integer
 
 -- list_passkeys. Columns: position integer, items text, next text.

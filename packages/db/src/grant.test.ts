@@ -125,7 +125,7 @@ describe("a role with the rights of the service", () => {
     expect((await releaseSession(db, open, release, caller, originOf(caller))).kind).toBe("written");
     await owner`update usage_sessions set expires_at = now() - interval '1 second' where id = ${overdue}`;
     expect((await listOverdueTenants(db, 10)).map((one) => one.tenantId)).toContain(tenantId);
-    expect(await closeOverdueSessions(db, tenantId, 10, operatorOrigin())).toBe(1);
+    expect(await closeOverdueSessions(db, tenantId, 10, operatorOrigin())).toMatchObject({ closed: 1 });
     expect((await listCreditEntries(db, caller, page)).items).toContain('"expire"');
     expect(await findCreditBalance(db, tenantId, "live")).toMatchObject({ lifetimeUsedCreditMicros: 2 });
     const granted = await seedMovement(db, tenantId).catch((error: unknown) => databaseFailure(error));

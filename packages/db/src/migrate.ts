@@ -31,6 +31,8 @@ import webhooks from "../migrations/0023_webhooks.sql" with { type: "text" };
 import nameIndexes from "../migrations/0024_name_indexes.sql" with { type: "text" };
 import auditActorIndex from "../migrations/0025_audit_actor_index.sql" with { type: "text" };
 import ownRooms from "../migrations/0026_own_rooms.sql" with { type: "text" };
+import sweepAt from "../migrations/0027_sweep_at.sql" with { type: "text" };
+import sweepIndexes from "../migrations/0028_sweep_indexes.sql" with { type: "text" };
 import journal from "../migrations/meta/_journal.json";
 import { applyMigrations, type Migration } from "./apply-migrations.ts";
 import type { Db } from "./connection/pool.ts";
@@ -68,6 +70,8 @@ const TEXTS = [
   nameIndexes,
   auditActorIndex,
   ownRooms,
+  sweepAt,
+  sweepIndexes,
 ];
 
 /** The key of the advisory lock: any number, the same in every replica. */

@@ -105,8 +105,9 @@ type LookUp = { keyId: string; targetId: ApiKeyId | null; isKnown: boolean; incl
  * same environment, and of the balance; and which limits of open sessions are reached. Read without locks:
  * `admit_sessions.sql` decides what is admitted.
  *
- * `offset 0`: otherwise the server reads each meter once for each aggregate. The first overdue session is found by
- * comparisons of rows, in the order of the tenant's own index: otherwise the server may read the sessions of all tenants.
+ * `offset 0`: otherwise the server reads each meter once for each aggregate. The first session whose sweep is due is found by
+ * comparisons of rows, in the order of the tenant's own index: otherwise the server may read the sessions of all tenants. It counts
+ * as overdue, although a report may have extended its lease: the next sweep puts it off.
  */
 const HEADROOM = sql`(
   select json_build_object(
@@ -121,9 +122,9 @@ const HEADROOM = sql`(
     'hasOverdue', coalesce((
       select true from ${usageSessions}
       where ${usageSessions.endedAt} is null
-        and (${usageSessions.tenantId}, ${usageSessions.expiresAt}) >= (${apiKeys.tenantId}, timestamptz '-infinity')
-        and (${usageSessions.tenantId}, ${usageSessions.expiresAt}) <= (${apiKeys.tenantId}, now())
-      order by ${usageSessions.tenantId}, ${usageSessions.expiresAt} limit 1
+        and (${usageSessions.tenantId}, ${usageSessions.sweepAt}) >= (${apiKeys.tenantId}, timestamptz '-infinity')
+        and (${usageSessions.tenantId}, ${usageSessions.sweepAt}) <= (${apiKeys.tenantId}, now())
+      order by ${usageSessions.tenantId}, ${usageSessions.sweepAt} limit 1
     ), false),
     'announcesExhaustion', coalesce(bool_or(account.announces_exhaustion), false)
   )

@@ -14,7 +14,7 @@ export type Owner = Pick<UsageSession, "environment"> & { tenantId: TenantId };
 
 const { tenantId } = usageSessions;
 
-/** As in session_record.sql. `failed` with a key: fail_call, which ends a call whose room was not created. */
+/** As in session_records.sql. `failed` with a key: fail_call, which ends a call whose room was not created. */
 const IS_FAILED_START = sql`(${usageSessions.status} = 'failed' and ${usageSessions.reason} = 'failed')`;
 const BY_SERVICE = sql`${usageSessions.closedBy} = 'sweep'`;
 /** A session that was released and then left to the end of its lease keeps the words of its key as its reason. */
@@ -30,7 +30,7 @@ const RELEASE_REASON = sql`(case
   when ${usageSessions.mustEnd} or not ${BY_SERVICE} and not ${IS_FAILED_START} then ${usageSessions.reason}
 end)`;
 
-/** A session as the API shows it: what `presentSession` returns of session_record.sql, with names. A test compares them. */
+/** A session as the API shows it: what `presentSession` returns of session_records.sql, with names. A test compares them. */
 export const SESSION = objectJson<UsageSessionWithNames>({
   sessionId: plainJson(usageSessions.id),
   environment: plainJson(usageSessions.environment),

@@ -75,17 +75,22 @@ const batch = fc.array(toOpen, { minLength: 1, maxLength: 12 });
 const at = fc.nat({ max: 50 });
 const amount = fc.nat({ max: 50_000 });
 const reference = fc.option(fc.constantFrom("a", "b", "c"), { freq: 2 });
+/** Some at once, often of the same session. */
+const together = <One>(one: fc.Arbitrary<One>) => fc.array(one, { minLength: 1, maxLength: 8 });
 const step = fc.oneof(
   { weight: 18, arbitrary: fc.record({ do: fc.constant("open" as const), batch }) },
-  { weight: 9, arbitrary: fc.record({ do: fc.constant("report" as const), at, used: amount, key: at }) },
+  {
+    weight: 9,
+    arbitrary: fc.record({
+      do: fc.constant("report" as const),
+      batch: together(fc.record({ at, used: amount, key: at })),
+    }),
+  },
   {
     weight: 9,
     arbitrary: fc.record({
       do: fc.constant("release" as const),
-      at,
-      isEngine: fc.boolean(),
-      used: fc.option(amount),
-      key: at,
+      batch: together(fc.record({ at, isEngine: fc.boolean(), used: fc.option(amount), key: at })),
     }),
   },
   { weight: 3, arbitrary: fc.record({ do: fc.constant("expire" as const), at }) },
@@ -122,10 +127,18 @@ const run = async (world: CreditWorld, one: Step): Promise<void> => {
       for (const both of await world.open(one.batch, one.batch.length === 1)) same(both);
       break;
     case "report":
-      same(await world.report(world.session(one.at), one.used, one.key));
+      for (const both of await world.reportTogether(
+        one.batch.map((report) => ({ ...report, id: world.session(report.at) })),
+      )) {
+        same(both);
+      }
       break;
     case "release":
-      same(await world.release(world.session(one.at), one.isEngine, one.used, one.key));
+      for (const both of await world.releaseTogether(
+        one.batch.map((release) => ({ ...release, id: world.session(release.at) })),
+      )) {
+        same(both);
+      }
       break;
     case "expire":
       await world.expire(world.session(one.at));

@@ -241,10 +241,10 @@ test("overdue sessions, of a busy and a quiet tenant: found for each, closed up 
   expect(overdue.map((one) => one.tenantId)).toEqual([busy, tenantId]);
   expect(overdue[0]?.overdueSeconds).toBeGreaterThanOrEqual(100);
   expect(await listOverdueTenants(db, 1)).toHaveLength(1);
-  expect(await closeOverdueSessions(db, busy, 3, operatorOrigin())).toBe(3);
-  expect(await closeOverdueSessions(db, busy, 3, operatorOrigin())).toBe(2);
+  expect(await closeOverdueSessions(db, busy, 3, operatorOrigin())).toMatchObject({ closed: 3 });
+  expect(await closeOverdueSessions(db, busy, 3, operatorOrigin())).toMatchObject({ closed: 2 });
   expect((await listOverdueTenants(db, 10)).map((one) => one.tenantId)).toEqual([tenantId]);
-  expect(await closeOverdueSessions(db, tenantId, 3, operatorOrigin())).toBe(1);
+  expect(await closeOverdueSessions(db, tenantId, 3, operatorOrigin())).toMatchObject({ closed: 1 });
   expect(await listOverdueTenants(db, 10)).toEqual([]);
   for (const id of [busy, tenantId]) expect(await findCreditDrift(db, id, 10)).toEqual([]);
 });

@@ -68,7 +68,7 @@ describe("the list of sessions", () => {
       expect(replayed.response.etag).toBe(`"${outcome.session.version}"`);
     }
     const rows = await database.db.client<{ record: SessionRecord }[]>`
-      select ${database.db.client(FUNCTIONS_SCHEMA)}.session_record(session) as record from usage_sessions session
+      select (${database.db.client(FUNCTIONS_SCHEMA)}.session_records(array[session], null))[1] as record from usage_sessions session
       where id = any(${ids}) order by id desc`;
     const name = "Key of a test";
     const sessions = rows.map(({ record }) => {
@@ -110,7 +110,7 @@ describe("the list of sessions", () => {
         ended_at = ${status === "started" ? null : new Date(Date.now() + 1000)}
       where id = ${id}`;
     const [row] = await database.db.client<{ record: SessionRecord }[]>`
-      select ${database.db.client(FUNCTIONS_SCHEMA)}.session_record(session) as record from usage_sessions session
+      select (${database.db.client(FUNCTIONS_SCHEMA)}.session_records(array[session], null))[1] as record from usage_sessions session
       where id = ${id}`;
     const session = await find(caller, id);
     expect(presentSession(session)).toMatchObject(presentSession(row?.record as SessionRecord));

@@ -82,7 +82,7 @@ export const listUsageSessions = (
 type OpenSessionsOf = Owner & { apiKeyId: string | null; before: SessionId | null; limit: number; maxRead: number };
 /** More than a tenant can hold open at once: the open sessions are sorted, 300 bytes each. */
 const MAX_OPEN_READ = 100_000;
-const LEASE = sql`(${usageSessions.tenantId}, ${usageSessions.expiresAt})`;
+const LEASE = sql`(${usageSessions.tenantId}, ${usageSessions.sweepAt})`;
 
 /**
  * Reads the open sessions of the tenant by their index, and sorts them: they are few beside those that have ended. The
@@ -98,7 +98,7 @@ const selectOpen = (): SQL => {
         select * from ${usageSessions}
         where ${usageSessions.endedAt} is null
           and ${LEASE} >= (${tenantId}, '-infinity') and ${LEASE} <= (${tenantId}, 'infinity')
-        order by ${usageSessions.tenantId}, ${usageSessions.expiresAt}
+        order by ${usageSessions.tenantId}, ${usageSessions.sweepAt}
         limit ${MAX_READ}
       ) usage_sessions
       where ${usageSessions.environment} = ${inputColumn("environment")}
@@ -152,7 +152,7 @@ const COUNTS = batchedRead<OpenSessionCounts, Owner & { id: ApiKeyId }, OpenSess
         where ${usageSessions.endedAt} is null
           and ${LEASE} >= (${inputColumn("tenantId")} collate "C", '-infinity')
           and ${LEASE} <= (${inputColumn("tenantId")} collate "C", 'infinity')
-        order by ${usageSessions.tenantId}, ${usageSessions.expiresAt}
+        order by ${usageSessions.tenantId}, ${usageSessions.sweepAt}
         limit (select ${sql.raw(`${MAX_OPEN_READ}`)}::bigint)
       ) usage_sessions
       where ${usageSessions.environment} = ${inputColumn("environment")}

@@ -10,50 +10,50 @@ import { usageSessions } from "./tables.ts";
 /**
  * Visits the first open session of each tenant in the index of overdue sessions, one step of the index for each tenant, so
  * that one tenant's thousands of overdue sessions do not hide those of the others. For 10,000 tenants with open sessions
- * this takes 50 ms; while nothing is overdue, one look into the index of all tenants ends it.
+ * this takes 50 ms; while no sweep is due, one look into the index of all tenants ends it. A session whose sweep is due may not be
+ * overdue, because a report has extended its lease: the sweep puts it off.
  */
 const select = statement<{ tenantId: TenantId; overdueSeconds: number }>(
   "list_overdue_tenants",
   sql`
-    with recursive first (tenant_id, expires_at) as (
+    with recursive first (tenant_id, sweep_at, expires_at) as (
       (
-        select tenant_id, expires_at from ${usageSessions}
-        where ended_at is null
-          and exists (select from ${usageSessions} where ended_at is null and expires_at <= now())
-        order by tenant_id, expires_at limit 1
+        select tenant_id, sweep_at, expires_at from ${usageSessions}
+        where ended_at is null and exists (select from ${usageSessions} where ended_at is null and sweep_at <= now())
+        order by tenant_id, sweep_at limit 1
       )
       union all
-      select next.tenant_id, next.expires_at
+      select next.tenant_id, next.sweep_at, next.expires_at
       from first cross join lateral (
-        select tenant_id, expires_at from ${usageSessions}
-        where ended_at is null and tenant_id > first.tenant_id order by tenant_id, expires_at limit 1
+        select tenant_id, sweep_at, expires_at from ${usageSessions}
+        where ended_at is null and tenant_id > first.tenant_id order by tenant_id, sweep_at limit 1
       ) next
     )
-    select tenant_id as "tenantId", ceil(extract(epoch from now() - expires_at))::integer as "overdueSeconds"
-    from first where expires_at <= now()
+    select tenant_id as "tenantId", greatest(0, ceil(extract(epoch from now() - expires_at)))::integer as "overdueSeconds"
+    from first where sweep_at <= now()
     order by expires_at limit ${sql.placeholder("limit")}::integer`,
 );
 
-/** A tenant with overdue sessions, and for how long the oldest of them has been overdue. */
+/** A tenant with sessions whose sweep is due, and for how long the first of them has been overdue; 0 when it is not. */
 export type OverdueTenant = { tenantId: TenantId; overdueSeconds: number };
 
-/** Up to `limit` tenants with overdue sessions; first the one whose session is overdue longest. One statement. */
+/** Up to `limit` tenants with such sessions; first the one whose session is overdue longest. One statement. */
 export const listOverdueTenants = (db: Runner, limit: number): Promise<OverdueTenant[]> => select(db, { limit });
 
 /** Sessions that one statement closes at most. */
 export const SWEPT = 1000;
 
 /**
- * Closes up to `limit` overdue sessions, of one tenant or, with null, of all, and returns their number. One statement: see
- * `sweep_sessions.sql`.
+ * Closes overdue sessions, of one tenant or, with null, of all. Visits up to `limit` whose sweep is due, and returns how many it has
+ * closed and visited. One statement: see `sweep_sessions.sql`.
  */
 export const closeOverdueSessions = async (
   db: Runner,
   tenantId: TenantId | null,
   limit: number,
   { now, random, requestId }: Origin,
-): Promise<number> => {
+): Promise<{ closed: number; visited: number }> => {
   const entryIds = Array.from({ length: 2 * limit }, () => newId("ent", now, random));
   const [row] = await callSweep(db, { tenantId, entryIds, requestId });
-  return row?.result ?? 0;
+  return { closed: row?.closed ?? 0, visited: row?.visited ?? 0 };
 };

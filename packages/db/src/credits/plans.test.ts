@@ -1,6 +1,6 @@
 /** How the server executes the functions of credits: by indexes, in tables of many rows, with plans for any values. */
 import { expect, test } from "bun:test";
-import { type ApiKeyId, newId } from "@realtime-avatar/domain/id";
+import { type ApiKeyId, newId, type SessionId } from "@realtime-avatar/domain/id";
 import { CreditWorld, type SessionToOpen } from "@realtime-avatar/testing/credits/world";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import {
@@ -11,6 +11,7 @@ import {
   rowId,
 } from "@realtime-avatar/testing/postgres/plans";
 import { random } from "@realtime-avatar/testing/random-bytes";
+import { releaseSessions, reportUsages } from "../../generated/functions.ts";
 import { findCreditBalance, listCreditEntries } from "./credits.ts";
 import { countOpenSessions } from "./list-usage-sessions.ts";
 
@@ -61,6 +62,24 @@ const opened = async () => {
   return world.sessions.at(-1) ?? newId("ses", new Date(), random);
 };
 
+/** A report or a release of eight sessions in one call. */
+const change = async (work: typeof reportUsages) => {
+  const ids: SessionId[] = [];
+  for (let at = 0; at < 8; at++) ids.push(await opened());
+  plans.length = 0;
+  const rows = await work(db, {
+    callers: [world.caller(0)],
+    callerAt: ids.map(() => 1),
+    changes: ids.map((sessionId) => ({
+      ...{ environment: "live", sessionId, isEngine: true, used: 1, leaseSeconds: 60, reason: null, requestId: "r" },
+      ...{ settleEntryId: newId("ent", new Date(), random), restEntryId: newId("ent", new Date(), random) },
+    })),
+    claims: null,
+    wait: false,
+  });
+  expect(rows.map(({ kind }) => kind)).toEqual(ids.map(() => "written"));
+};
+
 test.each([
   ["opening a session", () => open(1, false)],
   ["opening a batch of sessions", () => open(8, false)],
@@ -68,6 +87,8 @@ test.each([
   ["replaying a batch", () => open(8, true)],
   ["a report", async () => world.report(await opened(), 1, 0)],
   ["a release", async () => world.release(await opened(), true, 1, 0)],
+  ["a batch of reports", () => change(reportUsages)],
+  ["a batch of releases", () => change(releaseSessions)],
   [
     "a sweep of one tenant",
     async () => {
@@ -136,5 +157,5 @@ test.each([{}, { kind: "hold" }, { apiKeyId: "key" }] as const)(
 test("the count of a key's open sessions reads the open sessions of its tenant alone", async () => {
   plans.length = 0;
   await countOpenSessions(db, { tenantId: world.tenantId, environment: "live", id: world.caller(0).id });
-  expect(plans.join("\n")).toMatch(/using usage_sessions_tenant_overdue_index .*\n +Index Cond: .*tenant_id/);
+  expect(plans.join("\n")).toMatch(/using usage_sessions_tenant_sweep_index .*\n +Index Cond: .*tenant_id/);
 });

@@ -65,9 +65,9 @@ const sweepOnce = async ({ db, random }: SweeperOptions, isStopping: () => boole
     const now = new Date();
     const origin = { actor: null, requestId: newRequestId(now, random), now, random };
     try {
-      const closed = await closeOverdueSessions(db, tenantId, SESSIONS, origin);
+      const { closed, visited } = await closeOverdueSessions(db, tenantId, SESSIONS, origin);
       pass.swept += closed;
-      pass.isBehind ||= closed === SESSIONS;
+      pass.isBehind ||= visited === SESSIONS;
     } catch (error) {
       pass.failures.push(error);
     }

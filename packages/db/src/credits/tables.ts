@@ -125,6 +125,11 @@ export const usageSessions = pgTable(
     endedAt: time("ended_at"),
     /** An open session that is not reported before this moment is overdue. */
     expiresAt: time("expires_at").notNull(),
+    /**
+     * Never later than `expiresAt`, and indexed in its place: a report moves it only when it is near, so most reports write to no
+     * index. The functions set it for a new session; a trigger does the rest (migration 0027).
+     */
+    sweepAt: time("sweep_at").notNull().default(sql`'-infinity'`),
     /** Whether a caller that may not write usage has released it while it was started. */
     mustEnd: boolean("must_end").notNull().default(false),
     /** What was reported when the session ended; null while it is open. */
@@ -140,11 +145,9 @@ export const usageSessions = pgTable(
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
-    // The sweep of overdue sessions, of one tenant and of all.
-    index("usage_sessions_overdue_index").on(table.expiresAt).where(sql`${table.endedAt} is null`),
-    index("usage_sessions_tenant_overdue_index")
-      .on(table.tenantId, table.expiresAt)
-      .where(sql`${table.endedAt} is null`),
+    // The sweep of overdue sessions, of one tenant and of all. No index may name a column that a report changes.
+    index("usage_sessions_sweep_index").on(table.sweepAt).where(sql`${table.endedAt} is null`),
+    index("usage_sessions_tenant_sweep_index").on(table.tenantId, table.sweepAt).where(sql`${table.endedAt} is null`),
     // The list, and sums by time.
     index("usage_sessions_list_index").on(table.environment, table.tenantId, table.id),
     index("usage_sessions_end_user_index")

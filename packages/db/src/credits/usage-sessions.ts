@@ -5,12 +5,12 @@ import type { SessionRecord } from "@realtime-avatar/domain/credits/session";
 import type { Environment } from "@realtime-avatar/domain/environment";
 import { type AvatarId, type CreditEntryId, newId, type SessionId, type TenantId } from "@realtime-avatar/domain/id";
 import {
-  releaseSession as callRelease,
-  reportUsage as callReport,
   type OpenUsageSessionsRow,
   openUsageSessions,
-  type ReleaseSessionRow,
-  type ReportUsageRow,
+  releaseSessions,
+  reportUsages,
+  type SessionChange,
+  type ReportUsagesRow as SessionChangeOutcomeRow,
 } from "../../generated/functions.ts";
 import type { Caller } from "../api-keys/callers.ts";
 import type { Origin } from "../audit/audit-events.ts";
@@ -119,16 +119,13 @@ export type SessionOutcome<Details> =
   | { kind: "not_found" }
   | { kind: "stale" };
 
+type SessionWrite = Write & { change: SessionChange };
 /** `mustEnd` of the session: whether its call must end. */
 type ReportOutcome = SessionOutcome<object>;
 /** `hasEnded`: whether this release has ended the session, and not an earlier one. */
 type ReleaseOutcome = SessionOutcome<{ hasEnded: boolean }>;
 
-const sessionOutcomeOf = <Details>(
-  row: ReportUsageRow,
-  claim: Claim | null,
-  details: Details,
-): SessionOutcome<Details> => {
+const sessionOutcomeOf = (row: SessionChangeOutcomeRow, claim: Claim | null): ReleaseOutcome => {
   const { kind, bodyHash, etag } = row;
   const session = row.session as SessionRecord;
   switch (kind) {
@@ -141,7 +138,7 @@ const sessionOutcomeOf = <Details>(
       };
     case "written":
     case "session_closed":
-      return { kind, session, ...details };
+      return { kind, session, hasEnded: row.hasEnded === true };
     case "not_found":
     case "stale":
       return { kind };
@@ -151,19 +148,37 @@ const sessionOutcomeOf = <Details>(
 };
 
 /**
- * Records the usage of an open session so far, in credit micros, and extends its lease. With a claim, the whole response is
- * stored as response fields. One statement.
+ * Batches of reports or releases. A batch has a session only once, so two changes of one session are made one after the other. Two
+ * with the same claim name the same session.
  */
-export const reportUsage = async (
+const batchedChange = (name: string, call: typeof reportUsages) =>
+  batchedWrite<SessionWrite, ReleaseOutcome>(
+    name,
+    async (db, writes, parameters) => {
+      const rows = await call(db, { ...parameters, changes: writes.map(({ change }) => change) });
+      return writes.map(({ claim }, index) => sessionOutcomeOf(rows[index] as SessionChangeOutcomeRow, claim));
+    },
+    ({ change }) => change.sessionId,
+  );
+const report = batchedChange("report_usage", reportUsages);
+const release = batchedChange("release_session", releaseSessions);
+
+const NO_RELEASE = { reason: null, settleEntryId: null, restEntryId: null, requestId: null };
+
+/**
+ * Records the usage of an open session so far, in credit micros, and extends its lease. With a claim, the whole response is
+ * stored as response fields. One statement; another one when the caller or the session is being changed.
+ */
+export const reportUsage = (
   db: Db,
-  id: SessionId,
+  sessionId: SessionId,
   { used, leaseSeconds }: { used: number; leaseSeconds: number },
   caller: Caller,
   claim: Claim | null = null,
 ): Promise<ReportOutcome> => {
-  const report = { caller, environment: caller.environment, sessionId: id, used, leaseSeconds, claim };
-  const [row] = await callReport(db, report);
-  return sessionOutcomeOf(row as ReportUsageRow, claim, {});
+  const { environment } = caller;
+  const change = { ...NO_RELEASE, environment, sessionId, isEngine: true, used, leaseSeconds };
+  return report(db, { change, caller, claim });
 };
 
 /** How a session is released. */
@@ -176,29 +191,21 @@ export type Release = {
 };
 
 /**
- * Ends a session and charges it once, or marks it to be ended by its engine: see `release_session.sql`. With a claim, the whole response is stored as response fields. One
- * statement.
+ * Ends a session and charges it once, or marks it to be ended by its engine: see `release_sessions.sql`. With a claim, the whole
+ * response is stored as response fields. One statement; another one when the caller or the session is being changed.
  */
-export const releaseSession = async (
+export const releaseSession = (
   db: Db,
-  id: SessionId,
-  release: Release,
+  sessionId: SessionId,
+  { isEngine, used, reason }: Release,
   caller: Caller,
   { now, random, requestId }: Origin,
   claim: Claim | null = null,
 ): Promise<ReleaseOutcome> => {
-  const [row] = await callRelease(db, {
-    caller,
-    environment: caller.environment,
-    sessionId: id,
-    ...release,
-    settleEntryId: newId("ent", now, random),
-    restEntryId: newId("ent", now, random),
-    requestId,
-    claim,
-  });
-  const { hasEnded, ...change } = row as ReleaseSessionRow;
-  return sessionOutcomeOf(change, claim, { hasEnded: hasEnded === true });
+  const { environment } = caller;
+  const ids = { settleEntryId: newId("ent", now, random), restEntryId: newId("ent", now, random), requestId };
+  const change = { environment, sessionId, isEngine, used, reason, leaseSeconds: null, ...ids };
+  return release(db, { change, caller, claim });
 };
 
 /**
@@ -207,8 +214,8 @@ export const releaseSession = async (
  */
 export const sweepSessions = async (db: Runner, tenantId: TenantId | null, origin: Origin): Promise<number> => {
   for (let all = 0; ; ) {
-    const swept = await closeOverdueSessions(db, tenantId, SWEPT, origin);
-    all += swept;
-    if (swept < SWEPT) return all;
+    const { closed, visited } = await closeOverdueSessions(db, tenantId, SWEPT, origin);
+    all += closed;
+    if (visited < SWEPT) return all;
   }
 };

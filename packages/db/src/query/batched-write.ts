@@ -37,11 +37,16 @@ const parametersOf = (writes: readonly Write[], wait: boolean): Parameters => {
   return { callers, callerAt, claims, wait };
 };
 
+/** Writes with the same claim are not sent in one batch. */
+const claimKey = ({ claim, caller }: Write): string | null =>
+  claim && `${caller.id} ${claim.request} ${claim.idempotencyKey}`;
+
 /**
  * Returns a function that adds a write to the next batch of its kind. `call` calls the database function. Writes with the same claim
  * are not in one batch, nor are those with the same `keyOf`.
  *
- * In a batch, a write is stale when its caller has changed, is no longer valid, or is locked by a change. A stale write
+ * In a batch, a write is stale when its caller has changed, is no longer valid, or is locked by a change, or when its session is
+ * locked. A stale write
  * has written nothing. It is sent once more, alone, and then waits for such a change. If it is still stale, that is its
  * outcome.
  */
@@ -53,10 +58,7 @@ export const batchedWrite = <One extends Write, Outcome extends { kind: string }
   const kind: BatchKind<One, Outcome> = {
     name,
     inFlight: 2,
-    keyOf: (write) => {
-      const { claim, caller } = write;
-      return keyOf(write) ?? (claim && `${caller.id} ${claim.request} ${claim.idempotencyKey}`);
-    },
+    keyOf: (write) => keyOf(write) ?? claimKey(write),
     run: (db, writes) => call(db, writes, parametersOf(writes, false)),
   };
   return async (db, write) => {

@@ -186,7 +186,7 @@ const cases: Case[] = [
   [
     "a look-up with headroom",
     () => findCredential(db, caller.credentialKeyId, null, undefined, "headroom"),
-    ["api_key_meters_tenant_id_api_key_id_pk", "usage_sessions_tenant_overdue_index"],
+    ["api_key_meters_tenant_id_api_key_id_pk", "usage_sessions_tenant_sweep_index"],
   ],
   [
     "a look-up with the balance",
@@ -200,7 +200,7 @@ const cases: Case[] = [
     ["Index Scan using usage_sessions_"],
   ],
   ...sessionLists,
-  ["listing open sessions", () => listOpenSessions(db, caller, page), ["usage_sessions_tenant_overdue_index"]],
+  ["listing open sessions", () => listOpenSessions(db, caller, page), ["usage_sessions_tenant_sweep_index"]],
   [
     "summing sessions",
     () => sumUsageSessions(db, caller, { filters: { ...window, groupBy: "apiKey" }, before: null }),

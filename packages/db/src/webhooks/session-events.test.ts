@@ -221,3 +221,17 @@ describe("the transitions of sessions", () => {
     expect(await eventsOf(db, tenantId)).toEqual([`usage_session.opened ${first.id} 1`]);
   });
 });
+
+test("sessions that are reported and released at once: one event for each start and each end", async () => {
+  const { caller } = await world();
+  const all = await Promise.all(Array.from({ length: 6 }, () => seedSession(db, caller)));
+  const release = { isEngine: true, used: PRICE, reason: null };
+  for (const used of [0, PRICE])
+    await Promise.all(all.map((id) => reportUsage(db, id, { used, leaseSeconds: 60 }, caller)));
+  for (const _ of [1, 2]) await Promise.all(all.map((id) => releaseSession(db, id, release, caller, operatorOrigin())));
+  const rows = await client`
+    select array_agg(type order by sequence) as types from webhook_events where target_id = any(${all}) group by target_id`;
+  expect(rows.map(({ types }) => types)).toEqual(
+    Array(6).fill(["usage_session.opened", "usage_session.started", "usage_session.ended"]),
+  );
+});

@@ -16,14 +16,57 @@ type Mutations = Readonly<Record<string, Replacement | readonly Replacement[]>>;
 export const CREDIT_MUTATIONS: Mutations = {
   "no lock on the meters": ["for no key update of meter\n", "\n"],
   "no lock on the account": ["for no key update of account", ""],
-  "no lock on the session of a release": [
-    "and (p_is_engine or p_caller.id = any (lineage))\n  for no key update;",
-    "and (p_is_engine or p_caller.id = any (lineage));",
+  "no lock on the session of a report or a release": [
+    [
+      "(p_change.is_engine or p_caller.id = any (lineage))\n    for no key update;",
+      "(p_change.is_engine or p_caller.id = any (lineage));",
+    ],
+    [
+      "(p_change.is_engine or p_caller.id = any (lineage))\n    for no key update skip locked;",
+      "(p_change.is_engine or p_caller.id = any (lineage));",
+    ],
   ],
-  "no lock on the session of a report": [
-    "and environment = p_environment and id = p_session_id\n  for no key update;\n  v_now := date_trunc",
-    "and environment = p_environment and id = p_session_id;\n  v_now := date_trunc",
+  "no lock on the sessions of a batch": [
+    "order by session.tenant_id, session.id\n      for no key update of session skip locked",
+    "",
   ],
+  "a batch that waits for a locked session": [
+    "order by session.tenant_id, session.id\n      for no key update of session skip locked",
+    "order by session.tenant_id, session.id\n      for no key update of session",
+  ],
+  "a locked session that a batch does not find": [
+    "then 'stale'\n    else 'not_found'",
+    "then 'not_found'\n    else 'not_found'",
+  ],
+  "a session that is changed twice in one call": [
+    "select distinct on ((locked.session).id) locked.at, locked.session from locked order by (locked.session).id, locked.at",
+    "select locked.at, locked.session from locked",
+  ],
+  "outcomes of a batch in another order": [
+    "from unnest(v_outcomes) with ordinality outcome (kind, has_ended, session, body_hash, etag, at)\n    order by at\n",
+    "from unnest(v_outcomes) with ordinality outcome (kind, has_ended, session, body_hash, etag, at)\n    order by at desc\n",
+  ],
+  "a batch that judges all changes by its first caller": [
+    "when (p_valid_until[change.ordinality] > p_now)",
+    "when (p_valid_until[1] > p_now)",
+  ],
+  "a batch that finds the sessions of other tenants": [
+    "on session.tenant_id = p_callers[p_caller_at[change.ordinality]].tenant_id and session.id = change.session_id\n      where p_valid_until[change.ordinality] is not null",
+    "on session.id = change.session_id\n      where p_valid_until[change.ordinality] is not null",
+  ],
+  "a batch that finds the sessions of the other environment": [
+    " and session.environment = change.environment\n        and (change.is_engine",
+    "\n        and (change.is_engine",
+  ],
+  "a batch that ends what is refused": [
+    "where name in ('end', 'end call') and v_outcomes[at].kind = 'written'",
+    "where name in ('end', 'end call')",
+  ],
+  "a batch that reports what has ended": [
+    "and session.id = change.session_id\n      and session.ended_at is null and session.expires_at > v_now and",
+    "and session.id = change.session_id and",
+  ],
+  "a batch that stores no responses": ["if p_claims is not null then", "if false then"],
   "the account before the meters": [
     "  v_meters := rta.lock_meters(",
     "  v_accounts := rta.lock_accounts(v_counters.account_tenant_ids, v_counters.account_environments);\n  v_meters := rta.lock_meters(",
@@ -81,39 +124,52 @@ export const CREDIT_MUTATIONS: Mutations = {
       "v_admitted.accounts_held, v_admitted.accounts_opened, v_before\n  ) held (tenant_id, environment, amount, sessions, before)",
     ],
   ],
-  "a sweep that ignores the lease": [
-    "and (tenant_id, expires_at) <= (p_tenant_id, now())",
-    "and (tenant_id, expires_at) <= (p_tenant_id, 'infinity')",
-  ],
-  "a sweep that checks the lease before the lock": [
-    "where ended_at is null\n        and (tenant_id, expires_at) >= (p_tenant_id, '-infinity') and (tenant_id, expires_at) <= (p_tenant_id, now())\n      order by tenant_id, expires_at",
-    "where tenant_id = p_tenant_id and id in (select id from public.usage_sessions where ended_at is null and expires_at <= now() and tenant_id = p_tenant_id)\n      order by tenant_id, expires_at",
-  ],
+  "a sweep that ignores the lease": [" where v_due[at].expires_at <= now() order by at", " order by at"],
+  "a sweep that does not put off what is not overdue": ["if closed < visited then", "if false then"],
   "a release that trusts the caller's figure": [
-    "    if p_is_engine then",
-    "    if p_used is not null or p_is_engine then",
+    "    if p_change.is_engine then",
+    "    if p_change.used is not null or p_change.is_engine then",
   ],
-  "a report that may lower the figure": ["least(reserved, greatest(used, p_used))", "least(reserved, p_used)"],
-  "a report above the hold": ["least(reserved, greatest(used, p_used))", "greatest(used, p_used)"],
+  "a report that may lower the figure": [
+    "least(session.reserved, greatest(session.used, p_change.used))",
+    "least(session.reserved, p_change.used)",
+  ],
+  "a report of a batch that may lower the figure": [
+    "least(session.reserved, greatest(session.used, change.used))",
+    "least(session.reserved, change.used)",
+  ],
+  "a report above the hold": [
+    "least(session.reserved, greatest(session.used, p_change.used))",
+    "greatest(session.used, p_change.used)",
+  ],
+  "a report of a batch above the hold": [
+    "least(session.reserved, greatest(session.used, change.used))",
+    "greatest(session.used, change.used)",
+  ],
   "a release above the hold": [
-    "charged := least(p_session.reserved, greatest(p_session.used, p_used))",
-    "charged := greatest(p_session.used, p_used)",
+    "charged := least(p_session.reserved, greatest(p_session.used, p_change.used))",
+    "charged := greatest(p_session.used, p_change.used)",
   ],
   "a release below the report": [
-    "charged := least(p_session.reserved, greatest(p_session.used, p_used))",
-    "charged := least(p_session.reserved, coalesce(p_used, p_session.used))",
+    "charged := least(p_session.reserved, greatest(p_session.used, p_change.used))",
+    "charged := least(p_session.reserved, coalesce(p_change.used, p_session.used))",
   ],
   "a release without usage:write ends a started session": [
-    "v_marks := not p_is_engine and",
-    "v_marks := false and not p_is_engine and",
+    "when not p_change.is_engine and p_session.started_at is not null",
+    "when false and p_session.started_at is not null",
   ],
-  "a mark that ignores the lease": ["    and v_session.expires_at > clock_timestamp();", ";"],
-  "a second mark raises the version": ["v_marks and not v_session.must_end then", "v_marks then"],
-  "a session that may go on when its hold is used up": [
-    "(p_session.must_end or p_session.used = p_session.reserved) as",
-    "p_session.must_end as",
+  "a mark that ignores the lease": [" and p_session.expires_at > clock_timestamp() then 'mark'", " then 'mark'"],
+  "a second mark raises the version": ["v_act = 'mark' and not v_session.must_end then", "v_act = 'mark' then"],
+  "a second mark of a batch raises the version": [
+    "v_outcomes[change.ordinality].kind = 'written' and not session.must_end",
+    "v_outcomes[change.ordinality].kind = 'written'",
   ],
-  "a session that may go on after its release": ["return p_session.must_end or", "return"],
+  "a session that may go on when its hold is used up": [" or session.used = session.reserved or", " or"],
+  "a session that may go on after its release": ["session.must_end or session.used", "session.used"],
+  "a session that may go on after the end of its key": [
+    " or coalesce(session.api_key_id = any (p_ended_keys), false)",
+    "",
+  ],
   "one more open session than a key may have": [
     "meters_opened[v_meter] >= p_counters.session_limits",
     "meters_opened[v_meter] > p_counters.session_limits",
@@ -136,6 +192,10 @@ export const CREDIT_MUTATIONS: Mutations = {
   ],
   "a session that ends loses who closed it": ["closed_by = closing.closed_by,", "closed_by = null,"],
   "a report that does not say who made it": ["reported_by = p_caller.id,", "reported_by = null,"],
+  "a report of a batch that does not say who made it": [
+    "reported_by = p_callers[p_caller_at[change.ordinality]].id,",
+    "reported_by = null,",
+  ],
   "a release that frees nothing": [
     "update public.api_key_meters\n    set reserved = reserved - v_change.reserved",
     "update public.api_key_meters\n    set reserved = reserved - v_change.charged",

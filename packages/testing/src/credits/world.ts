@@ -142,28 +142,53 @@ export class CreditWorld {
   }
 
   async report(id: SessionId, used: number, key: number): Promise<Compared<string>> {
-    const caller = this.caller(key);
-    const outcome = await reportUsage(this.db, id, { used, leaseSeconds: 3600 }, caller);
-    const expected = this.model.report(id, used, { keyId: caller.id, version: caller.version });
-    if (outcome.kind !== "written") return { stored: outcome.kind, expected };
-    const session = this.model.sessions.get(id);
-    return {
-      stored: `${outcome.kind} ${outcome.session.mustEnd} ${outcome.session.usedCreditMicros} ${outcome.session.status}`,
-      expected: `${expected} ${this.model.mustEnd(id)} ${session?.used} ${session?.status}`,
-    };
+    return (await this.reportTogether([{ id, used, key }]))[0] as Compared<string>;
+  }
+
+  /** Reports at once, which share batches. The model gets them one by one, in this order. */
+  async reportTogether(reports: readonly { id: SessionId; used: number; key: number }[]): Promise<Compared<string>[]> {
+    const outcomes = await Promise.all(
+      reports.map(({ id, used, key }) => reportUsage(this.db, id, { used, leaseSeconds: 3600 }, this.caller(key))),
+    );
+    return outcomes.map((outcome, at) => {
+      const { id, used, key } = reports[at] as (typeof reports)[number];
+      const caller = this.caller(key);
+      const expected = this.model.report(id, used, { keyId: caller.id, version: caller.version });
+      if (outcome.kind !== "written") return { stored: outcome.kind, expected };
+      const { mustEnd, usedCreditMicros, status } = outcome.session;
+      const session = this.model.sessions.get(id);
+      return {
+        stored: `${outcome.kind} ${mustEnd} ${usedCreditMicros} ${status}`,
+        expected: `${expected} ${this.model.mustEnd(id)} ${session?.used} ${session?.status}`,
+      };
+    });
   }
 
   async release(id: SessionId, isEngine: boolean, used: number | null, key: number): Promise<Compared<string>> {
-    const caller = this.caller(key);
-    const outcome = await releaseSession(this.db, id, { isEngine, used, reason: null }, caller, operatorOrigin());
-    const stored = "session" in outcome ? outcome.session : null;
-    const expected = this.model.release(id, { isEngine, used }, { keyId: caller.id, version: caller.version });
-    if (!stored) return { stored: outcome.kind, expected };
-    const session = this.model.sessions.get(id);
-    return {
-      stored: `${outcome.kind} ${stored.usedCreditMicros} ${stored.status} ${stored.mustEnd} ${stored.closedBy}`,
-      expected: `${expected} ${session?.used} ${session?.status} ${this.model.isMarked(id)} ${session?.closedBy}`,
-    };
+    return (await this.releaseTogether([{ id, isEngine, used, key }]))[0] as Compared<string>;
+  }
+
+  /** Releases at once: see `reportTogether`. */
+  async releaseTogether(
+    releases: readonly { id: SessionId; isEngine: boolean; used: number | null; key: number }[],
+  ): Promise<Compared<string>[]> {
+    const outcomes = await Promise.all(
+      releases.map(({ id, isEngine, used, key }) =>
+        releaseSession(this.db, id, { isEngine, used, reason: null }, this.caller(key), operatorOrigin()),
+      ),
+    );
+    return outcomes.map((outcome, at) => {
+      const { id, isEngine, used, key } = releases[at] as (typeof releases)[number];
+      const caller = this.caller(key);
+      const expected = this.model.release(id, { isEngine, used }, { keyId: caller.id, version: caller.version });
+      if (!("session" in outcome)) return { stored: outcome.kind, expected };
+      const stored = outcome.session;
+      const session = this.model.sessions.get(id);
+      return {
+        stored: `${outcome.kind} ${stored.usedCreditMicros} ${stored.status} ${stored.mustEnd} ${stored.closedBy}`,
+        expected: `${expected} ${session?.used} ${session?.status} ${this.model.isMarked(id)} ${session?.closedBy}`,
+      };
+    });
   }
 
   /** Lets the lease of a session expire. */

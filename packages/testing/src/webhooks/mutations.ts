@@ -17,7 +17,15 @@ export const EVENT_MUTATIONS: Readonly<Record<string, readonly (readonly [origin
       "where split_part(action, '.', 1) in",
     ],
   ],
-  "a start at each report": [["v_starts := v_session.started_at is null;", "v_starts := true;"]],
+  "a start at each report": [
+    [
+      "if v_session.started_at is null then\n    perform rta.emit_sessions_started",
+      "if true then\n    perform rta.emit_sessions_started",
+    ],
+  ],
+  "a start at each report of a batch": [
+    ["v_reported[at].id is not null and v_sessions[at].started_at is null", "v_reported[at].id is not null"],
+  ],
   "no end of a session": [
     ["  if rta.has_endpoints(array(select tenant_id from unnest(p_closings))) then", "  if false then"],
   ],

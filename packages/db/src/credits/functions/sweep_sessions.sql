@@ -1,34 +1,53 @@
 -- Closes overdue sessions, of one tenant or of all: each is charged what was reported, and ends as 'released' if it was
--- started, else as 'failed'. Returns how many. Sessions that others have locked are left to them.
--- At most as many as half of `p_entry_ids`, which are the ids of the entries to write.
+-- started, else as 'failed'. Returns how many it has closed, and how many it has visited: those whose sweep is due. One whose
+-- lease a report has extended since is not overdue: its sweep is put off until the end of the lease. Sessions that others have locked are
+-- left to them. Visits at most as many as half of `p_entry_ids`, which are the ids of the entries to write.
 --
--- Lock order: sessions (skip locked), then their counters (lock_counters). A session whose lease a report has extended since
--- the scan is checked again under its lock, and stays open. A branch for one tenant, and one for all: each has an index. The
--- comparison of rows allows only the index that begins with the tenant; the other one would read the sessions of all.
-create function rta.sweep_sessions(p_tenant_id text, p_entry_ids text[], p_request_id text) returns integer
+-- Lock order: sessions (skip locked), then their counters (lock_counters). A session is read under its lock. A branch for one
+-- tenant, and one for all: each has an index. The comparison of rows allows only the index that begins with the tenant; the other
+-- one would read the sessions of all. A condition on `expires_at` there made the server read all sessions of the tenant.
+create function rta.sweep_sessions(
+  p_tenant_id text,
+  p_entry_ids text[],
+  p_request_id text,
+  out closed integer,
+  out visited integer
+)
 language plpgsql as $$
 declare
+  v_due public.usage_sessions[];
   v_sessions public.usage_sessions[];
   v_closings rta.closing[];
 begin
   if p_tenant_id is null then
-    v_sessions := array(
-      select overdue from public.usage_sessions overdue
-      where ended_at is null and expires_at <= now()
-      order by expires_at limit cardinality(p_entry_ids) / 2
+    v_due := array(
+      select due from public.usage_sessions due
+      where ended_at is null and sweep_at <= now()
+      order by sweep_at limit cardinality(p_entry_ids) / 2
       for no key update skip locked
     );
   else
-    v_sessions := array(
-      select overdue from public.usage_sessions overdue
+    v_due := array(
+      select due from public.usage_sessions due
       where ended_at is null
-        and (tenant_id, expires_at) >= (p_tenant_id, '-infinity') and (tenant_id, expires_at) <= (p_tenant_id, now())
-      order by tenant_id, expires_at limit cardinality(p_entry_ids) / 2
+        and (tenant_id, sweep_at) >= (p_tenant_id, '-infinity') and (tenant_id, sweep_at) <= (p_tenant_id, now())
+      order by tenant_id, sweep_at limit cardinality(p_entry_ids) / 2
       for no key update skip locked
     );
   end if;
-  if cardinality(v_sessions) = 0 then
-    return 0;
+  v_sessions := array(
+    select v_due[at] from generate_subscripts(v_due, 1) at where v_due[at].expires_at <= now() order by at
+  );
+  visited := cardinality(v_due);
+  closed := cardinality(v_sessions);
+  if closed < visited then
+    -- The trigger of the migration 0027 moves `sweep_at`.
+    update public.usage_sessions session set expires_at = session.expires_at
+    from unnest(v_due) due
+    where session.tenant_id = due.tenant_id and session.id = due.id and due.expires_at > now();
+  end if;
+  if closed = 0 then
+    return;
   end if;
 
   v_closings := array(
@@ -39,5 +58,4 @@ begin
   );
   perform rta.lock_counters(v_closings);
   perform rta.close_sessions(v_closings, clock_timestamp());
-  return cardinality(v_closings);
 end $$;

@@ -105,3 +105,28 @@ create type rta.credit_entry as (
   request_id text,
   created_at timestamptz
 );
+
+-- A report of usage, or a release. What only one of them has, is null in the other: a report has `lease_seconds`, a release the
+-- reason and the ids. A reporter is an engine.
+create type rta.session_change as (
+  environment text,
+  session_id text collate "C",
+  is_engine boolean,     -- whether the caller may write usage
+  used bigint,           -- credit micros; null: not said
+  lease_seconds integer,
+  reason text,
+  settle_entry_id text,
+  rest_entry_id text,
+  request_id text
+);
+
+-- What became of a report or a release. `kind`: 'written', 'replayed' (nothing is written: `session` and what follows it was
+-- stored), 'not_found', 'session_closed' (see report_usages and release_sessions), or 'stale' (nothing is written: the caller has
+-- changed since its look-up, or the caller or the session is locked by another transaction and `p_wait` is false).
+create type rta.session_change_outcome as (
+  kind text,
+  has_ended boolean, -- whether a release has ended the session now
+  session json,      -- see session_records
+  body_hash bytea,
+  etag text
+);

@@ -22,7 +22,7 @@ begin
   where tenant_id = p_session.tenant_id and id = p_session.id
   returning * into p_session;
   if v_starts then
-    perform rta.emit_session_started(p_session);
+    perform rta.emit_sessions_started(array[p_session]);
   end if;
   return p_session;
 end $$;

@@ -33,10 +33,11 @@ begin
 
   insert into public.usage_sessions (
     tenant_id, id, environment, api_key_id, lineage, avatar_id, status, reserved, price, metadata, created_at, expires_at,
-    is_counted
+    sweep_at, is_counted
   )
   select caller.tenant_id, request.id, caller.environment, caller.api_key_id, caller.lineage, avatar_id, 'reserved',
-    p_outcomes[ordinality].reserved, price, metadata, created_at, p_outcomes[ordinality].expires_at, true
+    p_outcomes[ordinality].reserved, price, metadata, created_at, p_outcomes[ordinality].expires_at,
+    p_outcomes[ordinality].expires_at, true
   from unnest(p_requests) with ordinality request
   join unnest(p_callers) caller on caller.caller_at = p_caller_at[ordinality]
   where p_outcomes[ordinality].kind = 'written';

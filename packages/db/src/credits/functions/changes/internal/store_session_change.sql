@@ -1,4 +1,4 @@
--- Stores the response of a report or a release under its Idempotency-Key: `p_record` (session_record), with the version of the
+-- Stores the response of a report or a release under its Idempotency-Key: `p_record` (session_records), with the version of the
 -- session as the `p_etag`. Lock order: the claim. The caller of this function holds the lock of the session: see stored_session_change.
 create function rta.store_session_change(
   p_caller rta.caller,

@@ -13,7 +13,7 @@ begin
     select body_hash, status, location, etag, response_body, sealed_for, response_fields into v_stored
     from public.idempotency_claims
     where tenant_id = p_caller.tenant_id and caller_id = p_caller.id and request = p_claim.request
-      and idempotency_key = p_claim.idempotency_key and created_at > now() - interval '24 hours';
+      and idempotency_key = p_claim.idempotency_key and now() - created_at < interval '24 hours';
   end if;
   return v_stored;
 end $$;

@@ -1,0 +1,82 @@
+-- Records the usage of open sessions so far, and extends their leases. Usage is cumulative: a report that is lost, repeated or late
+-- changes nothing. The first report starts the session. `mustEnd` of the session that is returned says whether the call must
+-- end: a release has asked for it, its key must (ended_keys), or it has used up what it holds. With an Idempotency-Key, at most once.
+-- Serves one report and a batch of concurrent ones, each of another session. Returns the outcome of each, in their order.
+-- 'session_closed': nothing is written, because the session has ended, its lease has expired, or it is a call, which its worker
+-- reports.
+--
+-- Lock order: callers (lock_callers), sessions (lock_sessions), claims, events. No meter and no account: what is reported is held
+-- already. The trigger of the migration 0018 locks them at the first report of a session from before it, which comes alone.
+create function rta.report_usages(
+  p_callers rta.caller[],           -- each caller once
+  p_caller_at integer[],            -- for each report, the position of its caller in p_callers
+  p_changes rta.session_change[],
+  p_claims rta.claim[],             -- for each report; null when no report of the batch has an Idempotency-Key
+  p_wait boolean                    -- for a batch of one: see lock_caller and lock_session
+) returns setof rta.session_change_outcome
+language plpgsql as $$
+declare
+  v_valid_until timestamptz[] := rta.lock_callers(p_callers, p_caller_at, p_wait);
+  v_sessions public.usage_sessions[]; -- for each report, before it
+  v_reported public.usage_sessions[]; -- for each report, after it; null when nothing is written
+  v_started public.usage_sessions[];
+  v_shown public.usage_sessions[];    -- for each report whose session is shown
+  v_records json[];
+  v_outcomes rta.session_change_outcome[];
+  v_now timestamptz;
+begin
+  if cardinality(p_changes) = 1 then
+    return next rta.report_one(p_callers[1], v_valid_until[1], p_changes[1], p_claims[1], p_wait);
+    return;
+  end if;
+  v_sessions := rta.lock_sessions(p_callers, p_caller_at, v_valid_until, p_changes);
+  v_now := date_trunc('milliseconds', clock_timestamp());
+  v_outcomes := rta.judge_changes(p_callers, p_caller_at, v_valid_until, p_changes, v_sessions, p_claims, v_now);
+  with reported as (
+    update public.usage_sessions session set
+      status = 'started', started_at = coalesce(session.started_at, v_now),
+      used = least(session.reserved, greatest(session.used, change.used)),
+      reported_by = p_callers[p_caller_at[change.ordinality]].id,
+      expires_at = v_now + make_interval(secs => change.lease_seconds), version = session.version + 1
+    from unnest(p_changes) with ordinality change
+    where v_outcomes[change.ordinality].kind = 'written'
+      and session.tenant_id = p_callers[p_caller_at[change.ordinality]].tenant_id and session.id = change.session_id
+      and session.ended_at is null and session.expires_at > v_now and not exists (
+        select from public.calls where calls.tenant_id = session.tenant_id and calls.session_id = session.id
+      )
+    returning change.ordinality as at, session
+  )
+  select array_agg(reported.session order by at),
+    array_agg(case when v_outcomes[at].kind = 'written' then coalesce(reported.session, v_sessions[at]) end order by at)
+  into v_reported, v_shown
+  from generate_subscripts(p_changes, 1) change (at) left join reported using (at);
+
+  v_records := rta.session_records(v_shown, array(
+    select ended.api_key_id
+    from (
+      select array_agg(tenant_id) as tenants, array_agg(api_key_id) as ids, array_agg(environment) as environments
+      from (select distinct tenant_id, api_key_id, environment from unnest(v_reported) where id is not null) key
+    ) keys, rta.ended_keys(keys.tenants, keys.ids, keys.environments) ended
+  ));
+  v_outcomes := array(
+    select case
+      when kind <> 'written' then v_outcomes[at]
+      else row(
+        case when v_reported[at].id is null then 'session_closed' else 'written' end, false, v_records[at], null, null
+      )::rta.session_change_outcome
+    end
+    from unnest(v_outcomes) with ordinality outcome (kind, has_ended, session, body_hash, etag, at)
+    order by at
+  );
+  if p_claims is not null then
+    perform rta.store_session_changes(p_callers, p_caller_at, p_claims, v_outcomes);
+  end if;
+  v_started := array(
+    select v_reported[at] from generate_subscripts(v_reported, 1) at
+    where v_reported[at].id is not null and v_sessions[at].started_at is null
+  );
+  if cardinality(v_started) > 0 then
+    perform rta.emit_sessions_started(v_started);
+  end if;
+  return query select * from unnest(v_outcomes);
+end $$;

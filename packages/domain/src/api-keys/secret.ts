@@ -12,9 +12,9 @@
  * guessed (OWASP ASVS 5.0 §6.5.2, §11), so a slow hash would only let an attacker waste our processor time.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
-import { BASE62 as DIGITS, randomBase62 } from "../base62.ts";
 import type { Environment } from "../environment.ts";
 import type { RandomBytes } from "../id.ts";
+import { BASE62 as DIGITS, randomBase62 } from "../secrets/base62.ts";
 
 export const KEY_ID_LENGTH = 16;
 const SECRET_LENGTH = 43;

@@ -1,6 +1,6 @@
 /** An agent that speaks through the avatar in a room of its owner, and agents and rooms that mean harm: on a real LiveKit server. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { personToken } from "@realtime-avatar/domain/calls/room";
+import { type CallToken, personToken } from "@realtime-avatar/domain/calls/room";
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
@@ -39,7 +39,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await control?.stop();
   });
 
-  const tokenOf = (room: string, identity: string) => {
+  const tokenOf = (room: string, identity: string, grant: Partial<CallToken["video"]> & { hidden?: boolean } = {}) => {
     const token = personToken(room);
     return sign(livekit, {
       ...token,
@@ -52,6 +52,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
         canPublish: true,
         canPublishData: true,
         canUpdateOwnMetadata: false,
+        ...grant,
       },
     });
   };
@@ -75,7 +76,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     const assigned = { ...control.assignedOf(session), agent_identity: AGENT_IDENTITY, ...change };
     const call = startCall(assigned, parts);
     const join = async (identity = AGENT_IDENTITY) => joinAsAgent(livekit.url, await tokenOf(room, identity), "avatar");
-    return { call, room, personToken, join, said: () => saidSamples / SAMPLE_RATE };
+    return { call, room, token: assigned.token, personToken, join, said: () => saidSamples / SAMPLE_RATE };
   };
   const untilState = async (call: Call, state: string): Promise<void> => {
     while (call.report().state !== state) await Bun.sleep(20);
@@ -232,6 +233,18 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await Promise.all([agent.leave(), person.leave()]);
   });
 
+  test("an agent that hides: its voice is not played, because it would cost nothing", async () => {
+    const { call, room, said } = await start();
+    await untilState(call, "joined");
+    const agent = await joinAsAgent(livekit.url, await tokenOf(room, AGENT_IDENTITY, { hidden: true }), "avatar");
+    await agent.say(1);
+    await Bun.sleep(1500);
+    expect(call.report()).toMatchObject({ state: "joined", used_seconds: 0 });
+    expect(said()).toBe(0);
+    await call.leave();
+    await agent.leave();
+  });
+
   test("an avatar that is removed: the call ends", async () => {
     const { call, room, agent, person } = await startWithAgent();
     await control.rooms.removeParticipant(room, "avatar");
@@ -316,6 +329,13 @@ describe.skipIf(binary.kind === "missing")(title, () => {
       ["messages", (_, sender) => sender.publishData(new Uint8Array(10), { reliable: true })],
       ["short segments", (agent) => agent.say(0.01)],
       ["seconds of sound", (agent) => agent.say(1, { sampleRate: 48_000 })],
+      [
+        "streams that do not end and have much to tell",
+        async (_, sender) => {
+          const options = { destinationIdentities: ["avatar"], attributes: { much: "x".repeat(13_000) } };
+          await sender.streamBytes({ name: "x", topic: "other", ...options });
+        },
+      ],
     ];
     test.skipIf(!LONG).each(floods)("an agent that sends thousands of %s: the call ends", async (_, send) => {
       const { call, agent, person } = await startWithAgent();
@@ -325,6 +345,28 @@ describe.skipIf(binary.kind === "missing")(title, () => {
       }
       expect(call.report()).toMatchObject({ reason: "agent_ended" });
       await Promise.all([agent.leave(), person.leave()]);
+    });
+
+    test("a server that redirects: the token goes nowhere else, and the call fails at no charge", async () => {
+      const seen: string[] = [];
+      const other = Bun.serve({
+        ...{ hostname: "127.0.0.1", port: 0 },
+        fetch: async (request) => {
+          seen.push([request.url, JSON.stringify([...request.headers]), await request.text()].join());
+          return new Response("what is inside");
+        },
+      });
+      const server = Bun.serve({
+        ...{ hostname: "127.0.0.1", port: 0 },
+        fetch: () => Response.redirect(new URL("/inside", other.url).href, 307),
+      });
+      const { call, token } = await start({ url: `ws://127.0.0.1:${server.port}` });
+      await untilState(call, "ended");
+      expect(call.report()).toMatchObject({ reason: "failed", used_seconds: 0 });
+      // The library follows. docs/security.md says what remains.
+      expect(seen.join()).toContain("/inside");
+      for (const part of token.split(".").slice(1)) expect(seen.join()).not.toContain(part);
+      await Promise.all([server.stop(true), other.stop(true)]);
     });
 
     test("a server that closes no connection: the call ends all the same", async () => {

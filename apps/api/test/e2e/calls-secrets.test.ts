@@ -110,6 +110,10 @@ const attach = { livekit_url: livekit.url, livekit_token: agentToken };
 statuses.add((await bringTo(withAgent)(callKey, ready, attach)).status);
 statuses.add((await bringTo(withAgent)(`${callKey}x`, ready, attach)).status);
 statuses.add((await withAgent("GET", "/api/v1/avatars", { key: callKey })).status);
+// The key where it does not belong.
+const misplaced = { "x-request-id": callKey };
+statuses.add((await withAgent("GET", `/api/v1/avatars/${callKey}`, { key, headers: misplaced })).status);
+statuses.add((await bring(key, callKey, { [callKey]: callKey }, { "idempotency-key": callKey })).status);
 const sealed = await dump(db);
 await release({ session_id: agentGrant.session_id });
 await release({ session_id: grant.session_id });
@@ -119,7 +123,7 @@ await until(() => !livekit.rooms().includes(grant.room_name));
 const parts = (): string[] => secrets.flatMap((secret) => [secret, ...secret.split(".").slice(1), secret.slice(-20)]);
 
 test("requests of calls, of workers and of LiveKit: they end in every way", () => {
-  expect([...statuses].sort()).toEqual([200, 201, 401, 404, 422, 503]);
+  expect([...statuses].sort()).toEqual([200, 201, 400, 401, 404, 422, 503]);
   expect(roomAssigned?.token).toBe(roomSecret);
   expect(replay.body.participant_token).toBe(token);
   expect(assigned).toHaveLength(1);

@@ -4,15 +4,18 @@ import { type Room, RoomEvent } from "@livekit/rtc-node";
 const CHECK_MS = 1000;
 type Received = { messages: number; bytes: number };
 
+type Limits = Received & { burstSeconds: number };
+
 /**
- * What may come each second, and so many times as much at once. A page that tells its state 60 times a second stays below. An
- * agent sends its speech as fast as it has it: a minute can come at once, in frames of 20 ms at 48 kHz.
+ * What may come each second, and in how many seconds as much at once. A page that tells its state 60 times a second stays below. An
+ * agent sends its speech as fast as it has it: a minute can come at once, in frames of 20 ms at 48 kHz. In the long run it sends no
+ * more than can be heard, which is 200 KB a second at most. The library keeps what a stream began with until the stream or the call
+ * ends, so what comes in the long run is memory.
  */
-export const LIMITS: Record<"person" | "agent", Received> = {
-  person: { messages: 100, bytes: 400 * 1024 },
-  agent: { messages: 300, bytes: 1024 * 1024 },
+export const LIMITS: Record<"person" | "agent", Limits> = {
+  person: { messages: 100, bytes: 400 * 1024, burstSeconds: 10 },
+  agent: { messages: 100, bytes: 256 * 1024, burstSeconds: 40 },
 };
-const BURST_SECONDS = 10;
 
 /**
  * What the room has received on its data channels so far. By its statistics, because that is all there is: the events of the
@@ -33,7 +36,7 @@ const readReceived = async (room: Room): Promise<Received> => {
  * Returns a function to call often, which calls `onFlood` when the others have sent more than `limits`, or have published, muted or
  * joined as often.
  */
-export const watchFlood = (room: Room, limits: Received, onFlood: () => void): ((now: number) => void) => {
+export const watchFlood = (room: Room, limits: Limits, onFlood: () => void): ((now: number) => void) => {
   let before: Received = { messages: 0, bytes: 0 };
   let changes = 0;
   let checkedAt = 0;
@@ -43,7 +46,7 @@ export const watchFlood = (room: Room, limits: Received, onFlood: () => void): (
     const now = { ...received, messages: received.messages + changes };
     for (const kind of ["messages", "bytes"] as const) {
       excess[kind] = Math.max(0, excess[kind] + now[kind] - before[kind] - limits[kind]);
-      if (excess[kind] > BURST_SECONDS * limits[kind]) onFlood();
+      if (excess[kind] > limits.burstSeconds * limits[kind]) onFlood();
     }
     before = now;
   };

@@ -134,7 +134,8 @@ export const compareRooms = async (db: Runner, prefix: string, names: readonly s
 
 /**
  * Ends an open session at once, charged what was reported: a call whose room is gone, or any session for the operator, whose act is
- * in `auditEvent`. Returns the room that is to be deleted; null when the session is not open or is no call. One statement.
+ * in `auditEvent`. Returns the room that is to be deleted; null when the session is not open, or is no call in a room of
+ * ours. One statement.
  */
 export const endLostCall = async (
   db: Runner,

@@ -15,6 +15,7 @@ import {
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const LIVE = "rta_live_0123456789ABCDEF_GHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw3jxJMV";
 const TEST = "rta_test_0123456789ABCDEF_GHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw1GSWJD";
+const CALL_KEY = `rtc_ten_01h455vb4pex5vsknk084sn02q_ses_01h455vb4pex5vsknk084sn02q_1795723681_${"a-_B".repeat(10)}x-_`;
 
 const parse = (text: string) => {
   const secret = parseApiKey(text);
@@ -170,8 +171,10 @@ test.each([
   [LIVE.toUpperCase(), "rta_LIVE_0123456789ABCDEF_****"],
   [`${TEST} ${LIVE}`, "rta_test_0123456789ABCDEF_**** rta_live_0123456789ABCDEF_****"],
   [`x ${LIVE.slice(4)} y`, "x **** y"],
+  [`x-api-key: ${CALL_KEY}!`, "x-api-key: rtc_****!"],
+  [CALL_KEY.slice(0, 40).toUpperCase(), "rtc_****"],
   ["live_streams and test_cases and latest_release_of_2026", "live_streams and test_cases and latest_release_of_2026"],
-  ["nothing of the kind, not even rta_", "nothing of the kind, not even rta_"],
+  ["nothing of the kind, not even rta_ or rtc_", "nothing of the kind, not even rta_ or rtc_"],
 ])("text, %s: its API keys are masked", (text, masked) => {
   expect(maskApiKeys(text)).toBe(masked);
 });

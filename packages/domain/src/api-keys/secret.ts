@@ -12,9 +12,9 @@
  * guessed (OWASP ASVS 5.0 §6.5.2, §11), so a slow hash would only let an attacker waste our processor time.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
-import { BASE62 as DIGITS, randomBase62 } from "../base62.ts";
 import type { Environment } from "../environment.ts";
 import type { RandomBytes } from "../id.ts";
+import { BASE62 as DIGITS, randomBase62 } from "../secrets/base62.ts";
 
 export const KEY_ID_LENGTH = 16;
 const SECRET_LENGTH = 43;
@@ -128,14 +128,18 @@ const LOOKS_LIKE_A_KEY =
 /** A token of a person (`people/tokens.ts`), or the beginning of one. */
 const LOOKS_LIKE_A_TOKEN = /rta_(session|invitation)_[0-9A-Za-z_]*/gi;
 
+/** The key of a call (`calls/call-key.ts`), or the beginning of one. */
+const LOOKS_LIKE_A_CALL_KEY = /rtc_ten_[\w-]*/gi;
+
 /** Replaces each text that looks like a key or a token of a person, or like the beginning of one, with its redacted form. */
 export const maskApiKeys = (text: string): string => {
   // The cheap searches come first: this runs on every log line, and almost none contains a key or a token.
-  const masked = /(?:live|test)_/i.test(text)
-    ? text.replace(LOOKS_LIKE_A_KEY, (_, environment?: string, keyId?: string) =>
+  const ofCalls = text.replace(LOOKS_LIKE_A_CALL_KEY, "rtc_****");
+  const masked = /(?:live|test)_/i.test(ofCalls)
+    ? ofCalls.replace(LOOKS_LIKE_A_KEY, (_, environment?: string, keyId?: string) =>
         environment === undefined ? "****" : `rta_${environment}_${keyId}_****`,
       )
-    : text;
+    : ofCalls;
   return /rta_[si]/i.test(masked)
     ? masked.replace(LOOKS_LIKE_A_TOKEN, (_, kind: string) => `rta_${kind}_****`)
     : masked;

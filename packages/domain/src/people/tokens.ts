@@ -7,8 +7,8 @@
  * characters: 256 random bits. Only the SHA-256 digest of the whole token is stored (see `api-keys/secret.ts`).
  */
 import { createHash, timingSafeEqual } from "node:crypto";
-import { randomBase62 } from "../base62.ts";
 import { ID_CHARACTERS, ID_SUFFIX_LENGTH, type Id, type RandomBytes, type TenantId } from "../id.ts";
+import { randomBase62 } from "../secrets/base62.ts";
 
 /** The kinds of tokens, with the prefix of the id that each carries. */
 const PREFIXES = { session: "uss", invitation: "inv" } as const;

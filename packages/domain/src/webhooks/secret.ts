@@ -3,7 +3,7 @@
  * dump of the database signs nothing.
  */
 import type { Id, RandomBytes } from "../id.ts";
-import { deriveKey, openSealed, seal } from "../sealed.ts";
+import { deriveKey, openSealed, seal } from "../secrets/sealed.ts";
 
 /** The key that seals, from `WEBHOOK_SECRET_KEY`. Derived once, at the start of a process. */
 export const webhookSealingKey = (secretKey: { reveal(): string }): Uint8Array =>

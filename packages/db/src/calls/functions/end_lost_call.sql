@@ -1,5 +1,5 @@
 -- Ends an open session at once, charged what was reported, and writes the audit event. Returns the room to be deleted; null when the
--- session is not open, or is no call.
+-- session is not open, or is no call in a room of ours.
 -- Lock order: the session, the call and its counters (lock_counters), its slot.
 create function rta.end_lost_call(
   p_tenant_id text,

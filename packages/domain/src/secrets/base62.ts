@@ -1,5 +1,5 @@
 /** Base62: the characters of secrets. */
-import type { RandomBytes } from "./id.ts";
+import type { RandomBytes } from "../id.ts";
 
 export const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 

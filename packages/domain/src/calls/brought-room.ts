@@ -8,7 +8,7 @@ import type { Static } from "@sinclair/typebox";
 import type { RandomBytes, SessionId, TenantId } from "../id.ts";
 import { type FieldError, Problem, validationFailed } from "../problem.ts";
 import { ClosedObject, isValid, Text } from "../schema.ts";
-import { deriveKey, openSealed, seal } from "../sealed.ts";
+import { deriveKey, openSealed, seal } from "../secrets/sealed.ts";
 
 /** The body of `POST /compat/bey/v1/session`, as the plugin `bey` of LiveKit Agents sends it. */
 export const BringRoom = ClosedObject({

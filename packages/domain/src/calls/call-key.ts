@@ -5,7 +5,7 @@
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { isId, type SessionId, type TenantId } from "../id.ts";
-import { deriveKey } from "../sealed.ts";
+import { deriveKey } from "../secrets/sealed.ts";
 import { JOIN_TIMEOUT_SECONDS } from "./limits.ts";
 
 export type CallOfKey = { tenantId: TenantId; sessionId: SessionId };

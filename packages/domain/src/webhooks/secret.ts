@@ -1,9 +1,9 @@
 /**
- * Secrets of webhook endpoints at rest: sealed (`sealed.ts`) under a key of `WEBHOOK_SECRET_KEY`, each for the id of its endpoint. A
+ * Secrets of webhook endpoints at rest: sealed (`secrets/sealed.ts`) under a key of `WEBHOOK_SECRET_KEY`, each for the id of its endpoint. A
  * dump of the database signs nothing.
  */
 import type { Id, RandomBytes } from "../id.ts";
-import { deriveKey, openSealed, seal } from "../sealed.ts";
+import { deriveKey, openSealed, seal } from "../secrets/sealed.ts";
 
 /** The key that seals, from `WEBHOOK_SECRET_KEY`. Derived once, at the start of a process. */
 export const webhookSealingKey = (secretKey: { reveal(): string }): Uint8Array =>

@@ -4,7 +4,7 @@
  * another place cannot be opened.
  */
 import { createCipheriv, createDecipheriv, hkdfSync } from "node:crypto";
-import type { RandomBytes } from "./id.ts";
+import type { RandomBytes } from "../id.ts";
 
 const CIPHER = "aes-256-gcm";
 const IV_BYTES = 12;

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { describe, expect, test } from "bun:test";
 import { callRequest, readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls/calls";
 import { seedCaller } from "@realtime-avatar/testing/credits";
+import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
 import { claimOf, operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { connect } from "../connection/pool.ts";
@@ -14,6 +15,7 @@ import { compareRooms, endLostCall, listAwaitedAgents } from "./reconcile.ts";
 const database = await fileDatabase();
 const { db } = database;
 const { client } = db;
+await mutate(db);
 const pools = await Promise.all([1, 2].map(() => fixture(connect(database.url, { connections: 4, deadlineMs: 60_000 }))));
 
 const world = async () => {

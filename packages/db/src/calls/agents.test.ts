@@ -1,6 +1,7 @@
 /** The agents of calls: rooms of somebody else, and agents that are dispatched into rooms of ours. */
-import { createHash } from "node:crypto";
+
 import { describe, expect, test } from "bun:test";
+import { createHash } from "node:crypto";
 import { callRequest, readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls/calls";
 import { seedCaller } from "@realtime-avatar/testing/credits";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
@@ -16,7 +17,9 @@ const database = await fileDatabase();
 const { db } = database;
 const { client } = db;
 await mutate(db);
-const pools = await Promise.all([1, 2].map(() => fixture(connect(database.url, { connections: 4, deadlineMs: 60_000 }))));
+const pools = await Promise.all(
+  [1, 2].map(() => fixture(connect(database.url, { connections: 4, deadlineMs: 60_000 }))),
+);
 
 const world = async () => {
   await client`delete from fleet.avatar_slots`;
@@ -76,7 +79,10 @@ describe("a room of somebody else", () => {
       const tries = Array.from({ length: 30 }, (_, at) => {
         const claim = at % 3 === 0 ? { ...claimOf(`${round} ${at}`), request: "POST /bring" } : null;
         const request = callRequest(one.caller, one.avatarId, { brought });
-        return openCall(pools[at % 2] ?? db, request, one.caller, claim).then((outcome) => ({ outcome, id: request.id }));
+        return openCall(pools[at % 2] ?? db, request, one.caller, claim).then((outcome) => ({
+          outcome,
+          id: request.id,
+        }));
       });
       const outcomes = await Promise.all(tries);
       const [written, ...others] = outcomes.filter(({ outcome }) => outcome.kind === "written");
@@ -91,7 +97,9 @@ describe("a room of somebody else", () => {
 
   test("a token twice in one tenant: refused by the table, whoever writes it", async () => {
     const one = await world();
-    const ids = await Promise.all(["1", "2"].map((token) => seedCall(db, one.caller, one.avatarId, { brought: broughtBy(token) })));
+    const ids = await Promise.all(
+      ["1", "2"].map((token) => seedCall(db, one.caller, one.avatarId, { brought: broughtBy(token) })),
+    );
     const twice = client`update call_agents set digest = '\\x00' where session_id in ${client(ids)}`;
     expect(await twice.catch((error: { code: string }) => error.code)).toBe("23505");
   });

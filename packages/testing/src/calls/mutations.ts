@@ -17,9 +17,7 @@ export const CALL_MUTATIONS: Readonly<Record<string, readonly (readonly [origina
     ],
   ],
   "a token that is sent again is another call": [["when same.session_id is not null then 'same'", ""]],
-  "an avatar that does not wait for its agent": [
-    ["and (not own.has_agent or own.url is not null)", ""],
-  ],
+  "an avatar that does not wait for its agent": [["and (not own.has_agent or own.url is not null)", ""]],
   "a start that ignores the queue": [
     [
       "if p_queue.free_slots - cardinality(v_aheads) <= v_ahead",

@@ -38,7 +38,7 @@ describe("the hosts that may be reached", () => {
 
   test("a host of this machine, in a list: found", () => {
     expect(hasLoopback(["*.livekit.cloud", "localhost:7880"])).toBe(true);
-    expect(hasLoopback(["127.0.0.1"])).toBe(true);
+    for (const host of ["127.0.0.1", "127.0.0.2:443", "0.0.0.0", "x.localhost"]) expect(hasLoopback([host])).toBe(true);
     expect(hasLoopback(["localhost.example.com", "10.0.0.5"])).toBe(false);
   });
 

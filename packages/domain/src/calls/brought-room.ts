@@ -26,7 +26,7 @@ const MIN_VALID_SECONDS = 60;
 
 /** An entry of BYO_LIVEKIT_HOSTS: a host, or `*.` and the end of its name; a port other than that of https. */
 const HOST_ENTRY = /^(\*\.)?[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*(:[1-9]\d{0,4})?$/;
-const LOOPBACK_ENTRY = /^(localhost|127\.0\.0\.1)(:\d+)?$/;
+const LOOPBACK_ENTRY = /^((.+\.)?localhost|127(\.\d+){3}|0\.0\.0\.0)(:\d+)?$/;
 
 /** The entries of a list such as `*.livekit.cloud, livekit.example.com:7443`; null when one is no host. */
 export const readHosts = (text: string): string[] | null => {

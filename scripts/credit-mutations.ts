@@ -36,7 +36,7 @@ const filesOf = (name: string): readonly string[] => {
   if (name in EVENT_MUTATIONS) {
     return ["webhooks/events", "webhooks/session-events", "webhooks/threshold-events", "webhooks/event-histories"];
   }
-  if (name in CALL_MUTATIONS) return ["calls/calls", "calls/fleet", "calls/queue"];
+  if (name in CALL_MUTATIONS) return ["calls/agents", "calls/calls", "calls/fleet", "calls/queue"];
   return [
     "credits/session-limits",
     "credits/session-changes",

@@ -1,4 +1,4 @@
-/** State machines as tables: for each status, the statuses to which it can change. Any other transition is refused. */
+/** State machines as tables: for each status, the statuses to which it can change; any other transition is refused. And the version that a change expects. */
 import { Problem } from "./problem.ts";
 
 type Transitions<State extends string> = Readonly<Record<State, readonly State[]>>;
@@ -20,4 +20,14 @@ export const invalidTransition = (current: string, allowed: readonly string[]): 
   const transitions = allowed.map((status) => `\`${status}\``).join(", ") || "none";
   const detail = `Status is \`${current}\`; allowed transitions: ${transitions}.`;
   return new Problem("invalid_transition", detail, { currentStatus: current, allowedStatuses: allowed });
+};
+
+/** Whether a version meets the `If-Match` of the request; without the header, every version does. */
+export type MatchesVersion = (version: number) => boolean;
+
+/** Throws the problem `precondition_failed` when `matches` rejects the version of the resource. */
+export const checkVersion = ({ version }: { version: number }, matches: MatchesVersion): void => {
+  if (!matches(version)) {
+    throw new Problem("precondition_failed", "The version of the resource does not match If-Match.");
+  }
 };

@@ -1,6 +1,6 @@
 /** Conditional requests (RFC 9110 §13). The entity tag of a resource is its version. */
 import type { FieldError } from "@realtime-avatar/domain/problem";
-import type { MatchesVersion } from "@realtime-avatar/domain/version";
+import type { MatchesVersion } from "@realtime-avatar/domain/transitions";
 
 export const entityTag = ({ version }: { version: number }): string => `"${version}"`;
 

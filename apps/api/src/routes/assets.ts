@@ -8,7 +8,7 @@ import { remoteUrlErrors } from "@realtime-avatar/domain/assets/remote-url";
 import { ASSET_LIST, Asset, AssetPage, CreateRemoteAsset } from "@realtime-avatar/domain/assets/schemas";
 import { isId, newId } from "@realtime-avatar/domain/id";
 import { notFound, Problem } from "@realtime-avatar/domain/problem";
-import { checkVersion } from "@realtime-avatar/domain/version";
+import { checkVersion } from "@realtime-avatar/domain/transitions";
 import { Elysia } from "elysia";
 import { processingJob, quotaOf, settleInsert } from "../assets/create-asset.ts";
 import { removeAllFiles } from "../assets/stored-file.ts";

@@ -1,9 +1,10 @@
 /**
  * Random histories of calls by many clients at once, on the pools of three replicas: programs that start, confirm, fail and release;
- * workers that join, report, leave, and are lost; the passes of the reconciler; keys that are revoked. Afterwards each call is closed
+ * agents that bring rooms and avatars; workers that join, report, leave, and are lost; the passes of the reconciler; keys that are revoked. Afterwards each call is closed
  * once, the money is exact, and the slots in use are those of the open calls. `LONG=1` runs many more.
  */
 import { expect, setDefaultTimeout, test } from "bun:test";
+import { createHash } from "node:crypto";
 import type { ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import type { SessionId, TenantId } from "@realtime-avatar/domain/id";
 import { callRequest, readyAvatar, report, sync } from "@realtime-avatar/testing/calls/calls";
@@ -14,7 +15,7 @@ import { seedEndpoint } from "@realtime-avatar/testing/webhooks/events";
 import { connect, type Db } from "../connection/pool.ts";
 import { findCreditDrift } from "../credits/invariants.ts";
 import { releaseSession, sweepSessions } from "../credits/usage-sessions.ts";
-import { confirmRoom, failCall, openCall, releaseCall } from "./calls.ts";
+import { attachAgent, type BroughtRoom, confirmRoom, failCall, openCall, releaseCall } from "./calls.ts";
 import {
   compareRooms,
   endDueCalls,
@@ -80,6 +81,12 @@ const note = (round: Round, name: string): void => {
   round.outcomes.set(name, (round.outcomes.get(name) ?? 0) + 1);
 };
 
+/** What an agent brings with one of a few tokens. */
+const broughtBy = (owner: string, token: number): BroughtRoom => {
+  const digest = createHash("sha256").update(`${owner} ${token}`).digest();
+  return { url: "wss://x", token: Buffer.from("sealed"), digest, agentIdentity: "agent" };
+};
+
 /** A program of a tenant: starts calls, confirms or fails their rooms, and releases some. */
 const runProgram = async (db: Db, round: Round, below: Numbers): Promise<void> => {
   while (round.left-- > 0) {
@@ -87,15 +94,23 @@ const runProgram = async (db: Db, round: Round, below: Numbers): Promise<void> =
     const caller = tenant.callers[below(2)] as Tenant["callers"][0];
     const known = round.sessions[round.sessions.length - 1 - below(20)];
     if (below(3) > 0) {
-      const request = callRequest(caller, tenant.avatarId, { metadata: { user: `${below(3)}` } });
+      const agent = (["none", "none", "in its own room", "awaited"] as const)[below(4)];
+      const request = callRequest(caller, tenant.avatarId, {
+        ...{ metadata: { user: `${below(3)}` }, awaitsAgent: agent === "awaited" },
+        brought: agent === "in its own room" ? broughtBy(caller.id, below(3)) : null,
+      });
       const claim = below(2) === 0 ? { ...claimOf(`${below(1000)}`), request: "POST /start" } : null;
       const outcome = await openCall(db, request, caller, claim);
       note(round, "limitedBy" in outcome ? `${outcome.kind} of ${outcome.limitedBy}` : outcome.kind);
       if (outcome.kind !== "written") continue;
       round.sessions.push({ tenant, id: request.id });
-      // Without a response of LiveKit, the room may exist.
+      if (agent === "awaited" && below(4) > 0) {
+        const call = { tenantId: tenant.tenantId, sessionId: request.id };
+        note(round, `agent ${await attachAgent(db, call, tenant.avatarId, broughtBy(request.id, 0))}`);
+      }
+      // Without a response of LiveKit, the room may exist. The room of an agent is not ours.
       const isCreated = below(5) > 0;
-      if (isCreated || below(2) === 0) round.rooms.add(request.roomName);
+      if (agent !== "in its own room" && (isCreated || below(2) === 0)) round.rooms.add(request.roomName);
       if (isCreated) note(round, `room ${await confirmRoom(db, tenant.tenantId, request.id)}`);
       if (below(5) === 0) await failCall(db, tenant.tenantId, request.id, claim, caller, operatorOrigin());
     } else if (known && below(4) > 0) {
@@ -252,11 +267,14 @@ test("three replicas, random operations: each call closed once, the money exact,
     expect([...round.rooms]).toEqual([]);
     expect(await compareRooms(database.db, "rta-test-", [])).toEqual({ stray: [], missing: [] });
     expect(await client`select 1 from fleet.avatar_slots where session_id is not null`).toHaveLength(0);
+    expect(await client`select 1 from call_agents`).toHaveLength(0);
     for (const { tenantId } of round.tenants) await check(round, tenantId);
   }
   if (isLong) process.stdout.write(`${JSON.stringify(Object.fromEntries([...seen].sort()))}\n`);
   for (const outcome of [
     "written",
+    "same",
+    "agent attached",
     "queued",
     "concurrency_limit_reached of self",
     "concurrency_limit_reached of tenant",

@@ -1,5 +1,5 @@
 /** Revocation of API keys. */
-import { checkVersion, type MatchesVersion } from "../version.ts";
+import { checkVersion, type MatchesVersion } from "../transitions.ts";
 import type { ApiKeyRecord } from "./api-key.ts";
 import type { Grantor } from "./grant.ts";
 import { checkNarrowing, visibleApiKey } from "./reach.ts";

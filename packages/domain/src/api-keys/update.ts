@@ -1,5 +1,5 @@
 /** Changes of API keys. */
-import { checkVersion, type MatchesVersion } from "../version.ts";
+import { checkVersion, type MatchesVersion } from "../transitions.ts";
 import { type ApiKeyRecord, presentApiKey } from "./api-key.ts";
 import { checkFuture, type Grantor, limitsOf } from "./grant.ts";
 import { checkActive, checkNarrowing, checkWidening, isWider, visibleApiKey } from "./reach.ts";

@@ -1,5 +1,5 @@
 /**
- * Secrets of webhook endpoints at rest: sealed (`sealed.ts`) under a key of `WEBHOOK_SECRET_KEY`, each for the id of its endpoint. A
+ * Secrets of webhook endpoints at rest: sealed (`secrets/sealed.ts`) under a key of `WEBHOOK_SECRET_KEY`, each for the id of its endpoint. A
  * dump of the database signs nothing.
  */
 import type { Id, RandomBytes } from "../id.ts";

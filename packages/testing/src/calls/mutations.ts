@@ -10,6 +10,14 @@ export const CALL_MUTATIONS: Readonly<Record<string, readonly (readonly [origina
   "a report of another generation": [
     ["call.session_id = slot.session_id and call.generation = report.generation", "call.session_id = slot.session_id"],
   ],
+  "a call that ends keeps the token of its agent": [
+    [
+      "where agent.tenant_id = session.tenant_id and agent.session_id = session.id;",
+      "where agent.tenant_id = session.tenant_id and agent.session_id = session.id and false;",
+    ],
+  ],
+  "a token that is sent again is another call": [["when same.session_id is not null then 'same'", ""]],
+  "an avatar that does not wait for its agent": [["and (not own.has_agent or own.url is not null)", ""]],
   "a start that ignores the queue": [
     [
       "if p_queue.free_slots - cardinality(v_aheads) <= v_ahead",

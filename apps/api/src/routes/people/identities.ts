@@ -4,7 +4,7 @@ import { isId } from "@realtime-avatar/domain/id";
 import { presentIdentity } from "@realtime-avatar/domain/people/people";
 import { IDENTITY_LIST, Identity, IdentityPage } from "@realtime-avatar/domain/people/schemas";
 import { notFound, Problem } from "@realtime-avatar/domain/problem";
-import { checkVersion } from "@realtime-avatar/domain/version";
+import { checkVersion } from "@realtime-avatar/domain/transitions";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../../dependencies.ts";
 import { authentication } from "../../http/authenticate.ts";

@@ -30,7 +30,7 @@ import {
   UpdatePasskey,
 } from "@realtime-avatar/domain/people/schemas";
 import { notFound, Problem } from "@realtime-avatar/domain/problem";
-import { checkVersion } from "@realtime-avatar/domain/version";
+import { checkVersion } from "@realtime-avatar/domain/transitions";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../../dependencies.ts";
 import { authentication } from "../../http/authenticate.ts";

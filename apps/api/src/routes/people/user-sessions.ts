@@ -33,7 +33,7 @@ import {
 import type { SessionToken } from "@realtime-avatar/domain/people/tokens";
 import { notFound } from "@realtime-avatar/domain/problem";
 import type { JsonObject } from "@realtime-avatar/domain/schema";
-import { checkVersion } from "@realtime-avatar/domain/version";
+import { checkVersion } from "@realtime-avatar/domain/transitions";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../../dependencies.ts";
 import { authentication } from "../../http/authenticate.ts";

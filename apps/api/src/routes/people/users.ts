@@ -6,7 +6,7 @@ import { presentUser, type UserRecord } from "@realtime-avatar/domain/people/peo
 import { checkRole } from "@realtime-avatar/domain/people/roles";
 import { UpdateUser, USER_LIST, User, UserPage } from "@realtime-avatar/domain/people/schemas";
 import { notFound, Problem } from "@realtime-avatar/domain/problem";
-import { checkVersion } from "@realtime-avatar/domain/version";
+import { checkVersion } from "@realtime-avatar/domain/transitions";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../../dependencies.ts";
 import { authentication } from "../../http/authenticate.ts";

@@ -10,7 +10,7 @@ import {
 } from "@realtime-avatar/db/webhooks/endpoints";
 import { isId, newId, type WebhookEndpointId } from "@realtime-avatar/domain/id";
 import { notFound, Problem } from "@realtime-avatar/domain/problem";
-import { checkVersion } from "@realtime-avatar/domain/version";
+import { checkVersion } from "@realtime-avatar/domain/transitions";
 import {
   newWebhookEndpoint,
   presentWebhookEndpoint,

@@ -94,74 +94,77 @@ describe.skipIf(binary.kind === "missing")(`a revoked key${skipped}`, () => {
   );
 });
 
-describe.skipIf(binary.kind === "missing")(`the tokens of a call that goes on${skipped}`, () => {
-  let service: Service;
-  let call: StartedCall;
-  beforeAll(async () => {
-    service = await serviceWhere(false);
-    await service.startWorker();
-    const key = await service.newKey();
-    call = await service.start(key.apiKey, { mode: "voice" });
-  });
-  afterAll(async () => {
-    await service?.call("POST", "/realtime/livekit/session/release", service.operatorKey, { session_id: call.id });
-    await until(async () => (await service.stateOf(call.id))["room"] === "gone");
-  });
+for (const autoCreate of isLong ? [false, true] : [false]) {
+  const title = `the tokens of a call that goes on, on a LiveKit where participants create ${autoCreate ? "rooms" : "no rooms"}${skipped}`;
+  describe.skipIf(binary.kind === "missing")(title, () => {
+    let service: Service;
+    let call: StartedCall;
+    beforeAll(async () => {
+      service = await serviceWhere(autoCreate);
+      if (service.workers().length === 0) await service.startWorker();
+      const key = await service.newKey();
+      call = await service.start(key.apiKey, { mode: "voice" });
+    });
+    afterAll(async () => {
+      await service?.call("POST", "/realtime/livekit/session/release", service.operatorKey, { session_id: call.id });
+      await until(async () => (await service.stateOf(call.id))["room"] === "gone");
+    });
 
-  const join = async (token: string): Promise<Stranger> => {
-    const stranger = await joinAsStranger(call.url, token);
-    if (!stranger) throw new Error("the call cannot be joined");
-    return stranger;
-  };
-  const participant = async (identity: string) => {
-    const { apiUrl, apiKey, apiSecret } = service.livekit;
-    const all = await new RoomServiceClient(apiUrl, apiKey, apiSecret).listParticipants(call.room);
-    return all.find((one) => one.identity === identity);
-  };
+    const join = async (token: string): Promise<Stranger> => {
+      const stranger = await joinAsStranger(call.url, token);
+      if (!stranger) throw new Error("the call cannot be joined");
+      return stranger;
+    };
+    const participant = async (identity: string) => {
+      const { apiUrl, apiKey, apiSecret } = service.livekit;
+      const all = await new RoomServiceClient(apiUrl, apiKey, apiSecret).listParticipants(call.room);
+      return all.find((one) => one.identity === identity);
+    };
 
-  test("a second person with another identity: refused while the first is there, beside the avatar; joins when it has left", async () => {
-    const first = await join(call.token);
-    await until(() => first.hasMet(AVATAR_IDENTITY));
-    const other = await sign(service.livekit, { ...personToken(call.room), identity: "other" });
-    expect(await joinAsStranger(call.url, other)).toBeNull();
-    expect(first.isGone()).toBe(false);
-    first.leave();
-    await until(async () => (await participant(PERSON_IDENTITY)) === undefined);
-    (await join(other)).leave();
-    await until(async () => (await participant("other")) === undefined);
+    test("a second person with another identity: refused while the first is there, beside the avatar; joins when it has left", async () => {
+      const first = await join(call.token);
+      await until(() => first.hasMet(AVATAR_IDENTITY));
+      const other = await sign(service.livekit, { ...personToken(call.room), identity: "other" });
+      expect(await joinAsStranger(call.url, other)).toBeNull();
+      expect(first.isGone()).toBe(false);
+      first.leave();
+      await until(async () => (await participant(PERSON_IDENTITY)) === undefined);
+      (await join(other)).leave();
+      await until(async () => (await participant("other")) === undefined);
+    });
+
+    test("the token that LiveKit sends who has joined: allows what the first did, for ten minutes; no room, no agent", async () => {
+      const person = await join(call.token);
+      await until(() => person.token() !== call.token);
+      const [first, fresh] = [claimsOf(call.token), claimsOf(person.token())];
+      expect([first.exp - first.nbf, fresh.exp - fresh.nbf]).toEqual([120, 600]);
+      expect(fresh.video).toEqual(first.video);
+      expect(Object.keys(fresh.video).sort()).toEqual(Object.keys(personToken("").video).sort());
+      for (const claims of [first, fresh]) expect(Object.keys(claims)).not.toContain("roomConfig");
+      person.leave();
+    });
+
+    // The avatar shows that what the person asks for can be had.
+    test.each([
+      ["the person", personToken, false, ""],
+      ["the avatar", (room: string) => avatarToken(room, "avatar"), true, "changed"],
+    ])(
+      "%s, who asks for a camera, metadata and a microphone: gets what its token allows",
+      async (_, tokenOf, hasCamera, metadata) => {
+        const token = tokenOf(call.room);
+        const stranger = await join(await sign(service.livekit, token));
+        stranger.publish("camera", "camera-1");
+        stranger.setMetadata("changed");
+        stranger.publish("microphone", "microphone-1");
+        await until(() => stranger.hasMet("microphone-1"));
+        // The start of the ids that LiveKit gives tracks of cameras. A refusal repeats the request.
+        expect(stranger.hasMet("TR_VC")).toBe(hasCamera);
+        expect((await participant(token.identity))?.metadata).toBe(metadata);
+        stranger.leave();
+      },
+    );
   });
-
-  test("the token that LiveKit sends who has joined: allows what the first did, for ten minutes; no room, no agent", async () => {
-    const person = await join(call.token);
-    await until(() => person.token() !== call.token);
-    const [first, fresh] = [claimsOf(call.token), claimsOf(person.token())];
-    expect([first.exp - first.nbf, fresh.exp - fresh.nbf]).toEqual([120, 600]);
-    expect(fresh.video).toEqual(first.video);
-    expect(Object.keys(fresh.video).sort()).toEqual(Object.keys(personToken("").video).sort());
-    for (const claims of [first, fresh]) expect(Object.keys(claims)).not.toContain("roomConfig");
-    person.leave();
-  });
-
-  // The avatar shows that what the person asks for can be had.
-  test.each([
-    ["the person", personToken, false, ""],
-    ["the avatar", (room: string) => avatarToken(room, "avatar"), true, "changed"],
-  ])(
-    "%s, who asks for a camera, metadata and a microphone: gets what its token allows",
-    async (_, tokenOf, hasCamera, metadata) => {
-      const token = tokenOf(call.room);
-      const stranger = await join(await sign(service.livekit, token));
-      stranger.publish("camera", "camera-1");
-      stranger.setMetadata("changed");
-      stranger.publish("microphone", "microphone-1");
-      await until(() => stranger.hasMet("microphone-1"));
-      // The start of the ids that LiveKit gives tracks of cameras. A refusal repeats the request.
-      expect(stranger.hasMet("TR_VC")).toBe(hasCamera);
-      expect((await participant(token.identity))?.metadata).toBe(metadata);
-      stranger.leave();
-    },
-  );
-});
+}
 
 /** How a call can end. Each waits until it has. */
 const ENDS: Record<

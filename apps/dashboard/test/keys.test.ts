@@ -57,6 +57,11 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
     expect(await expires.inputValue()).toBe("365");
     await dialog.getByRole("radio", { name: "Browser client" }).check();
     expect([await cap.inputValue(), await expires.inputValue()]).toEqual(["600", "7"]);
+    expect(await dialog.getByLabel("Calls at once").inputValue()).toBe("1");
+    await dialog.getByRole("radio", { name: "Read only" }).check();
+    expect([await cap.inputValue(), await expires.inputValue()]).toEqual(["", "90"]);
+    const chosen = dialog.getByRole("group", { name: "What the key may do" }).getByRole("checkbox", { checked: true });
+    expect(await chosen.count()).toBe(3);
     await dialog.getByRole("radio", { name: "Engine" }).check();
     await dialog.getByText(/keys create --tenant ten_.* --scopes .*usage:write/).waitFor();
     await dialog.getByRole("radio", { name: "Server" }).check();

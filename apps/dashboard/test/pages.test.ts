@@ -24,6 +24,7 @@ const PAGES = [
   ["avatars", "Avatars"],
   ["usage", "Usage and credits"],
   ["usage?tab=calls", "Usage and credits"],
+  ["usage?tab=ledger", "Usage and credits"],
   ["webhooks", "Webhooks"],
   ["audit", "Audit"],
   ["people", "People"],
@@ -145,6 +146,28 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
       bytes += (await file.arrayBuffer()).byteLength;
     }
     expect(bytes).toBeLessThanOrEqual(MAX_FIRST_LOAD_BYTES);
+  });
+
+  test("the scripts of pages: apart from the first load, each once", async () => {
+    const scripts: string[] = [];
+    const note = (request: { url(): string }) => {
+      if (request.url().endsWith(".js")) scripts.push(new URL(request.url()).pathname);
+    };
+    page.on("request", note);
+    await owner.open("/keys");
+    await settled(page);
+    for (const [link, heading] of [
+      ["Usage", "Usage and credits"],
+      ["Webhooks", "Webhooks"],
+    ] as const) {
+      await page.getByRole("link", { name: link, exact: true }).click();
+      await page.getByRole("heading", { name: heading, level: 1 }).waitFor();
+    }
+    page.off("request", note);
+    const html = await (await fetch(`${service.url}/dashboard`)).text();
+    expect(scripts.filter((path) => !html.includes(path)).length).toBeGreaterThanOrEqual(3);
+    expect(new Set(scripts).size).toBe(scripts.length);
+    expectQuiet(owner);
   });
 
   test("the lists of keys and avatars, opened by an address: read beside the session", async () => {
@@ -270,6 +293,7 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
     await page.keyboard.press("Enter");
     for (let action = 0; action < 3; action++) await page.keyboard.press("Tab");
     expect(await focused()).toBe("Revoke Website");
+    expect(await page.evaluate("document.activeElement.className")).toContain("text-bad");
     await page.keyboard.press("Enter");
     await page.getByRole("dialog").waitFor();
     expect(await focused()).toBe("Keep it");

@@ -35,6 +35,9 @@ describe.skipIf(!BROWSER)("the usage page in Chromium", () => {
     expect(await tile("Charged in all")).toBe("1,150 credits");
     await page.getByText("A second of a call costs 1 credit.").waitFor();
     await page.getByRole("img", { name: "1,150 credits in 7 days" }).waitFor();
+    // The axes: what, how much, and from when to when.
+    const chart = page.getByRole("figure", { name: "Credits charged, by day" });
+    expect(await chart.textContent()).toMatch(/^Credits charged, by day2K1K0.*(\d{1,2} [A-Z][a-z]{2}){4}/);
     const byKey = page.getByRole("list", { name: "Credits by key" }).getByRole("listitem");
     await byKey.getByText("Phone app").waitFor();
     expect(await byKey.allTextContents()).toEqual(["Phone app1,000", "Website150"]);

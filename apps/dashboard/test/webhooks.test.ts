@@ -124,6 +124,7 @@ describe.skipIf(!BROWSER)("the webhooks page in Chromium", () => {
     await page.getByLabel("Resource id").fill(String(id));
     await page.waitForURL(/status=failed.*target=ava_/);
     await page.reload();
+    await deliveries().first().waitFor();
     expect(await deliveries().count()).toBe(
       await deliveries()
         .filter({ hasText: String(id) })

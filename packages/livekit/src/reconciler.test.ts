@@ -13,13 +13,13 @@ import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { startLivekitStandIn } from "@realtime-avatar/testing/livekit/stand-in";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
-import { type Reconciler, startReconciler } from "./reconciler.ts";
+import { INTERVALS_MS, type Reconciler, startReconciler } from "./reconciler.ts";
 import { createRooms } from "./rooms.ts";
 
 const { db } = await fileDatabase();
 const { client } = db;
 const instance = await readInstance(db);
-const INTERVALS_MS = { end: 20, list: 50 };
+const SHORT_INTERVALS_MS = { end: 20, list: 50 };
 
 const opened: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -57,7 +57,7 @@ const world = async ({ autoCreate = false, slots = 50 } = {}) => {
     spans,
     nameOf,
     reconcile: (): Reconciler => {
-      const reconciler = startReconciler({ db, rooms, log, random, tracing, intervalsMs: INTERVALS_MS });
+      const reconciler = startReconciler({ db, rooms, log, random, tracing, intervalsMs: SHORT_INTERVALS_MS });
       opened.push(reconciler.stop);
       return reconciler;
     },
@@ -356,4 +356,9 @@ describe("a LiveKit that fails", () => {
     expect(reconciler.stats().autoCreate).toBe(autoCreate);
     expect(one.lines.filter(({ message }) => message.includes("auto_create"))).toHaveLength(autoCreate ? 1 : 0);
   });
+});
+
+test("the pauses between passes: shorter than the 5 seconds in which a call ends and an empty room is gone", () => {
+  expect(INTERVALS_MS.end).toBeLessThanOrEqual(2000);
+  expect(INTERVALS_MS.list).toBeLessThan(5000);
 });

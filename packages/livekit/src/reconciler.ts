@@ -29,7 +29,7 @@ import { LivekitError, type Rooms } from "./rooms.ts";
  * The longest pauses: between two passes that end calls, for which a revocation waits; and between two lists of rooms, for which a
  * room without a call lasts.
  */
-const INTERVALS_MS = { end: 2000, list: 4500 };
+export const INTERVALS_MS = { end: 2000, list: 4500 };
 /** Calls that one statement ends at most. */
 const CALLS = 250;
 /** Rooms of ended calls that one pass looks at, and calls without a room that it ends. The others follow in the next pass. */

@@ -38,6 +38,17 @@ const configOf = ({ url, apiKey, apiSecret }: Pick<Server, "url" | "apiKey" | "a
   apiSecret: new Secret(apiSecret),
 });
 
+/** The result of a request, which is sent again while it takes longer than its deadline, as it may on a busy machine. */
+const answered = async <Result>(request: () => Promise<Result>): Promise<Result> => {
+  for (;;) {
+    try {
+      return await request();
+    } catch (error) {
+      if (!(error instanceof LivekitError) || error.kind !== "timed_out") throw error;
+    }
+  }
+};
+
 /** The error of a request that fails. */
 const failureOf = (request: Promise<unknown>): Promise<unknown> => request.then(() => null).catch((error) => error);
 
@@ -105,11 +116,11 @@ for (const { name, isMissing, start } of SERVERS) {
     });
 
     test("a server where participants create no rooms, asked: false; one where they do: true; neither has a room then", async () => {
-      expect(await rooms.autoCreates()).toBe(false);
+      expect(await answered(() => rooms.autoCreates())).toBe(false);
       const ofOpen = createRooms(configOf(open));
-      expect(await ofOpen.autoCreates()).toBe(true);
-      expect(await rooms.list("")).toEqual([]);
-      expect(await ofOpen.list("")).toEqual([]);
+      expect(await answered(() => ofOpen.autoCreates())).toBe(true);
+      expect(await answered(() => rooms.list(""))).toEqual([]);
+      expect(await answered(() => ofOpen.list(""))).toEqual([]);
     });
 
     test.each([

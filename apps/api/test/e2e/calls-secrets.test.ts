@@ -129,7 +129,11 @@ test("the tokens and secrets, in the log and the metrics: none", async () => {
   const lines = api.log.join("");
   expect(lines).toContain("LiveKit did not create a room");
   const shown = await (await metrics.fetch(new Request("http://localhost/metrics"))).text();
-  expect(shown).toContain("requests");
+  // What has happened is counted.
+  expect(shown).toMatch(/^realtime_avatar_calls_total\{outcome="started"\} [1-9]/m);
+  expect(shown).toMatch(
+    /^realtime_avatar_livekit_request_duration_seconds_count\{method="create",outcome="refused"\} [1-9]/m,
+  );
   for (const part of parts()) {
     expect(lines).not.toContain(part);
     expect(shown).not.toContain(part);

@@ -1,9 +1,11 @@
 /** Connections to receivers: kept with the addresses that were checked, and bounded. */
 import { expect, test } from "bun:test";
+import { join } from "node:path";
 import type { TLSSocket } from "node:tls";
 import { fixture } from "@realtime-avatar/testing/fixture";
+import { REPOSITORY } from "@realtime-avatar/testing/processes";
 import { createConnections } from "./connections.ts";
-import { createPoster, type Message } from "./post.ts";
+import { createPoster, MAX_READ_BYTES, type Message, TIMES } from "./post.ts";
 import { http, startServer } from "./server.testing.ts";
 
 const OK = http(200, { "Content-Length": 2 }, "ok");
@@ -12,6 +14,8 @@ const server = await fixture(
   startServer((path, socket) => {
     if (!sockets.includes(socket)) sockets.push(socket);
     if (path === "/long") socket.write(http(200, { "Content-Length": 1_000_000 }, "x".repeat(100_000)));
+    else if (path === "/endless")
+      socket.write(http(200, { "Content-Length": 1_000_000 }, "x".repeat(MAX_READ_BYTES + 1)));
     else if (path === "/close") socket.end(http(200, { "Content-Length": 2, Connection: "close" }, "ok"));
     else if (path === "/099") socket.write("HTTP/1.1 099 Odd\r\nContent-Length: 0\r\n\r\n");
     else if (path === "/twice") socket.write(OK + http(200, { "Content-Length": 4 }, "evil"));
@@ -60,6 +64,19 @@ test.each(["/long", "/close"])("a message after the response %s: a new connectio
   expect(await poster.post(messageTo("/ok"), signal)).toMatchObject({ status: 200, body: Buffer.from("ok") });
   expect(server.connections() - before).toBe(2);
   poster.close();
+});
+
+test("a response of more than 64 KiB that does not end: cut", async () => {
+  const poster = createPoster({ network: server.network, totalMs: 600_000, bodyMs: 600_000 });
+  // Without the bound, this test times out.
+  expect(await poster.post(messageTo("/endless"), signal)).toMatchObject({ status: 200 });
+  poster.close();
+});
+
+test("the bounds of an attempt: those of docs/webhooks.md", async () => {
+  const document = await Bun.file(join(REPOSITORY, "docs/webhooks.md")).text();
+  expect(document).toContain(`Respond with a 2xx within ${TIMES.totalMs / 1000} seconds`);
+  expect(document).toContain(`At most ${MAX_READ_BYTES / 1024} KiB of a response are read`);
 });
 
 test("a kept connection that the receiver has closed: the message is sent on a new one", async () => {

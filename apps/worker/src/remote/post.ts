@@ -11,8 +11,10 @@ import { type Network, type NotOpened, type Opened, PUBLIC_INTERNET, sendTo } fr
 import { type Target, targetOf } from "./target.ts";
 
 /** Bytes of a response that are read, and those of them that are returned. */
-const MAX_READ_BYTES = 64 * 1024;
+export const MAX_READ_BYTES = 64 * 1024;
 const MAX_KEPT_BYTES = 512;
+/** The bounds without options: see PostOptions. */
+export const TIMES = { connectMs: 5000, totalMs: 15_000, bodyMs: 2000 };
 
 export type PostOptions = {
   network?: Network;
@@ -88,7 +90,7 @@ const localTarget = (text: string): Target => {
 /** Creates what posts, and keeps connections. */
 export const createPoster = (options: PostOptions = {}, connections: Connections = createConnections()): Poster => {
   const { network = PUBLIC_INTERNET, allowHttpLocalhost = false } = options;
-  const { connectMs = 5000, totalMs = 15_000, bodyMs = 2000 } = options;
+  const { connectMs, totalMs, bodyMs } = { ...TIMES, ...options };
 
   const open = async (message: Message, signal: AbortSignal): Promise<Opened | NotOpened> => {
     const startedAt = performance.now();

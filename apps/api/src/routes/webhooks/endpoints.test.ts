@@ -60,6 +60,25 @@ describe("adding an endpoint", () => {
     expect(JSON.stringify(events)).not.toContain(secret);
   });
 
+  test("an endpoint, its key revoked: stays, and gets the events of other keys", async () => {
+    const tenantId = await seedTenant(api.database.db);
+    const [first, second] = [
+      await seedKey(api.database.db, tenantId, { environment: "live", scopes: ["*"] }),
+      await seedKey(api.database.db, tenantId, { environment: "live", scopes: ["*"] }),
+    ];
+    const by = second.secret.reveal();
+    const { body: endpoint } = await create({ events: ["avatar.created"] }, {}, first.secret.reveal());
+    expect((await api.call("DELETE", `/api/v1/api-keys/${first.record.id}`, { key: by })).status).toBe(200);
+    const avatar = await api.call("POST", "/api/v1/avatars", {
+      key: by,
+      body: { displayName: "Ada", sourceKind: "image" },
+    });
+    const { body } = await api.call("GET", `/api/v1/webhook-deliveries?endpointId=${endpoint.id}`, {
+      key: by,
+    });
+    expect(body.data).toMatchObject([{ eventType: "avatar.created", targetId: avatar.body.id, status: "pending" }]);
+  });
+
   test("an endpoint with a URL alone, or with none: all events, in no order", async () => {
     for (const url of [URL_OF, null]) {
       const { status, body } = await create({ url });

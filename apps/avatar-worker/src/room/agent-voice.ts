@@ -119,7 +119,7 @@ export const receiveVoice = (room: Room, identity: string, onFlood: () => void):
       say(frame);
       noteActivity();
     }
-    if (!segment.isComplete || segment.frames.length > 0 || published.queuedMs() > 0) return;
+    if (!segment.isComplete || published.queuedMs() > 0) return;
     segments.finish();
     report(segment.playedSamples, segment.isCut);
   };

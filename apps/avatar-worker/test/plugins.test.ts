@@ -11,8 +11,8 @@ import { sign } from "./support/control-plane.ts";
 import { joinAsPerson } from "./support/person.ts";
 import { type Service, startService } from "./support/service.ts";
 
-// Python reads its packages for half a minute on a busy machine.
-setDefaultTimeout(180_000);
+// Python reads its packages for a minute on a busy machine.
+setDefaultTimeout(300_000);
 
 const EXAMPLE = join(REPOSITORY, "examples/agent");
 const TOLERANCE = 0.2;

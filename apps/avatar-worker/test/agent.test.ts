@@ -56,9 +56,8 @@ describe.skipIf(binary.kind === "missing")(title, () => {
       },
     });
   };
-  /** A call in this process. `said`: the seconds of loud sound that the renderer has got. */
-  const start = async (change: Partial<AssignedCall> = {}, isForeign = true) => {
-    const { session, room, personToken } = await control.start({}, isForeign);
+  /** Has the call in this process. `said`: the seconds of loud sound that the renderer has got. */
+  const enter = (session: string, change: Partial<AssignedCall>) => {
     let saidSamples = 0;
     const renderer: Renderer = {
       ...portrait,
@@ -74,9 +73,12 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     const service = createService({ ...readConfig(control.variables), workerId: "wrk_x" });
     const parts = { service, renderer, log: createLog("silent"), watcher: null, traces: null, onChange: () => {} };
     const assigned = { ...control.assignedOf(session), agent_identity: AGENT_IDENTITY, ...change };
-    const call = startCall(assigned, parts);
+    return { call: startCall(assigned, parts), token: assigned.token, said: () => saidSamples / SAMPLE_RATE };
+  };
+  const start = async (change: Partial<AssignedCall> = {}, isForeign = true) => {
+    const { session, room, personToken } = await control.start({}, isForeign);
     const join = async (identity = AGENT_IDENTITY) => joinAsAgent(livekit.url, await tokenOf(room, identity), "avatar");
-    return { call, room, token: assigned.token, personToken, join, said: () => saidSamples / SAMPLE_RATE };
+    return { ...enter(session, change), session, room, personToken, join };
   };
   const untilState = async (call: Call, state: string): Promise<void> => {
     while (call.report().state !== state) await Bun.sleep(20);
@@ -109,6 +111,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
       expect(finished[index]?.playback_position).toBeCloseTo(seconds, 1);
       expect(finished[index]).toEqual({ playback_position: expect.any(Number), interrupted: false });
     }
+    expect(agent.startedSegments()).toBe(5);
     expect(Math.abs(said() - 3.7)).toBeLessThan(TOLERANCE);
     await person.until(() => heard() > 3.7 - TOLERANCE);
     expect(new Set(person.seen.map(({ digest }) => digest)).size).toBeGreaterThan(3);
@@ -184,17 +187,17 @@ describe.skipIf(binary.kind === "missing")(title, () => {
   });
 
   test("an agent that leaves: the avatar is silent at once; back in time, it goes on; away for longer, the call ends", async () => {
-    const { call, room, agent, join, person, heard } = await startWithAgent({ away_seconds: 3 });
+    const { call, room, agent, join, person, heard, said } = await startWithAgent({ away_seconds: 3 });
     await agent.say(6);
     await agent.until(() => heard() > 0.3);
     await agent.leave();
     const isSilent = () => person.heard.slice(-30).every(({ level }) => level < 0.01);
     await agent.until(isSilent);
-    const before = heard();
+    const before = said();
     const again = await join();
     await again.say(0.5);
     expect(await again.untilFinished(1)).toEqual([{ playback_position: expect.closeTo(0.5, 1), interrupted: false }]);
-    expect(heard() - before).toBeLessThan(0.5 + TOLERANCE);
+    expect(said() - before).toBeLessThan(0.5 + TOLERANCE);
     await again.leave();
     await untilState(call, "ended");
     expect(call.report()).toMatchObject({ reason: "disconnected" });
@@ -243,6 +246,21 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(said()).toBe(0);
     await call.leave();
     await agent.leave();
+  });
+
+  test("a worker that takes the call over: tells the agent that its segment was lost, and plays the next", async () => {
+    const { call, session, agent, person, heard } = await startWithAgent();
+    await agent.say(6);
+    await agent.until(() => heard() > 0.3);
+    await call.leave();
+    const successor = enter(session, { generation: 2, used_seconds: 7 }).call;
+    expect(await agent.untilFinished(1)).toEqual([{ playback_position: 0, interrupted: true }]);
+    await agent.say(0.5);
+    expect((await agent.untilFinished(2)).at(-1)).toMatchObject({ interrupted: false });
+    expect(successor.report()).toMatchObject({ state: "started" });
+    expect(successor.report().used_seconds).toBeGreaterThan(7);
+    await successor.leave();
+    await Promise.all([agent.leave(), person.leave()]);
   });
 
   test("an avatar that is removed: the call ends", async () => {

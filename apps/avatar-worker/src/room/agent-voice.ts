@@ -33,6 +33,8 @@ const RESPONSE_MS = 2000;
 export type AgentVoice = {
   /** Plays what the agent says, from now on. `say` gets each frame of it. `onActivity` is called while somebody speaks. */
   play(published: Published, say: (pcm: Int16Array) => void, onActivity: () => void): void;
+  /** Tells the agent that it was interrupted: what it was saying was lost with another worker. */
+  tellLoss(): void;
   /** Drops what waits, because the agent is gone. */
   forget(): void;
   stop(): void;
@@ -118,7 +120,7 @@ export const receiveVoice = (room: Room, identity: string, onFlood: () => void):
       say(frame);
       noteActivity();
     }
-    if (!segment.isComplete || segment.frames.length > 0 || published.queuedMs() > 0) return;
+    if (!segment.isComplete || published.queuedMs() > 0) return;
     segments.finish();
     report(segment.playedSamples, segment.isCut);
   };
@@ -143,6 +145,7 @@ export const receiveVoice = (room: Room, identity: string, onFlood: () => void):
       noteActivity = onActivity;
       timer = setInterval(() => step(published, say), STEP_MS);
     },
+    tellLoss: () => report(0, true),
     forget: () => {
       clear();
       reset();

@@ -102,12 +102,13 @@ const converse = (
 };
 
 /** Lets the avatar say what the agent says. Nobody else is heard. */
-const playAgent = ({ rendering, published, voice }: Entered, times: Presence): void => {
+const playAgent = ({ generation }: AssignedCall, { rendering, published, voice }: Entered, times: Presence): void => {
   const say = (pcm: Int16Array): void => {
     rendering.hear(pcm);
     published.play(pcm);
   };
   voice?.play(published, say, () => times.otherWasActive(performance.now()));
+  if (generation > 1) voice?.tellLoss();
 };
 
 /** Follows the person or the agent `identity`, and the connection to the room. */
@@ -156,7 +157,7 @@ const connectSides = (
 ): ((now: number) => void) => {
   const { agent_identity } = assigned;
   if (agent_identity === null) converse(room, assigned, entered, times);
-  else playAgent(entered, times);
+  else playAgent(assigned, entered, times);
   watchOther(room, agent_identity ?? PERSON_IDENTITY, times, { onArrival, onLeave: () => entered.voice?.forget() });
   const checkFlood = watchFlood(room, LIMITS[sideOf(assigned)], () => onEnd("agent_ended"));
   if (!isOurs(room, assigned)) return checkFlood;

@@ -5,7 +5,7 @@ import { FRAME_MS, SAMPLE_RATE } from "../renderer/renderer.ts";
 /** The samples of a frame. */
 const FRAME_SAMPLES = (SAMPLE_RATE * FRAME_MS) / 1000;
 const RATES = { min: 8000, max: SAMPLE_RATE };
-const SAMPLE_BYTES = 2;
+export const SAMPLE_BYTES = 2;
 
 export type SoundFormat = { sampleRate: number; channels: 1 | 2 };
 

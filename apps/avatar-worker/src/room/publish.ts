@@ -49,13 +49,14 @@ export const publishAvatar = async (room: Room, rendering: Rendering | null): Pr
     await Promise.all(tracks.map((track) => track.close()));
   };
   try {
+    // First, because an agent speaks as soon as it sees a picture: its first word would be heard by nobody.
+    const options = new TrackPublishOptions({ source: TrackSource.SOURCE_MICROPHONE });
+    await publish(LocalAudioTrack.createAudioTrack("avatar-audio", sound), options);
     if (picture) {
       const videoEncoding = { maxBitrate: MAX_BITRATE, maxFramerate: PICTURES_PER_SECOND };
       const options = { source: TrackSource.SOURCE_CAMERA, simulcast: false, videoEncoding };
       await publish(LocalVideoTrack.createVideoTrack("avatar-video", picture), new TrackPublishOptions(options));
     }
-    const options = new TrackPublishOptions({ source: TrackSource.SOURCE_MICROPHONE });
-    await publish(LocalAudioTrack.createAudioTrack("avatar-audio", sound), options);
   } catch {
     await close();
     // The message of the library can contain a token.

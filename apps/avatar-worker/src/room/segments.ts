@@ -1,19 +1,26 @@
 /** What an agent has said and the avatar has not: segments of speech, each of them a byte stream, in the order in which they began. */
 import type { ByteStreamReader } from "@livekit/rtc-node";
-import { FRAME_MS } from "../renderer/renderer.ts";
-import { createSoundDecoder, readFormat, type SoundDecoder } from "./decode-sound.ts";
+import { createSoundDecoder, readFormat, SAMPLE_BYTES, type SoundDecoder, type SoundFormat } from "./decode-sound.ts";
 
-/** How much sound of a call waits at most: 12 MB. Nothing can slow an agent down, so the rest of a segment is dropped. */
-const MAX_FRAMES = (120 * 1000) / FRAME_MS;
+/** How much sound of a call waits at most: 23 MB. Nothing can slow an agent down, so the rest of a segment is dropped. */
+const MAX_SECONDS = 120;
+/** In how many pieces, each of them at most as long as `PIECE_SECONDS`, because a piece is decoded at once. */
+const MAX_PIECES = 20_000;
+const PIECE_SECONDS = 0.1;
 /** An agent has one or two. */
 const MAX_SEGMENTS = 16;
 
 export type Segment = {
   readonly reader: ByteStreamReader;
+  /** null for a format that is not played. */
+  readonly decoder: SoundDecoder | null;
+  readonly bytesPerSecond: number;
+  readonly pieces: Uint8Array[];
   readonly frames: Int16Array[];
   playedSamples: number;
   /** Nothing more comes. */
   isComplete: boolean;
+  isFlushed: boolean;
   /** The agent has sent more than is played. */
   isCut: boolean;
 };
@@ -23,7 +30,7 @@ export type Segments = {
   open(reader: ByteStreamReader): boolean;
   /** The segment that is played now. */
   first(): Segment | undefined;
-  /** Its next frame. */
+  /** Its next frame. It is decoded only now: an agent that sends and drops much sound costs no more than one that speaks. */
   next(): Int16Array | undefined;
   /** Removes it. */
   finish(): void;
@@ -31,61 +38,96 @@ export type Segments = {
   clear(): Segment[];
 };
 
+const newSegment = (reader: ByteStreamReader): Segment => {
+  const format: SoundFormat | null = readFormat(reader.info.attributes);
+  return {
+    reader,
+    decoder: format && createSoundDecoder(format),
+    bytesPerSecond: format ? format.sampleRate * format.channels * SAMPLE_BYTES : 0,
+    ...{ pieces: [], frames: [], playedSamples: 0, isComplete: false, isFlushed: false, isCut: false },
+  };
+};
+
 /** `onCut` is called for each segment that is not played to its end. */
 export const createSegments = (onCut: () => void): Segments => {
   const segments: Segment[] = [];
-  let queued = 0;
+  let seconds = 0;
+  let pieceCount = 0;
 
-  const add = (segment: Segment, frames: Int16Array[]): void => {
-    const taken = frames.slice(0, MAX_FRAMES - queued);
-    segment.isCut = taken.length < frames.length;
-    segment.frames.push(...taken);
-    queued += taken.length;
-  };
-  const read = async (segment: Segment, decoder: SoundDecoder): Promise<void> => {
-    for await (const bytes of segment.reader) {
-      if (!segments.includes(segment)) return;
-      add(segment, decoder.push(bytes));
+  const add = (segment: Segment, bytes: Uint8Array): void => {
+    const { bytesPerSecond, pieces } = segment;
+    const pieceBytes = Math.ceil(PIECE_SECONDS * bytesPerSecond);
+    for (let start = 0; start < bytes.length && !segment.isCut; start += pieceBytes) {
+      const piece = bytes.subarray(start, start + pieceBytes);
+      segment.isCut = seconds >= MAX_SECONDS || pieceCount >= MAX_PIECES;
       if (segment.isCut) return;
+      pieces.push(piece);
+      pieceCount++;
+      seconds += piece.length / bytesPerSecond;
     }
-    if (segments.includes(segment)) add(segment, decoder.flush());
+  };
+  const read = async (segment: Segment): Promise<void> => {
+    if (segment.decoder === null) segment.isCut = true;
+    else {
+      for await (const bytes of segment.reader) {
+        if (!segments.includes(segment)) return;
+        add(segment, bytes);
+        if (segment.isCut) return;
+      }
+    }
   };
   const receive = async (segment: Segment): Promise<void> => {
-    const format = readFormat(segment.reader.info.attributes);
-    const decoder = format && createSoundDecoder(format);
     try {
-      if (decoder) await read(segment, decoder);
-      else segment.isCut = true;
+      await read(segment);
     } catch {
       // The agent has left, or the stream is longer than any that is read. What has come of it is played.
       segment.isCut = true;
     } finally {
-      decoder?.close();
       segment.isComplete = true;
       if (segment.isCut) onCut();
       await segment.reader.close();
     }
   };
+  /** Decodes the next piece. False when there is none. */
+  const decodeNext = ({ decoder, pieces, frames, bytesPerSecond }: Segment): boolean => {
+    const piece = pieces.shift();
+    if (!piece || !decoder) return false;
+    pieceCount--;
+    seconds -= piece.length / bytesPerSecond;
+    frames.push(...decoder.push(piece));
+    return true;
+  };
 
   return {
     open: (reader) => {
       if (segments.length >= MAX_SEGMENTS) return false;
-      const segment = { reader, frames: [], playedSamples: 0, isComplete: false, isCut: false };
+      const segment = newSegment(reader);
       segments.push(segment);
       void receive(segment);
       return true;
     },
     first: () => segments[0],
     next: () => {
-      const frame = segments[0]?.frames.shift();
-      if (frame) queued--;
-      return frame;
+      const [segment] = segments;
+      if (!segment) return undefined;
+      while (segment.frames.length === 0 && decodeNext(segment)) {
+        // A resampler can need more than a piece for a frame.
+      }
+      if (segment.frames.length === 0 && segment.isComplete && !segment.isFlushed) {
+        segment.isFlushed = true;
+        segment.frames.push(...(segment.decoder?.flush() ?? []));
+      }
+      return segment.frames.shift();
     },
-    finish: () => void segments.shift(),
+    finish: () => segments.shift()?.decoder?.close(),
     clear: () => {
-      queued = 0;
+      seconds = 0;
+      pieceCount = 0;
       const all = segments.splice(0);
-      for (const { reader } of all) void reader.close();
+      for (const { reader, decoder } of all) {
+        void reader.close();
+        decoder?.close();
+      }
       return all;
     },
   };

@@ -33,6 +33,11 @@ export const joinAsAgent = async (url: string, token: string, avatarIdentity: st
     if (!isAnswered) early.push(JSON.parse(payload));
     return "ok";
   });
+  let startedSegments = 0;
+  localParticipant.registerRpcMethod("lk.playback_started", async () => {
+    startedSegments++;
+    return "ok";
+  });
   const until = async (condition: () => boolean): Promise<void> => {
     while (!condition()) await Bun.sleep(POLL_MS);
   };
@@ -47,6 +52,7 @@ export const joinAsAgent = async (url: string, token: string, avatarIdentity: st
     room,
     finished,
     early,
+    startedSegments: () => startedSegments,
     call,
     open,
     until,

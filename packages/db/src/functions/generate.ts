@@ -122,7 +122,7 @@ export const generate = async (ask: Ask): Promise<string> => {
     const encoders = one.arguments.map(({ name, type }) => `${camel(name)}: ${encoder(type)}`);
     const type = pascal(one.name);
     return [
-      `export type ${type}Input = {\n${input.join("\n")}\n};`,
+      `export type ${type}Input = ${input.length > 0 ? `{\n${input.join("\n")}\n}` : "Record<string, never>"};`,
       `export type ${type}Row = {\n${row.join("\n")}\n};`,
       `export const ${camel(one.name)} = databaseFunction<${type}Input, ${type}Row>(`,
       `  "${one.name}",\n  { ${encoders.join(", ")} },`,

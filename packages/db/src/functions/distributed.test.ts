@@ -80,7 +80,14 @@ const conflictConditions = (query: string): string[] =>
   [...query.matchAll(/\bon conflict\b.*?\bdo update\b.*?\bset\b(.*?)(?=\breturning\b|$)/gs)].flatMap(([, set = ""]) =>
     set.split(/\bwhere\b/).slice(1),
   );
-const casesOf = (query: string): string[] => [...query.matchAll(/\bcase\b.*?\bend\b/gs)].map(([text]) => text);
+/** The CASE and COALESCE of a query, up to their first end. */
+const casesOf = (query: string): string[] =>
+  [...query.matchAll(/\bcase\b.*?\bend\b|\bcoalesce\(.*?\),?$/gms)].map(([text]) => text);
+/** What an UPDATE sets. */
+const setsOf = (query: string): string[] =>
+  [...query.matchAll(/\bupdate\s+(?:public|fleet)\..*?\bset\b(.*?)(?=\bfrom\b|\bwhere\b|$)/gs)].map(
+    ([, set = ""]) => set,
+  );
 
 /** What is wrong with a query, and with the one that follows it. */
 const faultsOf = (query: string, next: string): string[] => {
@@ -96,6 +103,12 @@ const faultsOf = (query: string, next: string): string[] => {
     [
       CHANGES.test(query) && (CLOCK.test(query) || casesOf(query).some((one) => STABLE.test(one))),
       "a clock in UPDATE or DELETE, or a stable function in its CASE, is refused: read it into a variable",
+    ],
+    [
+      setsOf(query).some(
+        (set) => /\* interval\b/.test(set) || casesOf(set).some((one) => /\binterval\b|_interval\(/.test(one)),
+      ),
+      "a time plus an interval is stable: in SET it is refused of a column, and within CASE or COALESCE: compute it before",
     ],
     [
       TABLE.test(query) && called(query).some((name) => withTables.has(name)),
@@ -132,6 +145,8 @@ describe("SQL that can be distributed", () => {
       "a clock",
     ],
     ["update public.t set a = case when b < now() then 1 end;", "CASE"],
+    ["update public.t set a = v_now + given.ms * interval '1 millisecond' from unnest(p_ms) given (ms);", "interval"],
+    ["update public.t set a = coalesce(a, least(v_now, v_now - make_interval(secs => v_seconds)));", "interval"],
     [
       "if exists (select from public.t where a = 1 and rta.lock_caller(a, true) is null) then return; end if;",
       "by itself",

@@ -7,21 +7,13 @@ export type Described = {
     roomName: string | null;
     isStarted: boolean | null;
   };
-  confirm_first_use: { confirmed: number | null };
   confirm_revocation: object;
   count_fleet: { slots: number | null; usedSlots: number | null; openCalls: number | null; tickets: number | null };
-  count_jobs: { queued: string | null; running: string | null; oldestSeconds: number | null };
   count_open_sessions: {
     position: number | null;
     activeSessions: number | null;
     connectingSessions: number | null;
     pendingSessions: number | null;
-  };
-  count_webhook_deliveries: {
-    due: string | null;
-    pending: string | null;
-    oldestDueSeconds: number | null;
-    disabledEndpoints: string | null;
   };
   find_any_user: { found: boolean | null };
   find_api_key: {
@@ -160,19 +152,6 @@ export type Described = {
     subject: string | null;
     createdAt: Date | null;
     lastUsedAt: Date | null;
-  };
-  find_invitation: {
-    tenantId: string | null;
-    id: string | null;
-    digest: Uint8Array | null;
-    email: string | null;
-    role: string | null;
-    userId: string | null;
-    createdBy: string | null;
-    createdAt: Date | null;
-    expiresAt: Date | null;
-    tenantName: string | null;
-    isValid: boolean | null;
   };
   find_passkey: {
     tenantId: string | null;

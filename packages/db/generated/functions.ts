@@ -786,6 +786,18 @@ export const completeAsset = databaseFunction<CompleteAssetInput, CompleteAssetR
   'outcome as "outcome", (asset).tenant_id as "tenantId", (asset).id as "id", (asset).environment as "environment", (asset).kind as "kind", (asset).status as "status", (asset).content_type as "contentType", (asset).size_bytes as "sizeBytes", (asset).sha256 as "sha256", (asset).public_token as "publicToken", (asset).public_type as "publicType", (asset).remote_url as "remoteUrl", (asset).reserved_bytes as "reservedBytes", (asset).error_code as "errorCode", (asset).error_detail as "errorDetail", (asset).original_filename as "originalFilename", (asset).metadata as "metadata", (asset).version as "version", (asset).created_at as "createdAt", (asset).updated_at as "updatedAt", body_hash as "bodyHash", response_status as "responseStatus", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor"',
 );
 
+export type ConfirmFirstUseInput = {
+  keyId: string | null;
+};
+export type ConfirmFirstUseRow = {
+  result: boolean | null;
+};
+export const confirmFirstUse = databaseFunction<ConfirmFirstUseInput, ConfirmFirstUseRow>(
+  "confirm_first_use",
+  { keyId: null },
+  'confirm_first_use as "result"',
+);
+
 export type ConfirmRoomInput = {
   tenantId: string | null;
   sessionId: string | null;
@@ -797,6 +809,31 @@ export const confirmRoom = databaseFunction<ConfirmRoomInput, ConfirmRoomRow>(
   "confirm_room",
   { tenantId: null, sessionId: null },
   'confirm_room as "result"',
+);
+
+export type CountJobsInput = Record<string, never>;
+export type CountJobsRow = {
+  queued: string | null;
+  running: string | null;
+  oldestSeconds: number | null;
+};
+export const countJobs = databaseFunction<CountJobsInput, CountJobsRow>(
+  "count_jobs",
+  {},
+  'queued as "queued", running as "running", oldest_seconds as "oldestSeconds"',
+);
+
+export type CountWebhookDeliveriesInput = Record<string, never>;
+export type CountWebhookDeliveriesRow = {
+  due: string | null;
+  pending: string | null;
+  oldestDueSeconds: number | null;
+  disabledEndpoints: string | null;
+};
+export const countWebhookDeliveries = databaseFunction<CountWebhookDeliveriesInput, CountWebhookDeliveriesRow>(
+  "count_webhook_deliveries",
+  {},
+  'due as "due", pending as "pending", oldest_due_seconds as "oldestDueSeconds", disabled_endpoints as "disabledEndpoints"',
 );
 
 export type CreateApiKeysInput = {
@@ -1404,6 +1441,29 @@ export const failCall = databaseFunction<FailCallInput, FailCallRow>(
     requestId: null,
   },
   'fail_call as "result"',
+);
+
+export type FindInvitationInput = {
+  tenantId: string | null;
+  id: string | null;
+};
+export type FindInvitationRow = {
+  tenantId: string | null;
+  id: string | null;
+  digest: Uint8Array | null;
+  email: string | null;
+  role: string | null;
+  userId: string | null;
+  createdBy: string | null;
+  createdAt: Date | null;
+  expiresAt: Date | null;
+  tenantName: string | null;
+  isValid: boolean | null;
+};
+export const findInvitation = databaseFunction<FindInvitationInput, FindInvitationRow>(
+  "find_invitation",
+  { tenantId: null, id: null },
+  '(invitation).tenant_id as "tenantId", (invitation).id as "id", (invitation).digest as "digest", (invitation).email as "email", (invitation).role as "role", (invitation).user_id as "userId", (invitation).created_by as "createdBy", (invitation).created_at as "createdAt", (invitation).expires_at as "expiresAt", tenant_name as "tenantName", is_valid as "isValid"',
 );
 
 export type FinishAssetInput = {

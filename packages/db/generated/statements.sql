@@ -26,12 +26,6 @@ left join lateral (
 ) call on true
 where differences.listed_id is not null or call.room_name is not null
 
--- confirm_first_use. Columns: confirmed integer.
-update api_key_credentials set is_unused = false
-where api_key_credentials.key_id = $1 and api_key_credentials.is_unused
-  and (api_key_credentials.retired_at is null or api_key_credentials.retired_at > clock_timestamp())
-returning 1 as confirmed
-
 -- confirm_revocation. Columns: none.
 update api_keys set revoked_at = api_keys.revoked_at
 where api_keys.tenant_id = $1 and api_keys.id = (
@@ -54,28 +48,6 @@ select
 (
   select count(*)::integer from call_tickets where call_tickets.polled_at > now() - interval '6 seconds'
 ) as tickets
-
--- count_jobs. Columns: queued bigint, running bigint, oldestSeconds integer.
-select
-(
-  select count(*) from (
-    select from jobs where coalesce(jobs.leased_until, jobs.run_at) <= now() order by coalesce(jobs.leased_until, jobs.run_at) limit 10000
-  ) due
-) as queued,
-(
-  select count(*) from (
-    select leased_until from jobs where coalesce(jobs.leased_until, jobs.run_at) > now() order by coalesce(jobs.leased_until, jobs.run_at) limit 10000
-  ) later
-  where leased_until is not null
-) as running,
-coalesce((
-  select floor(extract(epoch from now() - min(oldest.available)))
-  from rta.tenants_to_serve(now(), 1) waiting
-  cross join lateral (
-    select coalesce(jobs.leased_until, jobs.run_at) as available from jobs where jobs.tenant_id = waiting.tenant_id
-    order by jobs.tenant_id, coalesce(jobs.leased_until, jobs.run_at) limit 1
-  ) oldest
-), 0)::integer as "oldestSeconds"
 
 -- count_open_sessions. Columns: position integer, activeSessions integer, connectingSessions integer, pendingSessions integer.
 select position::integer as position, counts.active as "activeSessions", counts.connecting as "connectingSessions", (
@@ -100,24 +72,6 @@ cross join lateral (
   where usage_sessions.environment = inputs.environment
     and inputs.id = any(usage_sessions.lineage)
 ) counts
-
--- count_webhook_deliveries. Columns: due bigint, pending bigint, oldestDueSeconds integer, disabledEndpoints bigint.
-select
-(select count(*) from (select from webhook_deliveries where webhook_deliveries.status = 'pending' and not webhook_deliveries.waits and coalesce(webhook_deliveries.leased_until, webhook_deliveries.next_attempt_at) <= now() order by coalesce(webhook_deliveries.leased_until, webhook_deliveries.next_attempt_at) limit 10000) due) as due,
-(
-  select count(*) from (select from webhook_deliveries where webhook_deliveries.status = 'pending'
-    order by webhook_deliveries.tenant_id, webhook_deliveries.endpoint_id, webhook_deliveries.target_id, webhook_deliveries.sequence
-    limit 10000) pending
-) as pending,
-coalesce((
-  select floor(extract(epoch from now() - min(waiting.due_at)))
-  from rta.endpoints_to_serve(now(), 1000, 1, 1000000) waiting where waiting.is_enabled
-), 0)::integer as "oldestDueSeconds",
-(
-  select count(*) from (
-    select from webhook_endpoints where webhook_endpoints.status = 'disabled' limit 10000
-  ) disabled
-) as "disabledEndpoints"
 
 -- find_any_user. Columns: found boolean.
 select exists (select from users) as found
@@ -442,8 +396,9 @@ with accounts as (
   from calls left join sessions using (session_id) where tenant_id = $9
 ), slots as (
   select session_id, count(*) as slots from fleet.avatar_slots where tenant_id = $10 group by 1
-), findings (invariant, environment, subject, counter, expected, actual) as (
-  select 'account_replay', environment, environment, counter.name, expected::text, actual::text
+), findings as (
+  select 'account_replay' as invariant, environment, environment as subject, counter.name as counter,
+    expected::text as expected, actual::text as actual
   from accounts account full join replayed_accounts replayed using (environment)
   cross join lateral (values
     ('granted', coalesce(replayed.granted, 0), coalesce(account.granted, 0)),
@@ -554,14 +509,6 @@ select user_identities.tenant_id as "tenantId", user_identities.id as id, user_i
 where user_identities.tenant_id = $1
   and user_identities.issuer = $2
   and user_identities.subject = $3
-
--- find_invitation. Columns: tenantId text, id text, digest bytea, email text, role text, userId text, createdBy text, createdAt timestamptz, expiresAt timestamptz, tenantName text, isValid boolean.
-select invitations.tenant_id as "tenantId", invitations.id as id, invitations.digest as digest, invitations.email as email, invitations.role as role, invitations.user_id as "userId", invitations.created_by as "createdBy", invitations.created_at as "createdAt", invitations.expires_at as "expiresAt", tenants.name as "tenantName",
-  invitations.expires_at > now() and rta.may_accept(
-    invitations.tenant_id, invitations.user_id, invitations.created_by
-  ) as "isValid"
-from invitations join tenants on tenants.tenant_id = invitations.tenant_id
-where invitations.tenant_id = $1 and invitations.id = $2
 
 -- find_passkey. Columns: tenantId text, id text, userId text, credentialId bytea, publicKey bytea, counter bigint, transports text[], isBackedUp boolean, name text, version integer, createdAt timestamptz, lastUsedAt timestamptz.
 select passkeys.tenant_id as "tenantId", passkeys.id as id, passkeys.user_id as "userId", passkeys.credential_id as "credentialId", passkeys.public_key as "publicKey", passkeys.counter as counter, passkeys.transports as transports, passkeys.is_backed_up as "isBackedUp", passkeys.name as name, passkeys.version as version, passkeys.created_at as "createdAt", passkeys.last_used_at as "lastUsedAt" from passkeys

@@ -28,12 +28,21 @@ export const statementsOf = ({ text }: Migration): string[] => text.split(BREAKP
 /** The errors of a wait that was given up: `lock_not_available` and `deadlock_detected`. */
 const GIVEN_UP: ReadonlySet<unknown> = new Set(["55P03", "40P01"]);
 
-const record = (sql: postgres.ISql, { text, when }: Migration) => sql`
-  insert into drizzle.__drizzle_migrations (hash, created_at)
+/** The schemas of the journal and of the tables. */
+export type Place = { journal: string; tables: string };
+export const ONE_DATABASE: Place = { journal: "drizzle", tables: "public" };
+
+const record = (sql: postgres.ISql, { text, when }: Migration, { journal }: Place) => sql`
+  insert into ${sql(journal)}.__drizzle_migrations (hash, created_at)
   values (${createHash("sha256").update(text).digest("hex")}, ${when})`;
 
 /** Applies one migration in a transaction. Each statement may wait for what is left of `maxWaitMs`. */
-const applyInTransaction = (client: postgres.Sql, migration: Migration, maxWaitMs: number): Promise<unknown> =>
+const applyInTransaction = (
+  client: postgres.Sql,
+  migration: Migration,
+  maxWaitMs: number,
+  place: Place,
+): Promise<unknown> =>
   client.begin(async (transaction) => {
     const start = performance.now();
     for (const statement of statementsOf(migration)) {
@@ -41,7 +50,7 @@ const applyInTransaction = (client: postgres.Sql, migration: Migration, maxWaitM
       const left = Math.max(10, Math.ceil(maxWaitMs - (performance.now() - start)));
       await transaction.unsafe(`set local lock_timeout = ${left}; ${statement}`);
     }
-    await record(transaction, migration);
+    await record(transaction, migration, place);
   });
 
 const INDEX_NAME = /^\s*create\s+(?:unique\s+)?index\s+concurrently\s+if\s+not\s+exists\s+"?(\w+)"?/im;
@@ -50,17 +59,17 @@ const INDEX_NAME = /^\s*create\s+(?:unique\s+)?index\s+concurrently\s+if\s+not\s
  * Applies one migration statement by statement. An interrupted `create index concurrently` leaves an index that is not valid:
  * it is dropped, because `if not exists` would take it for the index. No other statement waits behind these.
  */
-const applyOneByOne = async (client: postgres.Sql, migration: Migration): Promise<void> => {
+const applyOneByOne = async (client: postgres.Sql, migration: Migration, place: Place): Promise<void> => {
   for (const statement of statementsOf(migration)) {
     const name = statement.match(INDEX_NAME)?.[1];
     if (name !== undefined) {
       const broken = await client`
-        select 1 from pg_index where indexrelid = to_regclass(${`public."${name}"`}) and not indisvalid`;
-      if (broken.length > 0) await client`drop index concurrently ${client(name)}`;
+        select 1 from pg_index where indexrelid = to_regclass(${`${place.tables}."${name}"`}) and not indisvalid`;
+      if (broken.length > 0) await client`drop index concurrently ${client(place.tables)}.${client(name)}`;
     }
     await client.unsafe(statement);
   }
-  await record(client, migration);
+  await record(client, migration, place);
 };
 
 /** Who has been in a transaction for the longest time: as a rule, who holds the lock. */
@@ -78,11 +87,14 @@ const apply = async (
   migration: Migration,
   { attempts, pauseMs }: RetryPolicy,
   maxWaitMs: number,
+  place: Place,
 ) => {
   const isOneByOne = migration.text.startsWith(NO_TRANSACTION);
   for (let attempt = 1; ; attempt++) {
     try {
-      await (isOneByOne ? applyOneByOne(client, migration) : applyInTransaction(client, migration, maxWaitMs));
+      await (isOneByOne
+        ? applyOneByOne(client, migration, place)
+        : applyInTransaction(client, migration, maxWaitMs, place));
       return;
     } catch (error) {
       if (!GIVEN_UP.has((error as postgres.PostgresError).code)) throw error;
@@ -116,16 +128,18 @@ export const applyMigrations = async (
   client: postgres.Sql,
   migrations: readonly Migration[],
   policy: RetryPolicy = DEFAULT_POLICY,
+  place: Place = ONE_DATABASE,
 ): Promise<void> => {
   const maxWaitMs = await prepareSession(client);
-  await client.unsafe(`create schema if not exists drizzle;
-    create table if not exists drizzle.__drizzle_migrations (
-      id serial primary key, hash text not null, created_at bigint
-    )`);
+  const { journal } = place;
+  // `id` is Drizzle's. A shard has no sequence.
+  const id = place === ONE_DATABASE ? "id serial primary key, " : "";
+  await client.unsafe(`create schema if not exists ${journal};
+    create table if not exists ${journal}.__drizzle_migrations (${id}hash text not null, created_at bigint)`);
   const [row] = await client<{ newest: string | null }[]>`
-    select max(created_at) as newest from drizzle.__drizzle_migrations`;
+    select max(created_at) as newest from ${client(journal)}.__drizzle_migrations`;
   const newest = Number(row?.newest ?? 0);
   for (const migration of migrations) {
-    if (migration.when > newest) await apply(client, migration, policy, maxWaitMs);
+    if (migration.when > newest) await apply(client, migration, policy, maxWaitMs, place);
   }
 };

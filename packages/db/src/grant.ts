@@ -5,6 +5,7 @@
 import type { ConnectionOptions } from "./connection/server/connection.ts";
 import { FUNCTIONS_SCHEMA } from "./functions/schema.ts";
 import { withLock } from "./migrate.ts";
+import { functionsInShard, schemaOf, textInShard } from "./shards/shard.ts";
 
 const RIGHTS = [
   "usage on schema public, drizzle, fleet",
@@ -58,22 +59,37 @@ const RIGHTS = [
   `usage on schema ${FUNCTIONS_SCHEMA}`,
 ];
 
+/** The same rights in a shard, for its tables, its journal and its functions. */
+const rightsInShard = (shard: number): string[] => {
+  const schema = schemaOf(shard);
+  return RIGHTS.map((right) =>
+    textInShard(
+      right
+        .replace("on schema public, drizzle, fleet", `on schema ${schema}`)
+        .replace("drizzle.", `${schema}.`)
+        .replace(FUNCTIONS_SCHEMA, functionsInShard(shard).name),
+      shard,
+    ),
+  );
+};
+
 type Role = { isOwner: boolean; mayCreate: boolean };
 
 /**
- * Gives an existing role the rights of the service, in one transaction. Takes none away, so that a replica of an older
- * version can go on. Throws when there is no such role, or when it has rights that defeat the purpose.
+ * Gives an existing role the rights of the service, in one transaction: on one database, or in these shards. Takes none away, so that
+ * a replica of an older version can go on. Throws when there is no such role, or when it has rights that defeat the purpose.
  */
 export const grantService = (
   url: string,
   role: string,
-  options: Pick<ConnectionOptions, "allowWeakAuth"> = {},
+  options: Pick<ConnectionOptions, "allowWeakAuth"> & { shards?: readonly number[] } = {},
 ): Promise<void> =>
   withLock(url, options, async (client) => {
     const [known] = await client<Role[]>`
       select pg_has_role(rolname, tableowner, 'member') as "isOwner",
         has_schema_privilege(rolname, 'public', 'create') as "mayCreate"
-      from pg_roles, pg_tables where rolname = ${role} and schemaname = 'public' and tablename = 'audit_events'`;
+      from pg_roles, pg_tables where rolname = ${role} and tablename = 'audit_events'
+        and schemaname = ${options.shards?.[0] === undefined ? "public" : schemaOf(options.shards[0])}`;
     if (!known) throw new Error("--grant: There is no such role.");
     if (known.isOwner) throw new Error("--grant: The role owns the tables, or is a superuser. Name another role.");
     if (known.mayCreate) {
@@ -81,6 +97,7 @@ export const grantService = (
       throw new Error("--grant: The role may create objects in the schema public. Revoke that right first.");
     }
     const name = `"${role.replaceAll('"', '""')}"`;
-    const grants = RIGHTS.map((right) => `grant ${right} to ${name};`).join("\n");
+    const rights = options.shards?.flatMap(rightsInShard) ?? RIGHTS;
+    const grants = rights.map((right) => `grant ${right} to ${name};`).join("\n");
     await client.begin((transaction) => transaction.unsafe(grants));
   });

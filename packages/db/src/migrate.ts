@@ -116,6 +116,9 @@ export const withLock = async <Result>(
 export const migrate = (url: string, options: Pick<ConnectionOptions, "allowWeakAuth"> = {}): Promise<boolean> =>
   withLock(url, options, async (client) => {
     const query: Query = (text) => client.unsafe(text);
+    if ((await query("select 1 where to_regclass('public.shards') is not null")).length > 0) {
+      throw new Error("The tables of this database are in shards, which this program does not use.");
+    }
     const hasFunctions = async () =>
       (await query(`select 1 where to_regnamespace('${FUNCTIONS_SCHEMA}') is not null`)).length > 0;
     if (!(await hasTables(query))) {

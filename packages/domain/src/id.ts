@@ -45,7 +45,8 @@ export type WebhookEndpointId = Id<"whe">;
 export type WebhookDeliveryId = Id<"whd">;
 export type WebhookEventId = Id<"evt">;
 
-const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
+/** The digits of Crockford base32. */
+export const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 
 /** Regular expressions for the suffix: its first character, which encodes only three bits, and each other character. */
 export const ID_CHARACTERS = ["[0-7]", "[0-9a-hjkmnp-tv-z]"] as const;

@@ -12,6 +12,7 @@ import postgres from "postgres";
 import { client, withDatabase } from "./postgres/client.ts";
 import { openByTcp } from "./postgres/embedded.ts";
 import { createDatabase, preparedDataDirectory, TEMPLATE } from "./postgres/prepared.ts";
+import { shardClient, shardDatabase, USES_SHARDS } from "./postgres/shard.ts";
 import { removeAtEnd, temporaryFolder } from "./temporary-folder.ts";
 
 export { client, preparedDataDirectory };
@@ -58,7 +59,7 @@ export type TestDb = Db & { client: postgres.Sql };
 
 /** Opens one session: statements and client share its connection, and may share a transaction. */
 export const session = (url: string, options: object = {}): TestDb => {
-  const own = client(url, 1, options);
+  const own = shardClient(url, 1, options);
   const db: TestDb = {
     client: own,
     deadlineMs: 60_000,
@@ -86,10 +87,17 @@ const pooled = (url: string): string => {
   return changed.href;
 };
 
-export type TestDatabase = { url: string; db: TestDb; close(): Promise<void> };
+export type TestDatabase = {
+  url: string;
+  db: TestDb;
+  /** With TEST_SHARD: where the shard is managed, and its number. */
+  shard?: { coordinator: string; number: number };
+  close(): Promise<void>;
+};
 
 /** Creates a database with every migration applied, or with none. */
 export const testDatabase = async (options: { migrated?: boolean } = {}): Promise<TestDatabase> => {
+  if (USES_SHARDS && options.migrated !== false) return shardDatabase();
   const serverUrl = process.env["DATABASE_URL"];
   server ??= serverUrl ? useServer(serverUrl) : startServer();
   const { url, admin, template } = await server;

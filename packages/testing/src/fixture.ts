@@ -4,7 +4,8 @@ import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { connect, type Db } from "@realtime-avatar/db/connection/pool";
 import { grantService } from "@realtime-avatar/db/grant";
-import { type TestDatabase, testDatabase } from "./database.ts";
+import { shardOptions } from "@realtime-avatar/db/shards/shard";
+import { client as plainClient, type TestDatabase, testDatabase } from "./database.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 const opened: { close(): unknown }[] = [];
@@ -38,25 +39,29 @@ export const fileFolder = async (): Promise<string> => {
 
 /** A role for this file, without rights, and the pool of its connections. */
 export const fileRole = async (
-  { url, db: { client } }: TestDatabase,
+  { url, db: { client: own }, shard }: TestDatabase,
   role = `service_${randomBytes(6).toString("hex")}`,
 ): Promise<Db & { role: string; url: string }> => {
   const name = `"${role.replaceAll('"', '""')}"`;
   const password = randomBytes(12).toString("hex");
+  const client = shard ? plainClient(shard.coordinator) : own;
   await client.unsafe(`create role ${name} login password '${password}'`);
-  const own = Object.assign(new URL(url), { username: encodeURIComponent(role), password }).href;
-  const db = connect(own, { connections: 8 });
+  const ownUrl = Object.assign(new URL(url), { username: encodeURIComponent(role), password }).href;
+  const db = connect(ownUrl, { connections: 8, shard: shard ? shardOptions(shard.number) : null });
   const close = async (): Promise<void> => {
     await db.close();
     await client.unsafe(`drop owned by ${name}; drop role ${name}`);
+    if (shard) await client.end();
   };
-  return fixture({ ...db, close, role, url: own });
+  return fixture({ ...db, close, role, url: ownUrl });
 };
 
 /** A database for this file whose statements are run by a role with the rights of the service alone; `client` is the owner's. */
 export const serviceDatabase = async (): Promise<TestDatabase> => {
   const database = await fileDatabase();
   const role = await fileRole(database);
-  await grantService(database.url, role.role);
+  const { shard } = database;
+  if (shard) await grantService(shard.coordinator, role.role, { shards: [shard.number] });
+  else await grantService(database.url, role.role);
   return { ...database, db: { ...role, client: database.db.client } };
 };

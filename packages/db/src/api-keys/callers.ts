@@ -12,11 +12,12 @@ import type { ApiKeyId, TenantId, UserId, UserSessionId } from "@realtime-avatar
 import type { UserRecord, UserSessionRecord } from "@realtime-avatar/domain/people/people";
 import type { Role } from "@realtime-avatar/domain/people/roles";
 import { type SQL, sql } from "drizzle-orm";
+import { confirmFirstUse as callConfirm } from "../../generated/functions.ts";
 import { type BatchKind, shareEqual } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import { apiKeyMeters, creditAccounts, usageSessions } from "../credits/tables.ts";
 import { FUNCTIONS_SCHEMA } from "../functions/schema.ts";
-import { batchStatement, inputColumn, statement, sweepOf } from "../query/statement.ts";
+import { batchStatement, inputColumn, sweepOf } from "../query/statement.ts";
 import { webhookEndpoints } from "../webhooks/tables.ts";
 import { delayWhilePending, HAS_PENDING_CHANGE } from "./pending-changes.ts";
 import { LINEAGE, METER, RECORD, type RecordRow, toRecord } from "./record.ts";
@@ -272,22 +273,13 @@ export const findCredential = async (
   return found?.stored ?? null;
 };
 
-const confirm = statement<{ confirmed: number }>(
-  "confirm_first_use",
-  sql`
-  update ${apiKeyCredentials} set is_unused = false
-  where ${apiKeyCredentials.keyId} = ${sql.placeholder("keyId")} and ${apiKeyCredentials.isUnused}
-    and (${apiKeyCredentials.retiredAt} is null or ${apiKeyCredentials.retiredAt} > clock_timestamp())
-  returning 1 as confirmed`,
-);
-
 /**
  * Records the first use of a credential that a rotation has issued, before its holder gets a response: from then on the
  * older secret of the overlap cannot replace it. False, with nothing written, when the credential has been used
  * or retired since its look-up: then look it up again. One statement, once in the life of a credential.
  */
 export const confirmFirstUse = async (db: Db, keyId: string): Promise<boolean> =>
-  (await confirm(db, { keyId })).length === 1;
+  (await callConfirm(db, { keyId }))[0]?.result === true;
 
 /** How long a retired credential is stored at least, so that its holder gets `revoked_api_key`. */
 const KEPT_AFTER_RETIREMENT = sql`interval '7 days'`;

@@ -35,6 +35,13 @@ export type Db = {
   close(): Promise<void>;
 };
 
+/** How a shard is reached: see `shards/shard.ts`. */
+export type ShardOptions = {
+  searchPath: string;
+  /** A statement of the service, as the shard has it. */
+  textOf(text: string): string;
+};
+
 export type PoolOptions = Partial<ConnectionOptions> & {
   /** The maximum number of connections; as many again while connections hang. */
   connections?: number;
@@ -42,6 +49,8 @@ export type PoolOptions = Partial<ConnectionOptions> & {
   waiting?: number;
   deadlineMs?: number;
   watcher?: Watcher | undefined;
+  /** The shard; null for one database. */
+  shard?: ShardOptions | null;
 };
 
 /** The default of `waiting` for each connection: as long as fifty statements take. */
@@ -58,15 +67,17 @@ class Pool {
   readonly #watcher: Watcher | null;
   // biome-ignore lint/suspicious/noExplicitAny: each kind has its own types of input and output
   readonly #batchers = new Map<BatchKind<any, any>, Batcher<any, any>>();
+  readonly #textOf: ((text: string) => string) | null;
   #isClosed = false;
 
   constructor(url: string, options: PoolOptions) {
     const { connections = 10, watcher = null } = options;
-    const { prepare = true, connectMs = CONNECT_MS, allowWeakAuth } = options;
+    const { prepare = true, connectMs = CONNECT_MS, allowWeakAuth, shard = null } = options;
     this.#maxWaiting = options.waiting ?? connections * WAITING_PER_CONNECTION;
     this.#watcher = watcher;
     this.#queue = new StatementQueue(this.#maxWaiting);
-    const open = primaryOpener(url, { prepare, connectMs, allowWeakAuth });
+    this.#textOf = shard?.textOf ?? null;
+    const open = primaryOpener(url, { prepare, connectMs, allowWeakAuth, searchPath: shard?.searchPath });
     this.#slots = new Slots(open, this.#queue, connections, watcher);
   }
 
@@ -81,7 +92,7 @@ class Pool {
       if (!slot && !this.#queue.hasRoom()) throw queueFull();
       const timer = setTimeout(() => this.#timeOut(job), msLeft);
       const job: StatementJob = {
-        text,
+        text: this.#textOf === null ? text : this.#textOf(text),
         parameters,
         name,
         isAborted,

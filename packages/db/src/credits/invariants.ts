@@ -120,8 +120,9 @@ const select = statement<CreditDrift>(
       from ${calls} left join sessions using (session_id) where tenant_id = ${TENANT}
     ), slots as (
       select session_id, count(*) as slots from ${avatarSlots} where tenant_id = ${TENANT} group by 1
-    ), findings (invariant, environment, subject, counter, expected, actual) as (
-      select 'account_replay', environment, environment, counter.name, expected::text, actual::text
+    ), findings as (
+      select 'account_replay' as invariant, environment, environment as subject, counter.name as counter,
+        expected::text as expected, actual::text as actual
       from accounts account full join replayed_accounts replayed using (environment)
       cross join lateral (values
         ('granted', coalesce(replayed.granted, 0), coalesce(account.granted, 0)),

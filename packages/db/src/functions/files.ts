@@ -7,6 +7,9 @@ const SRC = join(import.meta.dir, "..");
 /** The name of the function of a file, or `types`. */
 export const nameOf = (path: string): string => path.split("/").at(-1)?.slice(0, -".sql".length) ?? "";
 
+/** Whether the service calls the function of a file: those in a folder `internal` are called by functions alone. */
+export const isCalled = (path: string): boolean => nameOf(path) !== "types" && !path.includes("/internal/");
+
 /** The paths of the files below `src`. The types first: a function names those that it takes. Of functions the order does not matter. */
 export const functionFiles = async (): Promise<string[]> => {
   const paths = await Array.fromAsync(new Glob("*/functions/**/*.sql").scan(SRC));
@@ -22,6 +25,11 @@ export const generateFunctionFiles = async (): Promise<string> => {
     '/// <reference path="../src/sql-files.d.ts" />',
     ...files.map(({ path, name }) => `import ${name} from "../src/${path}" with { type: "text" };`),
     `export const FUNCTION_FILES: readonly string[] = [${files.map(({ name }) => name).join(", ")}];`,
+    "/** Those of the functions that the service calls. */",
+    `export const CALLED_FILES: ReadonlySet<string> = new Set([${files
+      .filter(({ path }) => isCalled(path))
+      .map(({ name }) => name)
+      .join(", ")}]);`,
     "",
   ].join("\n");
 };

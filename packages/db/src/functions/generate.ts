@@ -1,5 +1,5 @@
 /** The text of `generated/functions.ts`: a TypeScript function for each function that the service calls, from the catalog of a database. */
-import { functionFiles, nameOf } from "./files.ts";
+import { functionFiles, isCalled, nameOf } from "./files.ts";
 import { FUNCTIONS_SCHEMA } from "./schema.ts";
 
 type Ask = <Row extends object>(text: string, parameters: readonly unknown[]) => Promise<readonly Row[]>;
@@ -69,8 +69,7 @@ const encoder = (type: string): string => {
 
 /** The text of `generated/functions.ts`, before Biome formats it. */
 export const generate = async (ask: Ask): Promise<string> => {
-  // Those in a folder `internal` are called by functions alone.
-  const names = (await functionFiles()).filter((path) => !path.includes("/internal/")).map(nameOf);
+  const names = (await functionFiles()).filter(isCalled).map(nameOf);
   const composites = new Map<string, Attribute[]>();
   for (const { typeName, ...attribute } of await ask<Attribute & { typeName: string }>(SELECT_TYPES, [
     FUNCTIONS_SCHEMA,
@@ -122,7 +121,7 @@ export const generate = async (ask: Ask): Promise<string> => {
     const encoders = one.arguments.map(({ name, type }) => `${camel(name)}: ${encoder(type)}`);
     const type = pascal(one.name);
     return [
-      `export type ${type}Input = {\n${input.join("\n")}\n};`,
+      `export type ${type}Input = ${input.length > 0 ? `{\n${input.join("\n")}\n}` : "Record<string, never>"};`,
       `export type ${type}Row = {\n${row.join("\n")}\n};`,
       `export const ${camel(one.name)} = databaseFunction<${type}Input, ${type}Row>(`,
       `  "${one.name}",\n  { ${encoders.join(", ")} },`,

@@ -10,9 +10,12 @@ import { FUNCTION_FILES } from "../../generated/function-files.ts";
 /** The names of the schemas of functions, of every version: a regular expression of PostgreSQL. */
 export const SCHEMA_NAMES = "^rta_[0-9a-f]{12}$";
 
-/** The schema of these files, and the text that creates it with its types and functions, to be run in one transaction. */
-export const functionsSchema = (files: readonly string[]): { name: string; create: string } => {
-  const name = `rta_${createHash("sha256").update(files.join("\0")).digest("hex").slice(0, 12)}`;
+/**
+ * The schema of these files, and the text that creates it with its types and functions, to be run in one transaction. `suffix`: what
+ * its name ends with.
+ */
+export const functionsSchema = (files: readonly string[], suffix = ""): { name: string; create: string } => {
+  const name = `rta_${createHash("sha256").update(files.join("\0")).digest("hex").slice(0, 12)}${suffix}`;
   const create = [
     `create schema ${name};`,
     ...files.map((text) => text.replaceAll(/\brta\./g, `${name}.`)),

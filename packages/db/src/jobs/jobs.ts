@@ -4,7 +4,6 @@ import type { AssetError } from "@realtime-avatar/domain/assets/schemas";
 import type { AuditAction } from "@realtime-avatar/domain/audit";
 import { newId } from "@realtime-avatar/domain/id";
 import type { JobKind, JobRecord } from "@realtime-avatar/domain/job";
-import { sql } from "drizzle-orm";
 import {
   claimJob as callClaim,
   failAbandonedUploads as callFailAbandoned,
@@ -12,14 +11,12 @@ import {
   renewJob as callRenew,
   retryJob as callRetry,
   startAsset as callStart,
+  countJobs,
 } from "../../generated/functions.ts";
 import { type AssetRow, toAsset } from "../assets/record.ts";
 import { auditEvent, type Origin } from "../audit/audit-events.ts";
 import type { Runner } from "../connection/batch.ts";
-import { FUNCTIONS_SCHEMA } from "../functions/schema.ts";
 import { kindOf } from "../idempotency/idempotency-keys.ts";
-import { statement } from "../query/statement.ts";
-import { jobs } from "./tables.ts";
 
 export type { JobRecord } from "@realtime-avatar/domain/job";
 
@@ -166,39 +163,9 @@ export type JobStats = {
   oldestSeconds: number;
 };
 
-/**
- * Both counts are read in the order of `jobs_available_index`, on each side of now. A tenant whose first slot is free counts
- * as not served: a claim takes the first slot that is free.
- */
-const AVAILABLE = sql`coalesce(${jobs.leasedUntil}, ${jobs.runAt})`;
-const selectStats = statement<{ queued: string; running: string; oldestSeconds: number }>(
-  "count_jobs",
-  sql`
-    select
-      (
-        select count(*) from (
-          select from ${jobs} where ${AVAILABLE} <= now() order by ${AVAILABLE} limit 10000
-        ) due
-      ) as queued,
-      (
-        select count(*) from (
-          select leased_until from ${jobs} where ${AVAILABLE} > now() order by ${AVAILABLE} limit 10000
-        ) later
-        where leased_until is not null
-      ) as running,
-      coalesce((
-        select floor(extract(epoch from now() - min(oldest.available)))
-        from ${sql.raw(FUNCTIONS_SCHEMA)}.tenants_to_serve(now(), 1) waiting
-        cross join lateral (
-          select ${AVAILABLE} as available from ${jobs} where ${jobs.tenantId} = waiting.tenant_id
-          order by ${jobs.tenantId}, ${AVAILABLE} limit 1
-        ) oldest
-      ), 0)::integer as "oldestSeconds"`,
-);
-
 /** The depth of the queue. One statement, which reads a bounded number of rows. */
 export const jobStats = async (db: Runner): Promise<JobStats> => {
-  const [row] = await selectStats(db, {});
+  const [row] = await countJobs(db, {});
   return { queued: Number(row?.queued), running: Number(row?.running), oldestSeconds: row?.oldestSeconds ?? 0 };
 };
 

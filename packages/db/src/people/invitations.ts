@@ -17,18 +17,17 @@ import {
   acceptInvitation as callAccept,
   createInvitation as callCreate,
   deleteInvitation as callDelete,
+  findInvitation as callFind,
   type DeleteInvitationRow,
 } from "../../generated/functions.ts";
 import type { PersonCaller } from "../api-keys/callers.ts";
 import { announceWhileWaiting } from "../api-keys/pending-changes.ts";
 import { auditEvent, type Origin } from "../audit/audit-events.ts";
 import type { Db } from "../connection/pool.ts";
-import { FUNCTIONS_SCHEMA } from "../functions/schema.ts";
 import { type Claim, kindOf, outcomeAmong, type WriteOutcome } from "../idempotency/idempotency-keys.ts";
 import { objectJson, plainJson, textJson, timeJson } from "../query/json-text.ts";
 import { newestPage, pageReader } from "../query/list.ts";
-import { columnsOf, inputColumn, statement, sweepOf } from "../query/statement.ts";
-import { tenants } from "../tenants/tables.ts";
+import { inputColumn, sweepOf } from "../query/statement.ts";
 import { MAX_IDENTITIES } from "./identities.ts";
 import { MAX_PASSKEYS } from "./passkeys.ts";
 import { invitations } from "./tables.ts";
@@ -63,24 +62,13 @@ export type StoredInvitation = InvitationRecord & {
   isValid: boolean;
 };
 
-const select = statement<StoredInvitation>(
-  "find_invitation",
-  sql`
-  select ${columnsOf(invitations)}, ${tenants.name} as "tenantName",
-    ${invitations.expiresAt} > now() and ${sql.raw(FUNCTIONS_SCHEMA)}.may_accept(
-      ${invitations.tenantId}, ${invitations.userId}, ${invitations.createdBy}
-    ) as "isValid"
-  from ${invitations} join ${tenants} on ${tenants.tenantId} = ${invitations.tenantId}
-  where ${invitations.tenantId} = ${sql.placeholder("tenantId")} and ${invitations.id} = ${sql.placeholder("id")}`,
-);
-
 /** The invitation that a token names; null when there is none. One statement. */
 export const findInvitation = async (
   db: Db,
   { tenantId, id }: Pick<InvitationToken, "tenantId" | "id">,
 ): Promise<StoredInvitation | null> => {
-  const [row] = await select(db, { tenantId, id });
-  return row ?? null;
+  const [row] = await callFind(db, { tenantId, id });
+  return (row as StoredInvitation | undefined) ?? null;
 };
 
 /** What the acceptance of an invitation writes. `user` is null when the invitation is for an existing one. */

@@ -10,18 +10,15 @@ import {
 } from "@realtime-avatar/domain/id";
 import type { WebhookEventType } from "@realtime-avatar/domain/webhooks/events";
 import { DELIVERY_DAYS, type DeliveryAttempt } from "@realtime-avatar/domain/webhooks/schemas";
-import { sql } from "drizzle-orm";
 import {
   claimDeliveries as callClaim,
   finishDeliveries as callFinish,
   freezeBodies as callFreeze,
   sweepDeliveries as callSweep,
+  countWebhookDeliveries,
 } from "../../generated/functions.ts";
 import type { Origin } from "../audit/audit-events.ts";
 import type { Runner } from "../connection/batch.ts";
-import { FUNCTIONS_SCHEMA } from "../functions/schema.ts";
-import { statement } from "../query/statement.ts";
-import { webhookDeliveries, webhookEndpoints } from "./tables.ts";
 
 /** A delivery that a worker holds until its lease ends, with what it sends to which place. */
 export type ClaimedDelivery = {
@@ -146,32 +143,9 @@ export type WebhookStats = {
   disabledEndpoints: number;
 };
 
-const DUE_AT = sql`coalesce(${webhookDeliveries.leasedUntil}, ${webhookDeliveries.nextAttemptAt})`;
-const IS_DUE = sql`${webhookDeliveries.status} = 'pending' and not ${webhookDeliveries.waits} and ${DUE_AT} <= now()`;
-const selectStats = statement<{ due: string; pending: string; oldestDueSeconds: number; disabledEndpoints: string }>(
-  "count_webhook_deliveries",
-  sql`
-    select
-      (select count(*) from (select from ${webhookDeliveries} where ${IS_DUE} order by ${DUE_AT} limit 10000) due) as due,
-      (
-        select count(*) from (select from ${webhookDeliveries} where ${webhookDeliveries.status} = 'pending'
-          order by ${webhookDeliveries.tenantId}, ${webhookDeliveries.endpointId}, ${webhookDeliveries.targetId}, ${webhookDeliveries.sequence}
-          limit 10000) pending
-      ) as pending,
-      coalesce((
-        select floor(extract(epoch from now() - min(waiting.due_at)))
-        from ${sql.raw(FUNCTIONS_SCHEMA)}.endpoints_to_serve(now(), 1000, 1, 1000000) waiting where waiting.is_enabled
-      ), 0)::integer as "oldestDueSeconds",
-      (
-        select count(*) from (
-          select from ${webhookEndpoints} where ${webhookEndpoints.status} = 'disabled' limit 10000
-        ) disabled
-      ) as "disabledEndpoints"`,
-);
-
 /** The state of the queue. One statement, which reads a bounded number of rows. */
 export const webhookStats = async (db: Runner): Promise<WebhookStats> => {
-  const [row] = await selectStats(db, {});
+  const [row] = await countWebhookDeliveries(db, {});
   return {
     due: Number(row?.due),
     pending: Number(row?.pending),

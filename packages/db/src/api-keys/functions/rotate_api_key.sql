@@ -37,14 +37,14 @@ declare
   v_newest public.api_key_credentials;
   v_older public.api_key_credentials;
   v_replaces boolean;
-  v_now timestamptz;
+  v_now timestamptz := clock_timestamp();
   v_outcome rta.write_outcome;
 begin
   kind := 'stale';
   if rta.lock_target(p_caller, p_target) then
     select * into v_key from public.api_keys where tenant_id = p_target.tenant_id and id = p_target.id;
     perform from public.api_key_credentials
-    where tenant_id = v_key.tenant_id and api_key_id = v_key.id and (retired_at is null or retired_at > now())
+    where tenant_id = v_key.tenant_id and api_key_id = v_key.id and (retired_at is null or retired_at > v_now)
     order by key_id for no key update;
     v_now := date_trunc('milliseconds', clock_timestamp());
     select * into v_newest from public.api_key_credentials where key_id = v_key.key_id;

@@ -11,6 +11,9 @@ create function rta.end_due_calls(p_entry_ids text[], p_request_id text, out end
 language plpgsql as $$
 declare
   v_now timestamptz := clock_timestamp();
+  v_tenant_ids text[];
+  v_session_ids text[];
+  v_reasons text[];
   v_call record;
   v_session public.usage_sessions;
   v_closing rta.closing;
@@ -19,8 +22,10 @@ declare
 begin
   ended := 0;
   rooms := '{}';
+  select array_agg(tenant_id), array_agg(session_id), array_agg(reason) into v_tenant_ids, v_session_ids, v_reasons
+  from rta.due_calls(v_now, cardinality(p_entry_ids) / 2);
   for v_call in
-    select session, due.reason from rta.due_calls(v_now, cardinality(p_entry_ids) / 2) due
+    select session, due.reason from unnest(v_tenant_ids, v_session_ids, v_reasons) due (tenant_id, session_id, reason)
     join public.usage_sessions session on session.tenant_id = due.tenant_id and session.id = due.session_id
     for no key update of session skip locked
   loop

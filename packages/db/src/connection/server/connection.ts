@@ -45,6 +45,8 @@ export type ConnectionOptions = {
    * such a request is refused, with the code WEAK_AUTH_REFUSED.
    */
   allowWeakAuth?: boolean | undefined;
+  /** Of a shard: where its tables are. Its statements are planned as the server decides. */
+  searchPath?: string | undefined;
 };
 
 /** Why a connection could not be opened. */
@@ -68,6 +70,14 @@ class ConnectError extends Error {
 const PLAN_ONCE =
   ", set_config('plan_cache_mode', 'force_generic_plan', false), set_config('enable_seqscan', 'off', false)";
 
+/** The settings of a session, as further columns of its first query. */
+const settingsOf = ({ prepare, searchPath }: Pick<ConnectionOptions, "prepare" | "searchPath">): string => {
+  if (searchPath !== undefined) {
+    return `, set_config('search_path', '${searchPath}', false), set_config('plan_cache_mode', 'auto', false)`;
+  }
+  return prepare ? PLAN_ONCE : "";
+};
+
 /** The driver refuses `undefined`. */
 const encodeParameter = (value: unknown): unknown =>
   value === null || value === undefined ? value : encodeValue(value);
@@ -76,9 +86,9 @@ const encodeParameter = (value: unknown): unknown =>
 export const READ_ONLY = `current_setting('transaction_read_only') = 'on' as "readOnly"`;
 
 /** Connects, and throws when the server takes no writes. Returns what identifies the connection to the server. */
-const handshake = async (client: postgres.Sql, prepare: boolean, timeout: Promise<never>): Promise<Backend> => {
+const handshake = async (client: postgres.Sql, settings: string, timeout: Promise<never>): Promise<Backend> => {
   const query = client.unsafe<{ standby: boolean; readOnly: boolean }[]>(
-    `select pg_is_in_recovery() as standby, ${READ_ONLY}${prepare ? PLAN_ONCE : ""}`,
+    `select pg_is_in_recovery() as standby, ${READ_ONLY}${settings}`,
   );
   const rows = await Promise.race([query, timeout]);
   if (rows[0]?.standby !== false) throw new ConnectError("the server is a standby", "STANDBY");
@@ -93,7 +103,7 @@ const handshake = async (client: postgres.Sql, prepare: boolean, timeout: Promis
 export const openConnection = async (
   url: string,
   host: Host,
-  { prepare, connectMs, allowWeakAuth }: ConnectionOptions,
+  { prepare, connectMs, allowWeakAuth, searchPath }: ConnectionOptions,
   onClose: (connection: Connection) => void,
 ): Promise<Connection> => {
   let socket: Socket | null = null;
@@ -126,7 +136,7 @@ export const openConnection = async (
   });
   let backend: Backend;
   try {
-    backend = await handshake(client, prepare, timeout);
+    backend = await handshake(client, settingsOf({ prepare, searchPath }), timeout);
   } catch (error) {
     closeSocket();
     throw error;

@@ -10,13 +10,14 @@ begin
     return query select 'stale', null::rta.invitation;
     return;
   end if;
-  delete from public.invitations
-  where tenant_id = p_caller.tenant_id and id = p_id and expires_at > clock_timestamp()
-  returning tenant_id, id, digest, email, role, user_id, created_by, created_at, expires_at into v_old;
-  if v_old.id is null then
+  select tenant_id, id, digest, email, role, user_id, created_by, created_at, expires_at into v_old
+  from public.invitations where tenant_id = p_caller.tenant_id and id = p_id
+  for update;
+  if (v_old.expires_at > clock_timestamp()) is not true then
     return query select 'not_found', null::rta.invitation;
     return;
   end if;
+  delete from public.invitations where tenant_id = v_old.tenant_id and id = v_old.id;
   perform rta.insert_audit_events(array[p_audit_event], rta.all_written());
   return query select 'written', v_old;
 end $$;

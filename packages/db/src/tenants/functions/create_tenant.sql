@@ -11,8 +11,10 @@ create function rta.create_tenant(
 language plpgsql as $$
 begin
   if p_is_first then
-    insert into public.tenants (tenant_id, name, is_first, created_at)
-    select p_tenant_id, p_name, true, p_created_at where not exists (select from public.tenants)
+    if exists (select from public.tenants) then
+      return false;
+    end if;
+    insert into public.tenants (tenant_id, name, is_first, created_at) values (p_tenant_id, p_name, true, p_created_at)
     on conflict do nothing;
     if not found then
       return false;

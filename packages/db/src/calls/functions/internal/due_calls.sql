@@ -4,9 +4,14 @@
 create function rta.due_calls(p_now timestamptz, p_limit integer)
 returns table (tenant_id text, session_id text, reason text)
 language plpgsql stable rows 10 as $$
+declare
+  v_tenant_ids text[];
+  v_session_ids text[];
+  v_api_key_ids text[];
+  v_environments text[];
+  v_reasons text[];
 begin
-  return query
-  with open as materialized (
+  with open as (
     select slot.tenant_id, slot.session_id, session.api_key_id, session.environment, case
       when session.id is null or session.must_end then 'user_ended'
       when session.started_at + make_interval(secs => session.reserved / session.price + 3) <= p_now then (
@@ -20,6 +25,15 @@ begin
     left join public.usage_sessions session
       on session.tenant_id = slot.tenant_id and session.id = slot.session_id and session.ended_at is null
     where slot.session_id is not null
+  )
+  select array_agg(open.tenant_id), array_agg(open.session_id), array_agg(open.api_key_id), array_agg(open.environment),
+    array_agg(open.reason)
+  into v_tenant_ids, v_session_ids, v_api_key_ids, v_environments, v_reasons from open;
+
+  return query
+  with open as materialized (
+    select * from unnest(v_tenant_ids, v_session_ids, v_api_key_ids, v_environments, v_reasons)
+      open (tenant_id, session_id, api_key_id, environment, reason)
   ), keys as (
     select distinct open.tenant_id, open.api_key_id, open.environment from open where open.api_key_id is not null
   ), ended_keys as materialized (

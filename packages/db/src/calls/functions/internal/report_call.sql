@@ -11,12 +11,11 @@ language plpgsql as $$
 declare
   v_starts boolean := p_session.started_at is null;
   v_seconds bigint := least(p_used_seconds, p_session.reserved / p_session.price); -- that it holds credits for, at most
+  v_seen_at timestamptz := p_now - make_interval(secs => greatest(v_seconds - 1, 0));
 begin
   update public.usage_sessions set
     status = 'started',
-    started_at = coalesce(
-      started_at, least(p_now, greatest(created_at, p_now - make_interval(secs => greatest(v_seconds - 1, 0))))
-    ),
+    started_at = coalesce(started_at, least(p_now, greatest(created_at, v_seen_at))),
     used = greatest(used, v_seconds * price),
     expires_at = p_now + make_interval(secs => p_lease_seconds), version = version + 1
   where tenant_id = p_session.tenant_id and id = p_session.id

@@ -19,22 +19,25 @@ declare
   v_claimed integer;
   v_has_expired boolean := false;
 begin
-  insert into public.idempotency_claims as stored (
-    tenant_id, caller_id, request, idempotency_key, attempt_id,
-    body_hash, status, location, etag, response_body, sealed_for, created_at
+  with claimed as (
+    insert into public.idempotency_claims as stored (
+      tenant_id, caller_id, request, idempotency_key, attempt_id,
+      body_hash, status, location, etag, response_body, sealed_for, created_at
+    )
+    select p_callers[p_caller_at[ordinality]].tenant_id, p_callers[p_caller_at[ordinality]].id,
+      request, idempotency_key, p_audit_events[ordinality].id,
+      body_hash, status, location, etag, response_body, sealed_for, now()
+    from unnest(p_claims) with ordinality
+    where request is not null and p_outcomes[ordinality].kind = 'written'
+    order by 1, 2, 3, 4
+    on conflict (tenant_id, caller_id, request, idempotency_key) do update
+      set attempt_id = excluded.attempt_id, body_hash = excluded.body_hash, status = excluded.status,
+        location = excluded.location, etag = excluded.etag, response_body = excluded.response_body,
+        sealed_for = excluded.sealed_for, created_at = excluded.created_at
+      where excluded.created_at - stored.created_at >= interval '24 hours'
+    returning 1
   )
-  select p_callers[p_caller_at[ordinality]].tenant_id, p_callers[p_caller_at[ordinality]].id,
-    request, idempotency_key, p_audit_events[ordinality].id,
-    body_hash, status, location, etag, response_body, sealed_for, now()
-  from unnest(p_claims) with ordinality
-  where request is not null and p_outcomes[ordinality].kind = 'written'
-  order by 1, 2, 3, 4
-  on conflict (tenant_id, caller_id, request, idempotency_key) do update
-    set attempt_id = excluded.attempt_id, body_hash = excluded.body_hash, status = excluded.status,
-      location = excluded.location, etag = excluded.etag, response_body = excluded.response_body,
-      sealed_for = excluded.sealed_for, created_at = excluded.created_at
-    where stored.created_at <= now() - interval '24 hours';
-  get diagnostics v_claimed = row_count;
+  select count(*) into v_claimed from claimed;
 
   -- A create stays 'written' unless something below prevents it; the INSERT of the calling function writes those.
   for v_at in 1 .. cardinality(p_outcomes) loop

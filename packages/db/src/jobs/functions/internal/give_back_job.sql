@@ -10,10 +10,11 @@ create function rta.give_back_job(
 ) returns boolean
 language plpgsql as $$
 declare
+  v_run_at timestamptz := date_trunc('milliseconds', clock_timestamp()) + p_delay;
   v_is_held boolean;
 begin
   update public.jobs
-  set lease = null, leased_until = null, run_at = date_trunc('milliseconds', clock_timestamp()) + p_delay,
+  set lease = null, leased_until = null, run_at = v_run_at,
     last_error = left(p_error, 500), attempts = attempts - case when p_is_attempt then 0 else 1 end,
     -- An attempt that came to an end has not ended its worker.
     lost_leases = case when p_is_attempt then 0 else lost_leases end

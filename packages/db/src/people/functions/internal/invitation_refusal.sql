@@ -8,17 +8,22 @@ create function rta.invitation_refusal(
   p_max_identities bigint
 ) returns text
 language plpgsql as $$
+declare
+  -- Null when it is gone.
+  v_expires_at timestamptz := (
+    select stored.expires_at from public.invitations stored
+    where stored.tenant_id = p_invitation.tenant_id and stored.id = p_invitation.id
+      and stored.digest = p_invitation.digest and stored.email = p_invitation.email and stored.role = p_invitation.role
+      and stored.user_id is not distinct from p_invitation.user_id
+      and stored.created_by is not distinct from p_invitation.created_by
+  );
 begin
+  if (v_expires_at > clock_timestamp()) is not true
+    or not rta.may_accept(p_invitation.tenant_id, p_invitation.user_id, p_invitation.created_by)
+  then
+    return 'invalid_invitation';
+  end if;
   return case
-    when not exists (
-      select from public.invitations stored
-      where stored.tenant_id = p_invitation.tenant_id and stored.id = p_invitation.id
-        and stored.digest = p_invitation.digest and stored.email = p_invitation.email and stored.role = p_invitation.role
-        and stored.user_id is not distinct from p_invitation.user_id
-        and stored.created_by is not distinct from p_invitation.created_by
-        and stored.expires_at > clock_timestamp()
-        and rta.may_accept(stored.tenant_id, stored.user_id, stored.created_by)
-    ) then 'invalid_invitation'
     when p_has_passkey and (
       select count(*) from public.passkeys
       where tenant_id = p_invitation.tenant_id and user_id = p_invitation.user_id

@@ -22,7 +22,12 @@ begin
     ) reached
     where meter.tenant_id = charged.tenant_id and meter.api_key_id = charged.api_key_id
       and meter.spend_notice < reached.percent
-      and rta.is_selected(charged.tenant_id, charged.environment, 'api_key.spend_limit_reached')
+      and exists (
+        select from public.webhook_endpoints endpoint
+        where endpoint.tenant_id = charged.tenant_id and endpoint.environment = charged.environment
+          and endpoint.status = 'enabled' and rta.selects(endpoint.events, 'api_key.spend_limit_reached')
+        offset 0 -- by the index, for each row
+      )
     returning charged.tenant_id, charged.environment, charged.api_key_id
   )
   select array_agg(row(tenant_id, environment, 'api_key.spend_limit_reached', api_key_id, p_now)::rta.event) into v_notices

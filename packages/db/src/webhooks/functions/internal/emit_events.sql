@@ -35,10 +35,13 @@ declare
   v_count integer;
 begin
   while v_written < cardinality(v_events) loop
-    insert into public.webhook_events (tenant_id, id, environment, type, target_id, sequence, created_at)
-    select tenant_id, id, environment, type, target_id, sequence, created_at from unnest(v_events)
-    on conflict (tenant_id, target_id, sequence) do nothing;
-    get diagnostics v_count = row_count;
+    with written as (
+      insert into public.webhook_events (tenant_id, id, environment, type, target_id, sequence, created_at)
+      select tenant_id, id, environment, type, target_id, sequence, created_at from unnest(v_events)
+      on conflict (tenant_id, target_id, sequence) do nothing
+      returning 1
+    )
+    select count(*) into v_count from written;
     v_written := v_written + v_count;
     if v_written < cardinality(v_events) then
       v_events := rta.renumber_events(v_events);

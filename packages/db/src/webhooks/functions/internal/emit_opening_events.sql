@@ -26,7 +26,12 @@ begin
       update public.credit_accounts account set exhausted_at = v_now from refused
       where account.tenant_id = refused.tenant_id and account.environment = refused.environment
         and (account.exhausted_at > v_now - interval '1 hour') is not true
-        and rta.is_selected(account.tenant_id, account.environment, 'credits.exhausted')
+        and exists (
+          select from public.webhook_endpoints endpoint
+          where endpoint.tenant_id = account.tenant_id and endpoint.environment = account.environment
+            and endpoint.status = 'enabled' and rta.selects(endpoint.events, 'credits.exhausted')
+          offset 0 -- by the index, for each row
+        )
       returning account.tenant_id, account.environment
     )
     select array_agg(row(tenant_id, environment, 'credits.exhausted', tenant_id, v_now)::rta.event) into v_exhausted

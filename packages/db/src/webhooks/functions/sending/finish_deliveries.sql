@@ -17,6 +17,10 @@ language plpgsql as $$
 declare
   v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
   v_days_without_success constant interval := interval '5 days';
+  -- When each is due again, of those that are retried.
+  v_next_at timestamptz[] := array(
+    select v_now + delay_ms * interval '1 millisecond' from unnest(p_finished) with ordinality order by ordinality
+  );
   v_finished integer;
   v_tenant_ids text[];
   v_endpoint_ids text[];
@@ -70,12 +74,12 @@ begin
         else rta.with_attempt(delivery.attempts, finished.attempt) end,
       attempt_count = delivery.attempt_count + case when finished.attempt is null then 0 else 1 end,
       next_attempt_at = case
-        when finished.outcome = 'retry' then v_now + finished.delay_ms * interval '1 millisecond'
+        when finished.outcome = 'retry' then v_next_at[finished.ordinality]
         when finished.outcome = 'failed' and delivery.attempt_count < finished.attempt_count then v_now
       end,
       lease = null,
       leased_until = null
-    from unnest(p_finished) finished
+    from unnest(p_finished) with ordinality finished
     where delivery.tenant_id = finished.tenant_id and delivery.id = finished.id and delivery.lease = finished.lease
     returning delivery.tenant_id, delivery.endpoint_id, delivery.target_id, finished.slow_ms,
       case delivery.status when 'pending' then 'retry' else finished.outcome end as outcome,
@@ -97,9 +101,10 @@ begin
 
   update public.webhook_endpoints endpoint set
     failing_since = case when shown.is_well then null else coalesce(endpoint.failing_since, v_now) end,
-    slow_until = greatest(endpoint.slow_until, v_now + shown.slow_ms * interval '1 millisecond')
+    slow_until = greatest(endpoint.slow_until, shown.slow_until)
   from (
-    select tenant_id, endpoint_id, bool_or(outcome = 'delivered') as is_well, max(slow_ms) as slow_ms
+    select tenant_id, endpoint_id, bool_or(outcome = 'delivered') as is_well,
+      v_now + max(slow_ms) * interval '1 millisecond' as slow_until
     from unnest(v_tenant_ids, v_endpoint_ids, v_outcomes, v_slow_ms, v_is_sent)
       shown (tenant_id, endpoint_id, outcome, slow_ms, is_sent)
     where is_sent
@@ -107,7 +112,7 @@ begin
   ) shown
   where endpoint.tenant_id = shown.tenant_id collate "C" and endpoint.id = shown.endpoint_id collate "C"
     and endpoint.id = any (v_locked)
-    and (shown.slow_ms is not null or shown.is_well = (endpoint.failing_since is not null));
+    and (shown.slow_until is not null or shown.is_well = (endpoint.failing_since is not null));
 
   for v_endpoint in
     select distinct on (tenant_id, endpoint_id) tenant_id, endpoint_id, outcome, p_audit_event_ids[place] as audit_event_id

@@ -1,4 +1,4 @@
--- Leases the deliveries of a claim: see claim_deliveries.
+-- Leases the deliveries of a claim: see claim_deliveries. They are chosen and locked by one statement, and written by others.
 -- Lock order: the calling function has locked the turns and the endpoints; deliveries, skipping those that are locked.
 create function rta.lease_deliveries(
   p_now timestamptz,
@@ -11,8 +11,17 @@ create function rta.lease_deliveries(
   p_per_tenant integer
 ) returns setof rta.claimed_delivery
 language plpgsql as $$
+declare
+  -- The deliveries that are leased, in the order in which they were chosen.
+  v_places tid[];
+  v_ids text[];
+  v_of_tenants text[];
+  v_of_endpoints text[];
+  -- The turns, and which of their tenants have an endpoint that may be sent to.
+  v_turns text[];
+  v_turn_times timestamptz[];
+  v_served text[];
 begin
-  return query
   with turn as materialized (
     select served.tenant_id, served.place, stored.claimed_at, (
       select count(*) from public.webhook_deliveries open
@@ -34,9 +43,7 @@ begin
     ), 0) as room
     from unnest(p_tenant_ids, p_endpoint_ids) served (tenant_id, endpoint_id)
     cross join lateral (
-      select ordered, events, claimed_at, url, secret,
-        case when previous_secret_expires_at > p_now then previous_secret end as previous_secret
-      from public.webhook_endpoints stored
+      select ordered, events, claimed_at from public.webhook_endpoints stored
       where stored.tenant_id = served.tenant_id collate "C" and stored.id = served.endpoint_id collate "C"
         and status = 'enabled' and coalesce(slow_until <= p_now, true)
       offset 0
@@ -78,42 +85,58 @@ begin
     order by 3 limit p_limit
   ),
   locked as (
-    select delivery.place from chosen
+    select delivery.*, chosen.place as at from chosen
     cross join lateral (
-      select stored.ctid as place from public.webhook_deliveries stored
+      select stored.ctid as place, stored.tenant_id, stored.id, stored.endpoint_id from public.webhook_deliveries stored
       where stored.tenant_id = chosen.tenant_id and stored.id = chosen.id and stored.status = 'pending' and not stored.waits
         and coalesce(stored.leased_until, stored.next_attempt_at) <= p_now
       for no key update skip locked
     ) delivery
-  ),
-  leased as (
-    update public.webhook_deliveries delivery
-    set lease = p_lease, leased_until = p_now + make_interval(secs => p_lease_seconds)
-    where delivery.ctid = any (array(select place from locked))
-    returning delivery.*
-  ),
-  served_endpoint as (
-    update public.webhook_endpoints endpoint set claimed_at = p_now
-    from (select distinct tenant_id, endpoint_id from leased) leased
-    where endpoint.tenant_id = leased.tenant_id and endpoint.id = leased.endpoint_id
-  ),
-  served_turn as (
-    -- Also of a tenant whose endpoints are all gone or disabled: its deliveries were canceled, and others come next.
-    update public.webhook_turns stored set claimed_at = p_now + turn.place * interval '1 microsecond'
-    from turn where stored.tenant_id = turn.tenant_id collate "C" and (
-      turn.tenant_id in (select tenant_id from leased) or turn.tenant_id not in (select tenant_id from served)
-    )
   )
-  select leased.tenant_id::text, leased.environment, leased.id::text, leased.endpoint_id::text, leased.event_id::text,
-    leased.event_type, leased.target_id::text, leased.sequence, event.created_at, event.body, leased.attempt_count,
-    served.url, served.secret, served.previous_secret
-  from leased
-  join chosen on chosen.tenant_id = leased.tenant_id and chosen.id = leased.id
-  join served on served.tenant_id = leased.tenant_id and served.endpoint_id = leased.endpoint_id
+  select leased.*, turns.*, (select array_agg(distinct tenant_id) from served)
+  into v_places, v_ids, v_of_tenants, v_of_endpoints, v_turns, v_turn_times, v_served
+  from (
+    select array_agg(place order by at), array_agg(id order by at), array_agg(tenant_id order by at),
+      array_agg(endpoint_id order by at)
+    from locked
+  ) leased, (select array_agg(tenant_id), array_agg(p_now + place * interval '1 microsecond') from turn) turns;
+
+  -- Also the turn of a tenant whose endpoints are all gone or disabled: its deliveries were canceled, and others come next.
+  update public.webhook_turns stored set claimed_at = turn.claimed_at
+  from unnest(v_turns, v_turn_times) turn (tenant_id, claimed_at)
+  where stored.tenant_id = turn.tenant_id collate "C"
+    and (turn.tenant_id = any (v_of_tenants) or (turn.tenant_id = any (v_served)) is not true);
+  if v_places is null then
+    return;
+  end if;
+  update public.webhook_endpoints endpoint set claimed_at = p_now
+  from (select distinct tenant_id, id from unnest(v_of_tenants, v_of_endpoints) leased (tenant_id, id)) leased
+  where endpoint.tenant_id = leased.tenant_id collate "C" and endpoint.id = leased.id collate "C";
+  update public.webhook_deliveries
+  set lease = p_lease, leased_until = p_now + make_interval(secs => p_lease_seconds)
+  where ctid = any (v_places);
+
+  -- Each by its primary key. The endpoints are locked: they are as they were when the deliveries were chosen.
+  return query
+  select delivery.tenant_id::text, delivery.environment, delivery.id::text, delivery.endpoint_id::text,
+    delivery.event_id::text, delivery.event_type, delivery.target_id::text, delivery.sequence, event.created_at, event.body,
+    delivery.attempt_count, endpoint.url, endpoint.secret,
+    case when endpoint.previous_secret_expires_at > p_now then endpoint.previous_secret end
+  from unnest(v_of_tenants, v_ids) with ordinality leased (tenant_id, id, at)
+  cross join lateral (
+    select * from public.webhook_deliveries stored
+    where stored.tenant_id = leased.tenant_id collate "C" and stored.id = leased.id collate "C"
+    offset 0
+  ) delivery
+  cross join lateral (
+    select * from public.webhook_endpoints stored
+    where stored.tenant_id = delivery.tenant_id and stored.id = delivery.endpoint_id
+    offset 0
+  ) endpoint
   cross join lateral (
     select created_at, body from public.webhook_events stored
-    where stored.tenant_id = leased.tenant_id and stored.id = leased.event_id
+    where stored.tenant_id = delivery.tenant_id and stored.id = delivery.event_id
     offset 0
   ) event
-  order by chosen.place;
+  order by leased.at;
 end $$;

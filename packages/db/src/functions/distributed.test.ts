@@ -1,0 +1,182 @@
+/**
+ * Forms of SQL that Citus refuses or, worse, silently changes: no function and no statement may use them, so that a database can be
+ * distributed later. On one database they are correct, and no other test fails for them.
+ */
+import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { functionFiles, nameOf } from "./files.ts";
+
+const SRC = join(import.meta.dir, "..");
+
+/** Where a statement ends or begins in PL/pgSQL, what nests, and what must not be taken for either. */
+const TOKEN = /--.*|'(?:[^']|'')*'|\b(?:case|end\s+if|end\s+loop|end|then|else|loop|begin|declare)\b|[();]/g;
+
+/** The single SQL statements and expressions of a function or of a listing of statements, without comments. */
+const queriesOf = (text: string): string[] => {
+  const queries: string[] = [];
+  let [query, depth, cases, last] = ["", 0, 0, 0];
+  for (const { 0: token, index } of text.matchAll(TOKEN)) {
+    query += text.slice(last, index);
+    last = index + token.length;
+    if (token.startsWith("--")) continue;
+    if (token === "case") cases++;
+    if (token === "(") depth++;
+    if (token === ")") depth--;
+    const endsCase = token === "end" && cases > 0;
+    const isWithin = depth > 0 || cases > 0 || /^['()]/.test(token);
+    if (endsCase) cases--;
+    if (isWithin) query += token;
+    else {
+      queries.push(query.trim());
+      query = "";
+    }
+  }
+  return [...queries, (query + text.slice(last)).trim()].filter(Boolean);
+};
+
+type Code = { name: string; queries: string[] };
+const functions: Code[] = await Promise.all(
+  (await functionFiles()).map(async (path) => {
+    const text = await Bun.file(join(SRC, path)).text();
+    return { name: nameOf(path), queries: queriesOf(text.slice(Math.max(text.indexOf("$$"), 0)).replaceAll("$$", "")) };
+  }),
+);
+/** The tables that functions name. Statements name them without their schema. */
+const tables = new Set(
+  functions
+    .flatMap(({ queries }) => queries)
+    .flatMap((one) => [...one.matchAll(/\bpublic\.(\w+)/g)].map(([, name]) => name)),
+);
+const listing = (await Bun.file(join(SRC, "../generated/statements.sql")).text()).replaceAll(
+  new RegExp(`\\b(from|join|into|update|using) (?=(?:${[...tables].join("|")})\\b)`, "g"),
+  "$1 public.",
+);
+const statements: Code[] = listing
+  .split(/^-- (?=\w+\. Columns)/m)
+  .slice(1)
+  .map((text) => ({ name: text.slice(0, text.indexOf(".")), queries: queriesOf(text.slice(text.indexOf("\n"))) }));
+
+const TABLE = /\b(?:from|join|into|update|using)\s+(?:public|fleet)\.\w+|\bdelete from (?:public|fleet)\./;
+const called = (query: string): string[] => [...query.matchAll(/\brta\.(\w+)\(/g)].map(([, name = ""]) => name);
+
+/** The functions that read or write tables, by themselves or by those that they call. */
+const withTables = new Set(
+  functions.filter(({ queries }) => queries.some((one) => TABLE.test(one))).map((one) => one.name),
+);
+for (let size = -1; size !== withTables.size; ) {
+  size = withTables.size;
+  for (const { name, queries } of functions) {
+    if (queries.flatMap(called).some((other) => withTables.has(other))) withTables.add(name);
+  }
+}
+
+const CLOCK = /\bclock_timestamp\(\)|\bstatement_timestamp\(\)/;
+const STABLE = /\bnow\(\)|\bcurrent_timestamp\b/;
+const CHANGES = /\b(?:update\s+(?:public|fleet)\.|delete\s+from\s+(?:public|fleet)\.)/;
+const FROM_SELECT_ON_CONFLICT = /\binsert into\b(?:(?!\bvalues\b).)*?\bselect\b.*\bon conflict\b/s;
+
+/** The conditions of `on conflict … do update … where`. */
+const conflictConditions = (query: string): string[] =>
+  [...query.matchAll(/\bon conflict\b.*?\bdo update\b.*?\bset\b(.*?)(?=\breturning\b|$)/gs)].flatMap(([, set = ""]) =>
+    set.split(/\bwhere\b/).slice(1),
+  );
+/** The CASE and COALESCE of a query, up to their first end. */
+const casesOf = (query: string): string[] =>
+  [...query.matchAll(/\bcase\b.*?\bend\b|\bcoalesce\(.*?\),?$/gms)].map(([text]) => text);
+/** What an UPDATE sets. */
+const setsOf = (query: string): string[] =>
+  [...query.matchAll(/\bupdate\s+(?:public|fleet)\..*?\bset\b(.*?)(?=\bfrom\b|\bwhere\b|$)/gs)].map(
+    ([, set = ""]) => set,
+  );
+
+/** What is wrong with a query, and with the one that follows it. */
+const faultsOf = (query: string, next: string): string[] => {
+  const faults: [boolean, string][] = [
+    [
+      FROM_SELECT_ON_CONFLICT.test(query) && !/^with\b/.test(query) && /\brow_count\b|\bfound\b/.test(next),
+      "row_count or found after INSERT … SELECT … ON CONFLICT counts what was read: count the rows of RETURNING",
+    ],
+    [
+      conflictConditions(query).some((one) => STABLE.test(one) || CLOCK.test(one) || /\b[pv]_\w+|\$\d/.test(one)),
+      "a clock or a variable in the WHERE of ON CONFLICT is refused: compare columns of excluded",
+    ],
+    [
+      CHANGES.test(query) && (CLOCK.test(query) || casesOf(query).some((one) => STABLE.test(one))),
+      "a clock in UPDATE or DELETE, or a stable function in its CASE, is refused: read it into a variable",
+    ],
+    [
+      setsOf(query).some(
+        (set) => /\* interval\b/.test(set) || casesOf(set).some((one) => /\binterval\b|_interval\(/.test(one)),
+      ),
+      "a time plus an interval is stable: in SET it is refused of a column, and within CASE or COALESCE: compute it before",
+    ],
+    [
+      TABLE.test(query) && called(query).some((name) => withTables.has(name)),
+      "a function that reads tables is called in a query of tables: call it by itself",
+    ],
+    [
+      /\binsert into\b[^()]*\([^()]*\)\s*select\b(?:(?!\bfrom\b|\bon conflict\b).)*\bwhere\b/s.test(query),
+      "INSERT … SELECT … WHERE without FROM is a syntax error on a node: use IF and VALUES",
+    ],
+  ];
+  return faults.flatMap(([isFault, text]) => (isFault ? [text] : []));
+};
+const allFaults = ({ name, queries }: Code): string[] =>
+  queries.flatMap((query, at) => faultsOf(query, queries[at + 1] ?? "").map((fault) => `${name}: ${fault}`));
+
+describe("SQL that can be distributed", () => {
+  test.each<[string, string]>([
+    [
+      "insert into public.t (a) select 1 from unnest(p_a) on conflict do nothing; get diagnostics v_n = row_count;",
+      "row_count",
+    ],
+    [
+      "insert into public.t (a) select a from unnest(p_a) on conflict do nothing; if not found then return; end if;",
+      "found",
+    ],
+    [
+      "insert into public.t (a) values (1) on conflict (a) do update set b = 1 where t.c <= now() - p_age;",
+      "ON CONFLICT",
+    ],
+    ["insert into public.t (a) values (1) on conflict (a) do update set b = 1 where t.c <= v_then;", "ON CONFLICT"],
+    ["update public.t set a = date_trunc('day', clock_timestamp());", "a clock"],
+    [
+      "with x as (delete from public.t where a < clock_timestamp() returning 1) select count(*) into v_n from x;",
+      "a clock",
+    ],
+    ["update public.t set a = case when b < now() then 1 end;", "CASE"],
+    ["update public.t set a = v_now + given.ms * interval '1 millisecond' from unnest(p_ms) given (ms);", "interval"],
+    ["update public.t set a = coalesce(a, least(v_now, v_now - make_interval(secs => v_seconds)));", "interval"],
+    [
+      "if exists (select from public.t where a = 1 and rta.lock_caller(a, true) is null) then return; end if;",
+      "by itself",
+    ],
+    [
+      "insert into public.t (a, b) select p_a, 1 where not exists (select from public.t) on conflict do nothing;",
+      "VALUES",
+    ],
+  ])("the search: finds %p", (text, fault) => {
+    expect(allFaults({ name: "f", queries: queriesOf(text) }).join()).toContain(fault);
+  });
+
+  test.each<string>([
+    "with x as (insert into public.t (a) select 1 from unnest(p_a) on conflict do nothing returning 1) select count(*) into v_n from x; if v_n = 0 then return; end if;",
+    "insert into public.t (a) values (1) on conflict do nothing; return found;",
+    "insert into public.t (a) values (1) on conflict (a) do update set b = excluded.b where excluded.b - t.b >= interval '1 day';",
+    "v_now := clock_timestamp(); update public.t set a = v_now; -- clock_timestamp()\n if a then perform rta.lock_caller(a, true); end if;",
+    "select case when a then b end from public.t; perform rta.lock_caller(a, true);",
+    "insert into public.t (a) select a from unnest(p_a) where a is not null;",
+  ])("the search: leaves %p", (text) => {
+    expect(allFaults({ name: "f", queries: queriesOf(text) })).toEqual([]);
+  });
+
+  test("the functions: none of these forms", () => {
+    expect(functions.length).toBeGreaterThan(100);
+    expect(functions.flatMap(allFaults)).toEqual([]);
+  });
+
+  test("the statements: none of these forms", () => {
+    expect(statements.length).toBeGreaterThan(80);
+    expect(statements.flatMap(allFaults)).toEqual([]);
+  });
+});

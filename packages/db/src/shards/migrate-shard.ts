@@ -1,0 +1,76 @@
+/** Brings a shard up to date: its tables by the migrations of one database, and its functions. */
+import type postgres from "postgres";
+import { applyMigrations, type Migration } from "../apply-migrations.ts";
+import type { Db } from "../connection/pool.ts";
+import { migrations } from "../migrate.ts";
+import { CALLED_FUNCTIONS, functionsInShard, schemaOf, textInShard } from "./shard.ts";
+
+/**
+ * No release before this one runs on a shard. So where one database has views with the new names of two tables, which Citus would not
+ * update, the tables of a shard have these names at once.
+ */
+export const RENAMED = `
+alter table idempotency_keys rename to idempotency_claims;
+alter table idempotency_claims rename column api_key_id to caller_id;
+alter table idempotency_claims rename column audit_event_id to attempt_id;
+alter table idempotency_claims rename column answer to response_body;
+alter table idempotency_claims rename column figures to response_fields;
+alter table api_key_pending_changes rename to pending_changes;
+alter table pending_changes rename column api_key_id to subject_id;
+`;
+const IN_SHARD: Record<string, string> = { "0021_column_names": RENAMED };
+
+/** Extensions stay in `public`, which all shards share. */
+const migrationsIn = (shard: number): Migration[] =>
+  migrations().map((migration) => {
+    const text = migration.text
+      .replace('CREATE SCHEMA "fleet";', "")
+      .replaceAll(/CREATE EXTENSION IF NOT EXISTS "\w+"/g, "$& WITH SCHEMA public");
+    return { ...migration, text: IN_SHARD[migration.tag] ?? textInShard(text, shard) };
+  });
+
+/** Whether the server is a coordinator of Citus. */
+const hasCitus = async (client: postgres.Sql): Promise<boolean> =>
+  (await client`select 1 from pg_extension where extname = 'citus'`).length > 0;
+
+/**
+ * Creates a shard, or applies the migrations that are pending there, and creates the functions of this program for it. On Citus, a new
+ * shard is distributed as a whole, to one of its nodes, when it has all tables and triggers.
+ */
+export const migrateShard = async (client: postgres.Sql, shard: number): Promise<void> => {
+  const schema = schemaOf(shard);
+  const isDistributed = await hasCitus(client);
+  // Triggers protect the tables on every node, wherever the shard is. Citus asks that this be said.
+  if (isDistributed) await client.unsafe("set citus.enable_unsafe_triggers = on");
+  await client.unsafe(`create schema if not exists ${schema}; set search_path = ${schema}, public`);
+  await applyMigrations(client, migrationsIn(shard), undefined, { journal: schema, tables: schema });
+  if (isDistributed) {
+    const [known] = await client`select 1 from citus_schemas where schema_name = ${schema}::regnamespace`;
+    if (!known) await client`select citus_schema_distribute(${schema}::regnamespace)`;
+  }
+  const { name, create } = functionsInShard(shard);
+  const [functions] = await client`select 1 where to_regnamespace(${name}) is not null`;
+  if (functions) return;
+  // The text that Citus sends to the nodes has the schema of every name then.
+  await client.unsafe("set search_path = pg_catalog");
+  await client.begin(async (transaction) => {
+    await transaction.unsafe(create);
+    // A connection to another node, because the shard has moved, has the whole call run on the node of the shard.
+    if (isDistributed) {
+      await transaction`
+        select create_distributed_function(oid, colocate_with => ${`${schema}.tenants`})
+        from pg_proc where pronamespace = ${name}::regnamespace and proname in ${transaction([...CALLED_FUNCTIONS])}`;
+    }
+  });
+};
+
+/** Whether a shard, which `db` reaches, has every migration that this program knows, and its functions, which the role may use. */
+export const isShardMigrated = async (db: Db, shard: number): Promise<boolean> => {
+  const { name } = functionsInShard(shard);
+  const newest = Math.max(...migrations().map(({ when }) => when));
+  const mayUse = await db.run(`select 1 where has_schema_privilege(to_regnamespace('${name}')::oid, 'usage')`, []);
+  if (mayUse.length === 0) return false;
+  const journal = `${schemaOf(shard)}.__drizzle_migrations`;
+  const [row] = await db.run<{ newest: string | null }>(`select max(created_at) as newest from ${journal}`, []);
+  return Number(row?.newest ?? 0) >= newest;
+};

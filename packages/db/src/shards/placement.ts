@@ -1,0 +1,19 @@
+/** Where the shards are: on which node of Citus. */
+import type { Host } from "../connection/server/hosts.ts";
+
+type Ask = <Row extends object>(text: string) => PromiseLike<readonly Row[]>;
+
+const SELECT_PLACEMENTS = `
+  select substr(relation.relnamespace::regnamespace::text, 2)::integer as shard, node.nodename as host, node.nodeport as port
+  from pg_class relation
+  join pg_dist_shard on pg_dist_shard.logicalrelid = relation.oid
+  join pg_dist_placement using (shardid)
+  join pg_dist_node node using (groupid)
+  where relation.relname = 'tenants' and relation.relnamespace::regnamespace::text ~ '^s[0-9]{2,4}$'
+  order by 1`;
+
+/** The node of each shard, by its number. Every node knows them all. */
+export const placementOf = async (ask: Ask): Promise<Map<number, Host>> => {
+  const rows = await ask<Host & { shard: number }>(SELECT_PLACEMENTS);
+  return new Map(rows.map(({ shard, host, port }) => [shard, { host, port }]));
+};

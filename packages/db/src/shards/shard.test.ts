@@ -1,0 +1,132 @@
+/** A shard is a schema. These tests run on one database: what only Citus does, `moves.test.ts` tests there. */
+import { describe, expect, test } from "bun:test";
+import { client } from "@realtime-avatar/testing/database";
+import { fileDatabase, fileRole, fixture } from "@realtime-avatar/testing/fixture";
+import { callerOf, operatorOrigin, seedAvatar, seedCaller, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { CALLED_FILES, FUNCTION_FILES } from "../../generated/function-files.ts";
+import { findApiKey, revokeApiKey } from "../api-keys/api-keys.ts";
+import { findCredential } from "../api-keys/callers.ts";
+import { connect, type Db } from "../connection/pool.ts";
+import { CREATE_FUNCTIONS, FUNCTIONS_SCHEMA } from "../functions/schema.ts";
+import { grantService } from "../grant.ts";
+import { migrate, withLock } from "../migrate.ts";
+import { isShardMigrated, migrateShard } from "./migrate-shard.ts";
+import { functionsInShard, shardOptions, textInShard } from "./shard.ts";
+
+const functionsOf = (text: string): string[] => text.split(/(?=^create function )/m).slice(1);
+const nameOf = (text: string): string => /^create function \w+\.(\w+)/.exec(text)?.[1] ?? "";
+
+describe("the texts of a shard", () => {
+  const { name, create } = functionsInShard(7);
+
+  test("the functions, of one database: as they are, without the hold", () => {
+    expect(CREATE_FUNCTIONS).not.toContain("hold_shard");
+    expect(FUNCTIONS_SCHEMA).toMatch(/^rta_[0-9a-f]{12}$/);
+  });
+
+  test("the functions, of two shards: each in a schema of its own, with its tables alone", () => {
+    expect(name).toMatch(/^rta_[0-9a-f]{12}_s07$/);
+    expect(functionsInShard(1023).name).toMatch(/^rta_[0-9a-f]{12}_s1023$/);
+    expect(functionsInShard(8).name).not.toBe(name);
+    expect(create.replaceAll(/--.*/g, "")).not.toMatch(/\b(public|fleet|rta)\./);
+    expect(create).toContain("s07.usage_sessions");
+    expect(create).toContain("s07.avatar_slots");
+  });
+
+  test("each function that the service calls, and that may write: holds the shard first; no other does", () => {
+    const called = [...CALLED_FILES].map((text) => nameOf(text.slice(text.indexOf("create function "))));
+    expect(called.length).toBeGreaterThan(60);
+    for (const text of functionsOf(create)) {
+      const isStable = /\blanguage \w+ stable\b/.test(text);
+      const first = new RegExp(` as \\$\\$\\ndeclare\\n  v_hold boolean := ${name}\\.hold_shard\\(\\);\\n`);
+      const shouldHold = called.includes(nameOf(text)) && !isStable;
+      expect([nameOf(text), first.test(text)]).toEqual([nameOf(text), shouldHold]);
+    }
+    expect(functionsOf(create).filter((text) => nameOf(text) === "hold_shard")).toHaveLength(1);
+    expect(functionsOf(create)).toHaveLength(
+      FUNCTION_FILES.filter((text) => text.includes("create function ")).length + 1,
+    );
+  });
+
+  test("a statement, for a shard: its tables and functions, and the same text each time", () => {
+    const { textOf, searchPath } = shardOptions(7);
+    const text = `select ${FUNCTIONS_SCHEMA}.may_report(a, b, c) from "fleet"."avatar_slots", jobs, public.calls`;
+    expect(textOf(text)).toBe(`select ${name}.may_report(a, b, c) from "s07"."avatar_slots", jobs, s07.calls`);
+    expect(textOf(text)).toBe(textOf(text));
+    expect(searchPath).toBe("s07");
+    expect(textInShard("select from jobs", 3)).toBe("select from jobs");
+  });
+});
+
+const SHARDS = [4, 5] as const;
+const database = await fileDatabase({ migrated: false });
+const migrateAll = (): Promise<void> =>
+  withLock(database.url, {}, async (admin) => {
+    for (const shard of SHARDS) await migrateShard(admin, shard);
+  });
+await migrateAll();
+const open = (shard: number, url = database.url): Promise<Db> => fixture(connect(url, { shard: shardOptions(shard) }));
+const [four, five] = [await open(4), await open(5)];
+
+describe("two shards in one database", () => {
+  test("shards, migrated again: unchanged, and the database beside them as ever", async () => {
+    await migrateAll();
+    expect(await isShardMigrated(four, 4)).toBe(true);
+    expect(await isShardMigrated(await open(6), 6)).toBe(false);
+    expect(await migrate(database.url)).toBe(true);
+    await seedCaller(database.db);
+    await migrateAll();
+    const own = client(database.url);
+    const tables = await own<{ schema: string; count: number }[]>`
+      select schemaname as schema, count(*)::integer as count from pg_tables
+      where schemaname in ('public', 's04', 's05') and tablename <> '__drizzle_migrations' group by 1 order by 1`;
+    const [all = 0] = tables.map(({ count }) => count);
+    // Those of the schema fleet as well.
+    expect([...tables]).toEqual([
+      { schema: "public", count: all },
+      { schema: "s04", count: all + 3 },
+      { schema: "s05", count: all + 3 },
+    ]);
+    await own.end();
+  });
+
+  test("a tenant of one shard: its keys and avatars are there alone", async () => {
+    const tenantId = await seedTenant(four);
+    const { record, secret } = await seedKey(four, tenantId, { environment: "live", scopes: ["*"] });
+    const caller = await callerOf(four, secret.keyId);
+    await seedAvatar(four, caller);
+    expect(await findCredential(five, secret.keyId)).toBeNull();
+    expect(await findApiKey(five, tenantId, record.id)).toBeNull();
+    expect(await revokeApiKey(four, record, { version: null }, null, operatorOrigin())).toMatchObject({
+      kind: "written",
+    });
+    const [row] = await four.run<{ avatars: string; events: string }>(
+      "select (select count(*) from avatars) as avatars, (select count(*) from audit_events) as events",
+      [],
+    );
+    expect(row).toMatchObject({ avatars: "1", events: "3" });
+    const [other] = await five.run<{ tenants: string }>("select count(*) as tenants from tenants", []);
+    expect(other).toMatchObject({ tenants: "0" });
+  });
+
+  test("the tables of a shard: append-only where those of one database are, without views", async () => {
+    const own = client(database.url);
+    await expect(own.unsafe("delete from s04.audit_events")).rejects.toThrow();
+    const views = await own`select 1 from pg_views where schemaname = 's04'`;
+    expect(views).toHaveLength(0);
+    await own.end();
+  });
+
+  test("a role with the rights of the service in one shard: works there, and nowhere else", async () => {
+    const role = await fileRole(database);
+    await grantService(database.url, role.role, { shards: [5] });
+    const tenantId = await seedTenant(five);
+    const { secret } = await seedKey(five, tenantId, { environment: "live", scopes: ["*"] });
+    const [own, foreign] = [await open(5, role.url), await open(4, role.url)];
+    expect(await isShardMigrated(own, 5)).toBe(true);
+    const avatar = await seedAvatar(own, await callerOf(own, secret.keyId));
+    expect(avatar.tenantId).toBe(tenantId);
+    await expect(foreign.run("select from avatars", [])).rejects.toThrow();
+    await expect(own.run("delete from avatars", [])).rejects.toThrow();
+  });
+});

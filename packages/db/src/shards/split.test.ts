@@ -1,0 +1,65 @@
+/** Shards of a new database, and of one that exists. What Citus does with them, `moves.test.ts` tests. */
+import { describe, expect, test } from "bun:test";
+import { shardOfTenant } from "@realtime-avatar/domain/shards";
+import { testDatabase } from "@realtime-avatar/testing/database";
+import { fixture } from "@realtime-avatar/testing/fixture";
+import { avatarOf, callerOf, claimOf, originOf, seedAvatar, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { insertAvatar } from "../avatars/avatars.ts";
+import { connect, type Db } from "../connection/pool.ts";
+import { isMigrated, migrate } from "../migrate.ts";
+import { isShardMigrated } from "./migrate-shard.ts";
+import { shardOptions } from "./shard.ts";
+import { findShards, migrateShards } from "./split.ts";
+
+const open = (url: string, shard: number): Promise<Db> => fixture(connect(url, { shard: shardOptions(shard) }));
+
+describe("the shards of an installation", () => {
+  test("a new database: gets them, then more, and never fewer; the migration of one database refuses it", async () => {
+    const { url, db } = await fixture(testDatabase({ migrated: false }));
+    expect(await findShards(db)).toBeNull();
+    expect(await migrateShards(url, 2)).toEqual({ count: 2, splitAt: null });
+    expect(await migrateShards(url, 3)).toEqual({ count: 3, splitAt: null });
+    expect(await findShards(db)).toMatchObject({ count: 3, splitAt: null });
+    await expect(migrateShards(url, 2)).rejects.toThrow("cannot become fewer");
+    for (const count of [0, 1025, 1.5]) await expect(migrateShards(url, count)).rejects.toThrow("from 1 to 1024");
+    for (const shard of [0, 1, 2]) expect(await isShardMigrated(await open(url, shard), shard)).toBe(true);
+    await expect(migrate(url)).rejects.toThrow("in shards");
+    expect(await isMigrated(db)).toBe(false);
+  });
+
+  test("one database with tenants: becomes shard 0, with its rows, its rights and its triggers", async () => {
+    const { url, db } = await fixture(testDatabase());
+    const tenantId = await seedTenant(db);
+    const { secret } = await seedKey(db, tenantId, { environment: "live", scopes: ["*"] });
+    const caller = await callerOf(db, secret.keyId);
+    const avatar = avatarOf(caller);
+    const claim = claimOf("before the split", avatar.id);
+    expect(await insertAvatar(db, avatar, null, caller, originOf(caller), claim)).toMatchObject({ kind: "written" });
+
+    const shards = await migrateShards(url, 2);
+    expect(await findShards(db)).toMatchObject(shards);
+    expect(shardOfTenant(tenantId, shards)).toBe(0);
+    const [zero, one] = [await open(url, 0), await open(url, 1)];
+    expect(await isShardMigrated(zero, 0)).toBe(true);
+    const again = await callerOf(zero, secret.keyId);
+    expect(again).toMatchObject({ id: caller.id, tenantId });
+    // The same request, repeated: its response was stored before the split.
+    const other = avatarOf(again);
+    expect(await insertAvatar(zero, other, null, again, originOf(again), claim)).toMatchObject({ kind: "replayed" });
+    await seedAvatar(zero, again);
+    expect(await zero.run("select count(*)::integer as avatars from avatars", [])).toMatchObject([{ avatars: 2 }]);
+    expect(await one.run("select count(*)::integer as tenants from tenants", [])).toMatchObject([{ tenants: 0 }]);
+    await expect(zero.run("delete from audit_events", [])).rejects.toThrow();
+    const left = await db.client`
+      select tablename as name from pg_tables where schemaname in ('public', 'fleet', 'drizzle')
+      union all select viewname from pg_views where schemaname = 'public'
+      union all select nspname from pg_namespace where nspname ~ '^rta_[0-9a-f]{12}$'`;
+    expect([...left]).toEqual([{ name: "shards" }]);
+    // The function of a trigger changes the tables of the shard.
+    const [{ text } = { text: "" }] = await db.client<{ text: string }[]>`
+      select prosrc as text from pg_proc where proname = 'count_usage_session' and pronamespace = 's00'::regnamespace`;
+    expect(text).toContain("s00.api_key_meters");
+    expect(text).not.toContain("public.");
+    await expect(migrate(url)).rejects.toThrow("in shards");
+  });
+});

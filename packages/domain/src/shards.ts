@@ -1,0 +1,61 @@
+/**
+ * The shard of an id. A large installation keeps its tenants in several shards, each with all tables; a tenant lives in one shard
+ * for ever. Three things are looked up before their tenant is known: a tenant itself, the `keyId` of a credential, and the token of a
+ * public URL. In such an installation these carry the number of their shard, so that no table says where they are: a tenant id in its last two
+ * characters, the others in their first two.
+ *
+ * One database has no shards, and no number in any id. When it becomes the first shard of several, its tenants are those whose id
+ * is older than that moment, and its key ids and tokens stay as they are: their first two characters are random.
+ */
+
+import { ALPHABET, newId, type RandomBytes, type TenantId, timeOfId } from "./id.ts";
+import { BASE62 } from "./secrets/base62.ts";
+
+/** The shards of an installation, numbered from 0. `splitAt`: when its one database became shard 0; null when there was none before. */
+export type Shards = { count: number; splitAt: Date | null };
+
+/** As many as the last two characters of a tenant id can tell apart. */
+export const MAX_SHARDS = 1024;
+
+const BASE64URL = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/** The first two digits of a number, as a key id or a token begins with it. */
+const digitsOf = (shard: number, digits: string): string =>
+  `${digits[Math.floor(shard / digits.length)]}${digits[shard % digits.length]}`;
+
+const numberOf = (text: string, digits: string): number =>
+  digits.indexOf(text[0] as string) * digits.length + digits.indexOf(text[1] as string);
+
+/** `keyId` with the number of its shard in its first two characters; null: without shards. */
+export const withShard = (keyId: string, shard: number | null): string =>
+  shard === null ? keyId : digitsOf(shard, BASE62) + keyId.slice(2);
+
+/** The token of a public URL, in base64url, with the number of its shard in its first two characters; null: without shards. */
+export const tokenWithShard = (token: string, shard: number | null): string =>
+  shard === null ? token : digitsOf(shard, BASE64URL) + token.slice(2);
+
+/** The id of a new tenant in `shard`. Never older than the split, whatever this clock says: older tenants are in shard 0. */
+export const newTenantId = (now: Date, random: RandomBytes, shards: Shards, shard: number): TenantId => {
+  const time = shards.splitAt !== null && now < shards.splitAt ? shards.splitAt : now;
+  return `${newId("ten", time, random).slice(0, -2)}${digitsOf(shard, ALPHABET)}` as TenantId;
+};
+
+/** The shard of a tenant; null when there is no such shard, and so no such tenant. */
+export const shardOfTenant = (tenantId: TenantId, { count, splitAt }: Shards): number | null => {
+  if (splitAt !== null && timeOfId(tenantId) < splitAt.getTime()) return 0;
+  const shard = numberOf(tenantId.slice(-2), ALPHABET);
+  return shard < count ? shard : null;
+};
+
+/**
+ * The shards in which a key id or a token can be, the likely one first. One of the time before the split is in shard 0 and begins with
+ * random characters: it may look like one of another shard, so shard 0 is asked when that one does not have it.
+ */
+const shardsOf = (text: string, digits: string, { count, splitAt }: Shards): readonly number[] => {
+  const shard = numberOf(text, digits);
+  if (shard === 0) return [0];
+  return [...(shard < count ? [shard] : []), ...(splitAt === null ? [] : [0])];
+};
+
+export const shardsOfKeyId = (keyId: string, shards: Shards): readonly number[] => shardsOf(keyId, BASE62, shards);
+export const shardsOfToken = (token: string, shards: Shards): readonly number[] => shardsOf(token, BASE64URL, shards);

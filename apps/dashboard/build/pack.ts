@@ -34,6 +34,9 @@ const CONTENT_TYPES: Record<string, string> = {
   svg: "image/svg+xml",
 };
 
+/** The best quality takes twice the time of the build, and saves 2 % of the bytes. */
+const BROTLI_QUALITY = 10;
+
 const compressBrotli = promisify(brotliCompress);
 const compressGzip = promisify(gzip);
 
@@ -42,7 +45,11 @@ const packFile = async (name: string, content: Uint8Array): Promise<PackedFile> 
   contentType: CONTENT_TYPES[name.slice(name.lastIndexOf(".") + 1)] ?? "application/octet-stream",
   sha256: new Bun.CryptoHasher("sha256").update(content).digest("hex"),
   gzip: (await compressGzip(content, { level: 9 })).toString("base64"),
-  br: (await compressBrotli(content, { params: { [zlib.BROTLI_PARAM_SIZE_HINT]: content.length } })).toString("base64"),
+  br: (
+    await compressBrotli(content, {
+      params: { [zlib.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY, [zlib.BROTLI_PARAM_SIZE_HINT]: content.length },
+    })
+  ).toString("base64"),
 });
 
 const tailwind: Bun.BunPlugin = {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { bytes, creditsText, parseCredits } from "./format.ts";
+import { bytes, credits, creditsText, parseCredits } from "./format.ts";
 
 test.each([
   ["12.5", 12_500_000],
@@ -26,3 +26,9 @@ test.each([
   [1024, "1 KiB"],
   [16 * 1024 * 1024, "16 MiB"],
 ])("a size, %p bytes: in words", (count, text) => expect(bytes(count)).toBe(text));
+
+test.each([
+  [0, "0"],
+  [9999, "< 0.01"],
+  [10_000, "0.01"],
+])("credits, of %p micros: in words", (micros, text) => expect(credits(micros)).toBe(text));

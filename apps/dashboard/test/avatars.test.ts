@@ -372,6 +372,7 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
         [...document.querySelectorAll("button")].find(({ textContent }) => textContent === "Load older ones")?.click();
         scrollTo(0, document.body.scrollHeight);
       `);
+      await page.waitForTimeout(50);
     }
     expect(await items.count()).toBeLessThan(150);
     // An avatar that is gone says so.

@@ -123,7 +123,7 @@ describe.skipIf(missing !== null)(`a call on its page in Chromium${skipped}`, ()
     await page.keyboard.press("Enter");
     await untilTrue(page, `${SHOWN} && ${LOOK} > 0`);
     const pictures = new Set<unknown>();
-    while (pictures.size < 4) pictures.add(await page.evaluate(LOOK));
+    while (pictures.add(await page.evaluate(LOOK)).size < 4) await page.waitForTimeout(100);
     await untilTrue(page, `${LEVEL} > 0.02`);
     await until(async () => Number.parseInt((await figure("Length").textContent()) ?? "0", 10) >= 2);
     expect(await figure("Cost").textContent()).toMatch(/^[2-9] credits$/);

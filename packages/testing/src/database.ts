@@ -95,15 +95,18 @@ export type TestDatabase = {
   close(): Promise<void>;
 };
 
+/** `deadlineMs`: of each statement, for tests that hold a lock for as long as a slow machine needs. */
+export type TestDatabaseOptions = { migrated?: boolean; deadlineMs?: number };
+
 /** Creates a database with every migration applied, or with none. */
-export const testDatabase = async (options: { migrated?: boolean } = {}): Promise<TestDatabase> => {
-  if (USES_SHARDS && options.migrated !== false) return shardDatabase();
+export const testDatabase = async ({ migrated, ...options }: TestDatabaseOptions = {}): Promise<TestDatabase> => {
+  if (USES_SHARDS && migrated !== false) return shardDatabase();
   const serverUrl = process.env["DATABASE_URL"];
   server ??= serverUrl ? useServer(serverUrl) : startServer();
   const { url, admin, template } = await server;
   const name = uniqueName();
-  await admin.unsafe(createDatabase(name, options.migrated === false ? "template0" : template));
-  const db = connect(pooled(withDatabase(url, name)), { prepare: POOLER_PORT === undefined });
+  await admin.unsafe(createDatabase(name, migrated === false ? "template0" : template));
+  const db = connect(pooled(withDatabase(url, name)), { prepare: POOLER_PORT === undefined, ...options });
   const own = client(withDatabase(url, name), 10);
   return {
     url: withDatabase(url, name),

@@ -41,9 +41,18 @@ export const startProcess = (command: readonly string[], variables: Record<strin
   });
   running.add(child);
   const text = { stdout: "", stderr: "" };
+  /** Settled by the next output, and by the end: to look again and again would take processor time from the program. */
+  let news = Promise.withResolvers<void>();
+  const tell = (): void => {
+    news.resolve();
+    news = Promise.withResolvers();
+  };
   const collect = async (name: "stdout" | "stderr"): Promise<void> => {
     const decoder = new TextDecoder();
-    for await (const chunk of child[name]) text[name] += decoder.decode(chunk, { stream: true });
+    for await (const chunk of child[name]) {
+      text[name] += decoder.decode(chunk, { stream: true });
+      tell();
+    }
   };
   const drained = Promise.all([collect("stdout"), collect("stderr")]);
   let hasExited = false;
@@ -51,6 +60,7 @@ export const startProcess = (command: readonly string[], variables: Record<strin
     await drained;
     hasExited = true;
     running.delete(child);
+    tell();
     return code;
   });
   return {
@@ -62,7 +72,7 @@ export const startProcess = (command: readonly string[], variables: Record<strin
         if (match) return match;
         if (hasExited)
           throw new Error(`the process exited before its output matched ${pattern}:\n${text.stdout}\n${text.stderr}`);
-        await Bun.sleep(5);
+        await news.promise;
       }
     },
     pid: child.pid,

@@ -58,6 +58,9 @@ const LEVEL = `(() => {
   return Math.max(...samples.map(Math.abs));
 })()`;
 
+/** Waits for a condition in the page, which is not asked for each of its frames: they keep the processor busy enough. */
+const until = (page: Page, condition: string) => page.waitForFunction(condition, undefined, { polling: 100 });
+
 /** A drawn portrait that passes the checks of photos, so that the picture in the documents shows no real person. */
 const drawPhoto = async (context: BrowserContext): Promise<Buffer> => {
   const page = await context.newPage();
@@ -93,8 +96,8 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
     await writeFile(join(folder, "call.mjs"), readmeProgram);
     const DATA_DIR = await preparedDataDirectory(join(folder, "data"));
     const LIVEKIT_SERVER_BIN = binary.kind === "found" ? binary.path : "";
-    // From its source: a bundle has no avatar worker beside it.
-    service = await start({ DATA_DIR, LIVEKIT_SERVER_BIN }, source(API));
+    // From its source: a bundle has no avatar worker beside it. Each call with a picture takes a quarter of a processor.
+    service = await start({ DATA_DIR, LIVEKIT_SERVER_BIN, AVATAR_SLOTS: "2" }, source(API));
     const [, first = ""] = await service.waitFor(/export API_KEY=(\S+)/);
     key = first;
     await service.waitFor(/"process":"avatar-worker".*"msg":"started"/);
@@ -146,10 +149,10 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
   const post = (url: string, body: object) =>
     fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
   const seesAndHears = async (page: Page): Promise<void> => {
-    await page.waitForFunction(`${LOOK} > 0`);
+    await until(page, `${LOOK} > 0`);
     const pictures = new Set<unknown>();
-    while (pictures.size < 4) pictures.add(await page.evaluate(LOOK));
-    await page.waitForFunction(`${LEVEL} > 0.02`);
+    while (pictures.add(await page.evaluate(LOOK)).size < 4) await page.waitForTimeout(100);
+    await until(page, `${LEVEL} > 0.02`);
   };
 
   test("the page: 20 lines or so, and that of the example", async () => {
@@ -164,7 +167,7 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
     await page.goto(url);
     await seesAndHears(page);
     await page.click("button");
-    await page.waitForFunction('document.querySelector("p").textContent === "The call has ended."');
+    await until(page, 'document.querySelector("p").textContent === "The call has ended."');
     await program.waitFor(/status: "released"/);
     const [, billed] = await program.waitFor(/billedCreditMicros: (\d+)/);
     expect(Number(billed)).toBeGreaterThanOrEqual(1_000_000);
@@ -182,7 +185,7 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
     await page.goto(await serve(await readyAvatar()));
     await seesAndHears(page);
     await page.click("button");
-    await page.waitForFunction('document.querySelector("p").textContent === "The call has ended."');
+    await until(page, 'document.querySelector("p").textContent === "The call has ended."');
     await page.close();
     const refused = await post(`${await serve("ava_none")}/call`, {});
     expect([refused.status, ((await refused.json()) as { code: string }).code]).toEqual([404, "not_found"]);
@@ -203,12 +206,12 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
     await page.goto(url);
     await seesAndHears(page);
     if (picture) {
-      await page.waitForFunction('document.querySelector("p").textContent === "In a call"');
+      await until(page, 'document.querySelector("p").textContent === "In a call"');
       await mkdir(dirname(picture), { recursive: true });
       await page.screenshot({ path: picture });
     }
     await page.click("button");
-    await page.waitForFunction('document.querySelector("p").textContent === "The call has ended."');
+    await until(page, 'document.querySelector("p").textContent === "The call has ended."');
     await page.close();
   });
 
@@ -229,7 +232,7 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
       expect(grant.max_session_seconds).toBe(300);
       sessions.push(grant.session_id);
     }
-    expect(sessions).toHaveLength(4);
+    expect(sessions).toHaveLength(2);
     const place = (await answer.json()) as { queued: boolean; position: number; queue_ticket_id: string };
     expect([answer.status, place]).toEqual([429, expect.objectContaining({ queued: true, position: 1, size: 1 })]);
     const end = (body: object) => post(`${url}rta/end`, body).then(({ status }) => status);
@@ -254,9 +257,9 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
     await page.waitForSelector('button[data-status="waiting"]');
     for (const session_id of others) await post(`${url}rta/end`, { session_id });
     await page.waitForSelector('button[data-status="live"]');
-    await page.waitForFunction(`document.querySelector("video") && ${LOOK} > 0`);
+    await until(page, `document.querySelector("video") && ${LOOK} > 0`);
     await page.click("button");
-    await page.waitForFunction('document.title === "ended: user_ended"');
+    await until(page, 'document.title === "ended: user_ended"');
     await page.close();
   });
 });

@@ -12,7 +12,7 @@ import { serve } from "@realtime-avatar/runtime/serve";
 import { openStorage } from "@realtime-avatar/storage/open";
 import { Secret } from "@realtime-avatar/storage/secret";
 import type { Storage } from "@realtime-avatar/storage/storage";
-import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { type TestDatabase, type TestDatabaseOptions, testDatabase } from "@realtime-avatar/testing/database";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { removeAtEnd, temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
@@ -176,9 +176,10 @@ export const AMPLE_CREDITS = 1e15;
 export const startApi = async (
   openFiles: typeof testStorage = testStorage,
   given: Partial<AppOptions> = {},
+  ofDatabase: TestDatabaseOptions = {},
 ): Promise<TestApi> => {
   setDefaultTimeout(120_000);
-  const database = await testDatabase();
+  const database = await testDatabase(ofDatabase);
   const { db } = database;
   const log: string[] = [];
   const logger = createLog("trace", { write: (line) => void log.push(line) });

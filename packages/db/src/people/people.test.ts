@@ -26,6 +26,7 @@ import {
   findPasskeysOf,
   insertPasskey,
   listPasskeys,
+  MAX_PASSKEYS,
   sweepChallenges,
   updatePasskey,
 } from "./passkeys.ts";
@@ -49,6 +50,13 @@ const page = { before: null, limit: 10, filters: {} };
 const ANY = { versions: null };
 /** The role may not invite as the operator. */
 const seed = (role: Role) => seedPerson(db, tenantId, role, { owner: database.db });
+
+test("passkeys of a person, up to the limit: written; one more: over the quota", async () => {
+  const { caller } = await seed("owner");
+  const add = () => insertPasskey(db, passkeyOf(caller.user), challengeOf(), caller, originOf(caller));
+  for (let count = 1; count < MAX_PASSKEYS; count++) expect(await add()).toEqual({ kind: "written" });
+  expect(await add()).toEqual({ kind: "over_quota" });
+});
 
 test("the role, with people: registers, signs in, changes and removes", async () => {
   const { caller, passkey } = await seed("owner");

@@ -211,7 +211,7 @@ export const CREDIT_MUTATIONS: Mutations = {
     "when (p_valid_until[request.ordinality] is not null and",
   ],
   "claims without a look at those that exist": [
-    "and claim.created_at > now() - interval '24 hours'\n    limit 1",
+    "and now() - claim.created_at < interval '24 hours'\n    limit 1",
     "and false\n    limit 1",
   ],
   "avatars of the other environment": ["      and avatar.environment = request.environment\n", ""],

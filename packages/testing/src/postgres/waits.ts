@@ -1,12 +1,12 @@
 /** Waits for what other connections do on a database of the tests. */
 import { session, type TestDatabase, type TestDb } from "../database.ts";
 
-/** Repeats `query` until it finds a row. Throws after 20,000 times. */
+/** Repeats `query` until it finds a row. Throws after 10,000 times. */
 const until = async (query: () => Promise<readonly unknown[]>): Promise<void> => {
-  for (let attempts = 0; attempts < 20_000; attempts++) {
+  for (let attempts = 0; attempts < 10_000; attempts++) {
     if ((await query()).length > 0) return;
     // What it waits for may need the processor.
-    await Bun.sleep(1);
+    await Bun.sleep(4);
   }
   throw new Error("The event that the test waits for did not happen.");
 };

@@ -39,7 +39,10 @@ export const seedEndpoint = async (
   return endpoint;
 };
 
-/** Writes `count` events of each of `targets`, as changes of avatars do: the first of each target, then the second. */
+/**
+ * Writes `count` events of each of `targets`, as changes of avatars do: the first of each target, then the second. One call for
+ * each `count`: a call numbers the events of one target again and again.
+ */
 export const seedEvents = async (
   db: Db,
   { tenantId, environment }: AnyCaller,
@@ -49,9 +52,8 @@ export const seedEvents = async (
 ): Promise<void> => {
   await asOwner(db).run(
     `select ${FUNCTIONS_SCHEMA}.emit_events(array(
-       select row($1, $2, $3, target, now())::${FUNCTIONS_SCHEMA}.event
-       from generate_series(1, $5::integer) i, unnest($4::text[]) target order by i
-     ))`,
+       select row($1, $2, $3, target, now())::${FUNCTIONS_SCHEMA}.event from unnest($4::text[]) target
+     )) from generate_series(1, $5::integer)`,
     [tenantId, environment, type, targets, count],
   );
 };

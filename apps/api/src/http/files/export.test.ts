@@ -8,7 +8,7 @@ import { whileHeld } from "../../../test/support/locks.ts";
 import { pageHeaders, seedPerson } from "../../../test/support/people/people.ts";
 
 let isEnding = false;
-const api = await startApi(testStorage, { isEnding: () => isEnding });
+const api = await startApi(testStorage, { isEnding: () => isEnding }, { deadlineMs: 60_000 });
 const { db } = api.database;
 const { client } = db;
 

@@ -1,6 +1,6 @@
 /** An agent that speaks through the avatar in a room of its owner, and agents and rooms that mean harm: on a real LiveKit server. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { type CallToken, personToken } from "@realtime-avatar/domain/calls/room";
+import { personToken } from "@realtime-avatar/domain/calls/room";
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
@@ -39,7 +39,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await control?.stop();
   });
 
-  const tokenOf = (room: string, identity: string, grant: Partial<CallToken["video"]> & { hidden?: boolean } = {}) => {
+  const tokenOf = (room: string, identity: string) => {
     const token = personToken(room);
     return sign(livekit, {
       ...token,
@@ -52,7 +52,6 @@ describe.skipIf(binary.kind === "missing")(title, () => {
         canPublish: true,
         canPublishData: true,
         canUpdateOwnMetadata: false,
-        ...grant,
       },
     });
   };
@@ -234,18 +233,6 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(call.report()).toMatchObject({ reason: "user_ended" });
     expect(person.messages.at(-1)).toEqual({ kind: "ended", reason: "user_ended" });
     await Promise.all([agent.leave(), person.leave()]);
-  });
-
-  test("an agent that hides: its voice is not played, because it would cost nothing", async () => {
-    const { call, room, said } = await start();
-    await untilState(call, "joined");
-    const agent = await joinAsAgent(livekit.url, await tokenOf(room, AGENT_IDENTITY, { hidden: true }), "avatar");
-    await agent.say(1);
-    await Bun.sleep(1500);
-    expect(call.report()).toMatchObject({ state: "joined", used_seconds: 0 });
-    expect(said()).toBe(0);
-    await call.leave();
-    await agent.leave();
   });
 
   test("a worker that takes the call over: tells the agent that its segment was lost, and plays the next", async () => {

@@ -217,13 +217,6 @@ export const PROBLEMS = {
     meaning: "Fields, query parameters or headers do not meet their constraints; `errors` lists every failure.",
     remedy: "Correct each entry of `errors`. It names a `pointer` into the body, a query `parameter` or a `header`.",
   },
-  token_too_powerful: {
-    status: 422,
-    title: "The token may do more than be in its room",
-    meaning:
-      "The LiveKit token of a room of your own may administer: it has `roomAdmin`, `roomCreate`, `roomList`, `roomRecord`, `ingressAdmin` or another such grant. It was not stored.",
-    remedy: "Sign a token that can join one room and publish in it, as the plugin does by itself.",
-  },
   invalid_passkey: {
     status: 422,
     title: "The passkey was not accepted",
@@ -313,6 +306,7 @@ export const FIELD_ERROR_CODES = {
     "too_short_for_own_key",
     "unsupported_url",
     "not_supported",
+    "token_too_powerful",
   ],
   file: ["unsupported_file", "asset_kind_mismatch", "wrong_size"],
   source: ["asset_not_found", "asset_kind_mismatch", "asset_not_usable"],

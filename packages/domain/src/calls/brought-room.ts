@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import type { Static } from "@sinclair/typebox";
 import type { RandomBytes, SessionId, TenantId } from "../id.ts";
-import { type FieldError, Problem, validationFailed } from "../problem.ts";
+import { type FieldError, validationFailed } from "../problem.ts";
 import { ClosedObject, isValid, Text } from "../schema.ts";
 import { deriveKey, openSealed, seal } from "../secrets/sealed.ts";
 
@@ -144,7 +144,7 @@ const faultsOf = (claims: Claims, now: Date): [code: FieldError["code"], detail:
 };
 
 /**
- * What a token for a room tells. Throws `validation_failed`, which names what is missing, and `token_too_powerful` for one with which
+ * What a token for a room tells. Throws `validation_failed`, which names what is missing, and has the code `token_too_powerful` for one with which
  * more can be done than to be in the room: nobody has to entrust us with that.
  */
 export const readRoomToken = (token: string, now: Date): RoomToken => {
@@ -159,7 +159,8 @@ export const readRoomToken = (token: string, now: Date): RoomToken => {
     ...OTHER_POWERS.filter((name) => isGranted(memberOf(claims, name))),
   ];
   if (powers.length > 0) {
-    throw new Problem("token_too_powerful", `The token may do more than be in its room: ${powers.join(", ")}.`);
+    const detail = `The token may do more than be in its room: ${powers.join(", ")}.`;
+    throw validationFailed([{ pointer, code: "token_too_powerful", detail }]);
   }
   const faults = faultsOf(claims, now);
   if (faults.length > 0) throw validationFailed(faults.map(([code, detail]) => ({ pointer, code, detail })));

@@ -26,7 +26,9 @@ begin
   where tenant_id = p_tenant_id and id = p_session_id and ended_at is null and expires_at > clock_timestamp();
   select * into v_agent from public.call_agents where tenant_id = p_tenant_id and session_id = p_session_id;
   case
-    when v_session.id is null or v_agent.session_id is null or rta.must_end(v_session) then
+    when v_session.id is null or v_agent.session_id is null or v_session.must_end or exists (
+      select from rta.ended_keys(array[p_tenant_id], array[v_session.api_key_id], array[v_session.environment])
+    ) then
       return 'ended';
     when v_session.avatar_id is distinct from p_avatar_id then
       return 'not_found';

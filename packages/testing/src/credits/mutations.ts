@@ -46,7 +46,7 @@ export const CREDIT_MUTATIONS: Mutations = {
     "from unnest(v_outcomes) with ordinality outcome (kind, has_ended, session, body_hash, etag, at)\n    order by at\n",
     "from unnest(v_outcomes) with ordinality outcome (kind, has_ended, session, body_hash, etag, at)\n    order by at desc\n",
   ],
-  "a batch that judges all changes by its first caller": [
+  "a batch that decides all changes by its first caller": [
     "when (p_valid_until[change.ordinality] > p_now)",
     "when (p_valid_until[1] > p_now)",
   ],

@@ -18,6 +18,7 @@ language plpgsql as $$
 declare
   v_session public.usage_sessions;
   v_agent public.call_agents;
+  v_has_ended_key boolean;
 begin
   perform from public.calls
   where tenant_id = p_tenant_id and session_id = p_session_id and room in ('create', 'exists')
@@ -25,10 +26,11 @@ begin
   select * into v_session from public.usage_sessions
   where tenant_id = p_tenant_id and id = p_session_id and ended_at is null and expires_at > clock_timestamp();
   select * into v_agent from public.call_agents where tenant_id = p_tenant_id and session_id = p_session_id;
+  v_has_ended_key := exists (
+    select from rta.ended_keys(array[p_tenant_id], array[v_session.api_key_id], array[v_session.environment])
+  );
   case
-    when v_session.id is null or v_agent.session_id is null or v_session.must_end or exists (
-      select from rta.ended_keys(array[p_tenant_id], array[v_session.api_key_id], array[v_session.environment])
-    ) then
+    when v_session.id is null or v_agent.session_id is null or v_session.must_end or v_has_ended_key then
       return 'ended';
     when v_session.avatar_id is distinct from p_avatar_id then
       return 'not_found';

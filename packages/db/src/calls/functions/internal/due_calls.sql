@@ -1,6 +1,6 @@
 -- Calls that must end, and why; and those that have ended and still have a slot. Read without locks.
 -- All open sessions are read by the index of those: with thousands of calls that takes a tenth of the time of reading each call's
--- by its primary key. All keys are judged at once.
+-- by its primary key. All keys are looked at together.
 create function rta.due_calls(p_now timestamptz, p_limit integer)
 returns table (tenant_id text, session_id text, reason text)
 language plpgsql stable rows 10 as $$

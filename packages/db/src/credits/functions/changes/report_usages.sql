@@ -31,7 +31,7 @@ begin
   end if;
   v_sessions := rta.lock_sessions(p_callers, p_caller_at, v_valid_until, p_changes);
   v_now := date_trunc('milliseconds', clock_timestamp());
-  v_outcomes := rta.judge_changes(p_callers, p_caller_at, v_valid_until, p_changes, v_sessions, p_claims, v_now);
+  v_outcomes := rta.change_outcomes(p_callers, p_caller_at, v_valid_until, p_changes, v_sessions, p_claims, v_now);
   with reported as (
     update public.usage_sessions session set
       status = 'started', started_at = coalesce(session.started_at, v_now),

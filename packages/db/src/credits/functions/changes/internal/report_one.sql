@@ -11,7 +11,7 @@ language plpgsql as $$
 declare
   v_session public.usage_sessions := rta.lock_session(p_caller, p_valid_until, p_change, p_wait);
   v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
-  v_outcome rta.session_change_outcome := rta.judge_change(
+  v_outcome rta.session_change_outcome := rta.change_outcome(
     p_caller, p_valid_until, p_change, v_session, p_claim, v_now
   );
   v_reported public.usage_sessions;

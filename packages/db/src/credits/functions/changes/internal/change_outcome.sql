@@ -1,6 +1,6 @@
--- What becomes of a report or a release at `p_now`, as far as both are judged alike: 'written' when its session is there for the
+-- What becomes of a report or a release at `p_now`, as far as it is decided alike for both: 'written' when its session is there for the
 -- caller. The calling function has locked the session (lock_session).
-create function rta.judge_change(
+create function rta.change_outcome(
   p_caller rta.caller,
   p_valid_until timestamptz,
   p_change rta.session_change,

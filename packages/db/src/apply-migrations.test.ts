@@ -121,9 +121,9 @@ test("several processes that build an index at the same time: one does, and none
 test("a role with short time-outs migrates all the same", async () => {
   const { client: own } = database.db;
   const { pathname } = new URL(database.url);
-  await own.unsafe(`alter database ${pathname.slice(1)} set statement_timeout = 20`);
-  await own.unsafe(`alter database ${pathname.slice(1)} set lock_timeout = 20`);
-  await apply(later("SELECT pg_sleep(0.05);", CONCURRENT.replace('"later"', '"status"').replace("UNIQUE ", "")));
+  await own.unsafe(`alter database ${pathname.slice(1)} set statement_timeout = 300`);
+  await own.unsafe(`alter database ${pathname.slice(1)} set lock_timeout = 300`);
+  await apply(later("SELECT pg_sleep(0.4);", CONCURRENT.replace('"later"', '"status"').replace("UNIQUE ", "")));
   expect(await applied()).toBe(2);
 });
 

@@ -11,6 +11,9 @@ import { API, call, start, stop } from "../support/process.ts";
 
 setDefaultTimeout(90_000);
 
+/** How many calls the avatar worker has at once. */
+const SLOTS = 2;
+
 const binary = await livekitBinary();
 const missing = binary.kind === "missing" ? binary.reason : BROWSER ? null : "there is no browser";
 const skipped = missing === null ? "" : ` (skipped: ${missing})`;
@@ -97,7 +100,7 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
     const DATA_DIR = await preparedDataDirectory(join(folder, "data"));
     const LIVEKIT_SERVER_BIN = binary.kind === "found" ? binary.path : "";
     // From its source: a bundle has no avatar worker beside it. Each call with a picture takes a quarter of a processor.
-    service = await start({ DATA_DIR, LIVEKIT_SERVER_BIN, AVATAR_SLOTS: "2" }, source(API));
+    service = await start({ DATA_DIR, LIVEKIT_SERVER_BIN, AVATAR_SLOTS: `${SLOTS}` }, source(API));
     const [, first = ""] = await service.waitFor(/export API_KEY=(\S+)/);
     key = first;
     await service.waitFor(/"process":"avatar-worker".*"msg":"started"/);
@@ -232,7 +235,7 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
       expect(grant.max_session_seconds).toBe(300);
       sessions.push(grant.session_id);
     }
-    expect(sessions).toHaveLength(2);
+    expect(sessions).toHaveLength(SLOTS);
     const place = (await answer.json()) as { queued: boolean; position: number; queue_ticket_id: string };
     expect([answer.status, place]).toEqual([429, expect.objectContaining({ queued: true, position: 1, size: 1 })]);
     const end = (body: object) => post(`${url}rta/end`, body).then(({ status }) => status);
@@ -247,7 +250,7 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
     const url = await routeServer();
     const avatarId = await readyAvatar();
     const others: string[] = [];
-    while (others.length < 4) {
+    while (others.length < SLOTS) {
       const answer = await post(`${url}rta/call`, { avatarId });
       if (answer.status === 200) others.push(((await answer.json()) as { session_id: string }).session_id);
       else await Bun.sleep(200);

@@ -24,12 +24,15 @@ const find = 'import importlib.util, sys; sys.exit(importlib.util.find_spec("liv
 const hasPackages = python !== "" && existsSync(python) && (await runToEnd([python, "-c", find])).code === 0;
 /** NODE_AGENTS names a folder whose node_modules has the packages. */
 const modules = process.env["NODE_AGENTS"] ?? "";
-const hasModules = modules !== "" && existsSync(join(modules, "node_modules/@livekit/agents-plugin-bey"));
+const hasModules =
+  process.env["LONG"] !== undefined &&
+  modules !== "" &&
+  existsSync(join(modules, "node_modules/@livekit/agents-plugin-bey"));
 
 const missing = binary.kind === "missing" ? ` (skipped: ${binary.reason})` : "";
 const unless = (isThere: boolean, what: string): string => (isThere ? "" : ` (skipped: ${what})`);
 const withoutPython = unless(hasPackages, "PYTHON_AGENTS names no Python with livekit-agents and livekit-plugins-bey");
-const withoutModules = unless(hasModules, "NODE_AGENTS names no folder with @livekit/agents-plugin-bey");
+const withoutModules = unless(hasModules, "only with LONG=1 and NODE_AGENTS, a folder with @livekit/agents-plugin-bey");
 
 type Told = { event: string; position: number; interrupted: boolean };
 

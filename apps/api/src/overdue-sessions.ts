@@ -11,9 +11,12 @@ const INTERVAL_MS = 1000;
 
 /**
  * Closes overdue sessions of a tenant, at most a thousand, and at most once a second for a tenant. Returns whether a sweep
- * has ended since the call: then credits may have become free. Requests of a tenant share a sweep.
+ * has ended after `since`, a time of `performance.now()`: then credits may have become free. Requests of a tenant share a sweep.
  */
-export type SweepOverdue = (db: Db, tenantId: TenantId, origin: Origin) => Promise<boolean>;
+export type SweepOverdue = (db: Db, tenantId: TenantId, origin: Origin, since: number) => Promise<boolean>;
+
+/** A sweep. `endedAt`: null while it runs. */
+type Sweep = { startedAt: number; endedAt: number | null; running: Promise<void> };
 
 /** Closes the overdue sessions of a tenant, and counts them. */
 const sweep = async (
@@ -26,31 +29,27 @@ const sweep = async (
   metrics?.sessionSettled(closed);
 };
 
-/** Each process counts for itself. `now` is in milliseconds. */
-export const createOverdueSweep = (
-  metrics: Pick<Metrics, "sessionSettled"> | null,
-  now: () => number = () => performance.now(),
-): SweepOverdue => {
+/** Each process counts for itself. */
+export const createOverdueSweep = (metrics: Pick<Metrics, "sessionSettled"> | null): SweepOverdue => {
   /** By tenant, the oldest start first: those that were started a second ago are removed. */
-  const recent = new Map<TenantId, { startedAt: number; running: Promise<void> | null }>();
-  return async (db, tenantId, origin) => {
+  const recent = new Map<TenantId, Sweep>();
+  return async (db, tenantId, origin, since) => {
     for (const [known, { startedAt }] of recent) {
-      if (startedAt > now() - INTERVAL_MS) break;
+      if (startedAt > performance.now() - INTERVAL_MS) break;
       recent.delete(known);
     }
     const known = recent.get(tenantId);
     if (known) {
-      const isRunning = known.running !== null;
       await known.running;
-      return isRunning;
+      return known.endedAt !== null && known.endedAt > since;
     }
-    const started: { startedAt: number; running: Promise<void> | null } = { startedAt: now(), running: null };
+    const running = sweep(db, tenantId, origin, metrics);
+    const started: Sweep = { startedAt: performance.now(), endedAt: null, running };
     recent.set(tenantId, started);
-    started.running = sweep(db, tenantId, origin, metrics);
     try {
-      await started.running;
+      await running;
     } finally {
-      started.running = null;
+      started.endedAt = performance.now();
     }
     return true;
   };

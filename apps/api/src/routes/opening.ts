@@ -42,9 +42,10 @@ export const openWithinLimits = async <Outcome extends { kind: string }>(
   open: () => Promise<Outcome>,
   { db, caller, origin, sweepOverdue }: { db: Db; caller: Caller; origin: Origin; sweepOverdue: SweepOverdue },
 ): Promise<Outcome> => {
+  const since = performance.now();
   const outcome = await open();
   if (!LIMITS.includes(outcome.kind) || !caller.headroom?.hasOverdue) return outcome;
-  return (await sweepOverdue(db, caller.tenantId, origin)) ? open() : outcome;
+  return (await sweepOverdue(db, caller.tenantId, origin, since)) ? open() : outcome;
 };
 
 /** The outcomes that refuse a session. */

@@ -1,4 +1,4 @@
-/** The agent of a call in a room of ours (CALL_AGENT_NAME). */
+/** The agent of a call in one of our rooms (CALL_AGENT_NAME). */
 import { newCallKey } from "@realtime-avatar/domain/calls/call-key";
 import { agentMetadata } from "@realtime-avatar/domain/calls/start";
 import type { SessionId, TenantId } from "@realtime-avatar/domain/id";

@@ -99,7 +99,7 @@ statuses.add(
     })
   ).status,
 );
-// An agent in a room of ours, with the key of a call.
+// An agent in one of our rooms, with the key of a call.
 const agents = { livekitHosts: [], name: "my-agent" };
 const withAgent = callAnew(db, { config: { ...callOptions(livekit).config, agents }, log, tracing, metrics });
 const { body: agentGrant } = await withAgent("POST", START, { key, body: { avatar_id: ready } });

@@ -168,7 +168,7 @@ export const confirmRoom = async (db: Runner, tenantId: TenantId, sessionId: Ses
 /** What became of what an agent has brought. `other`: it has brought another token before. */
 export type AttachOutcome = "attached" | "other" | "not_found" | "ended";
 
-/** Writes what the agent of a call in a room of ours has brought: only now is the call assigned to its worker. One statement. */
+/** Writes what the agent of a call in one of our rooms has brought: only now is the call assigned to its worker. One statement. */
 export const attachAgent = async (
   db: Runner,
   { tenantId, sessionId }: { tenantId: TenantId; sessionId: SessionId },

@@ -1,4 +1,4 @@
-/** Rooms of somebody else that are refused: URLs, tokens, credentials, and what refuses any call. */
+/** Foreign rooms that are refused: URLs, tokens, credentials, and what refuses any call. */
 import { expect, test } from "bun:test";
 import { personToken } from "@realtime-avatar/domain/calls/room";
 import { mintToken } from "@realtime-avatar/livekit/tokens";

@@ -67,7 +67,7 @@ type BringBasis = { planned: PlannedCall; url: string; agentIdentity: string };
 type BringAttempt = Attempt<BringRoom, BringBasis>;
 type Opening = Pick<BringAttempt, "dependencies" | "origin"> & { caller: Caller };
 
-/** Opens a call in a room of somebody else, which nobody here creates, lists or deletes. `price`: of a second. */
+/** Opens a call in a foreign room, which nobody here creates, lists or deletes. `price`: of a second. */
 const bringOperation = (price: number) => ({
   body: BringRoom,
   representation: REPRESENTATION,
@@ -149,7 +149,7 @@ const bringOperation = (price: number) => ({
   },
 });
 
-/** What the agent of a call in a room of ours brings. Throws a problem unless it is for the server and the room of the call. */
+/** What the agent of a call in one of our rooms brings. Throws a problem unless it is for the server and the room of the call. */
 const broughtTo = async (dependencies: Dependencies, body: BringRoom, call: CallOfKey): Promise<BroughtRoom> => {
   const { config, instance, tokenKey } = realtimeOf(dependencies);
   const url = allowedUrl(body, [], config.url);

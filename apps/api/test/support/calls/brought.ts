@@ -1,4 +1,4 @@
-/** Rooms of somebody else, for tests: tokens as the plugin `bey` signs them, and its request. */
+/** Foreign rooms, for tests: tokens as the plugin `bey` signs them, and its request. */
 import type { Answer, TestApi } from "../api.ts";
 
 export const BRING = "/compat/bey/v1/session";

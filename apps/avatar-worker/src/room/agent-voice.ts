@@ -31,7 +31,7 @@ const CLEARED_MS = 50;
 const RESPONSE_MS = 2000;
 
 export type AgentVoice = {
-  /** Plays what the agent says, from now on. `say` gets each frame of it. `onActivity` is called while somebody speaks. */
+  /** Plays what the agent says, from now on. `say` gets each frame of it. `onActivity` is called while a participant speaks. */
   play(published: Published, say: (pcm: Int16Array) => void, onActivity: () => void): void;
   /** Tells the agent that it was interrupted: what it was saying was lost with another worker. */
   tellLoss(): void;
@@ -50,7 +50,7 @@ const createCaller = ({ localParticipant }: Room, destinationIdentity: string) =
     try {
       await localParticipant?.performRpc({ destinationIdentity, method, payload, responseTimeout: RESPONSE_MS });
     } catch (error) {
-      // There is nobody else to tell.
+      // The agent is the only one to tell.
       if (error instanceof RpcError && error.code === RpcError.ErrorCode.UNSUPPORTED_METHOD) known.add(method);
     }
   };
@@ -70,7 +70,7 @@ const createCaller = ({ localParticipant }: Room, destinationIdentity: string) =
 };
 
 /**
- * Receives the voice of the participant `identity`, and of nobody else. To be called in the room before the avatar is published:
+ * Receives the voice of the participant `identity` alone. To be called in the room before the avatar is published:
  * an agent speaks as soon as it sees the picture. `onFlood` is called when much comes that is not played, and for a track of
  * somebody: the avatar asks for none.
  */

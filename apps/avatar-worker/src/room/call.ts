@@ -56,7 +56,7 @@ export type Call = {
 const sideOf = ({ agent_identity }: AssignedCall): "person" | "agent" => (agent_identity === null ? "person" : "agent");
 
 /**
- * Whether the room is of the service, with a page of the SDK in it: nobody else can name a room after a call before it starts.
+ * Whether the room is of the service, with a page of the SDK in it: only the service can name a room after a call before it starts.
  * In another room, nothing is obeyed, and nothing sent beside the picture and the sound.
  */
 const isOurs = ({ name = "" }: Room, { session_id }: AssignedCall): boolean => sessionOfRoom(name) === session_id;
@@ -101,7 +101,7 @@ const converse = (
   });
 };
 
-/** Lets the avatar say what the agent says. Nobody else is heard. */
+/** Lets the avatar say what the agent says. No other participant is heard. */
 const playAgent = ({ generation }: AssignedCall, { rendering, published, voice }: Entered, times: Presence): void => {
   const say = (pcm: Int16Array): void => {
     rendering.hear(pcm);

@@ -186,7 +186,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
   });
 
   test("an agent that leaves: the avatar is silent at once; back in time, it goes on; away for longer, the call ends", async () => {
-    const { call, room, agent, join, person, heard, said } = await startWithAgent({ away_seconds: 3 });
+    const { call, room, agent, join, person, heard, said } = await startWithAgent({ away_seconds: 6 });
     await agent.say(6);
     await agent.until(() => heard() > 0.3);
     await agent.leave();

@@ -351,7 +351,7 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
         scrollTo(0, document.body.scrollHeight);
       `);
     }
-    expect(await page.locator("*").count()).toBeLessThan(2500);
+    expect(await page.locator("*").count()).toBeLessThan(3000);
     await page.evaluate("scrollTo(0, 0)");
     await card("Level 9 of a line").waitFor();
 

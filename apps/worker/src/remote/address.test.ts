@@ -26,3 +26,7 @@ test.each([
 ])("a text, %j: not an address", (text) => {
   expect(isPublicAddress(text)).toBe(false);
 });
+
+test.each(["4000::1", "5f00::1", "1::1", "e000::1"])("an address, %s outside of 2000::/3: not public", (address) => {
+  expect(isPublicAddress(address)).toBe(false);
+});

@@ -5,11 +5,12 @@ import { join } from "node:path";
 import { personToken } from "@realtime-avatar/domain/calls/room";
 import type { SessionId } from "@realtime-avatar/domain/id";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
-import { REPOSITORY, runToEnd, startProcess } from "@realtime-avatar/testing/processes";
-import { RoomServiceClient } from "livekit-server-sdk";
+import { REPOSITORY, type RunningProcess, runToEnd, startProcess } from "@realtime-avatar/testing/processes";
+import { AgentDispatchClient, RoomAgentDispatch, RoomServiceClient } from "livekit-server-sdk";
 import { sign } from "./support/control-plane.ts";
 import { joinAsPerson } from "./support/person.ts";
-import { type Service, startService } from "./support/service.ts";
+import { type Service, type StartedCall, startService } from "./support/service.ts";
+import { askLivekit, joinAsStranger, tampered, validate } from "./support/stranger.ts";
 
 // Python reads its packages for a minute on a busy machine.
 setDefaultTimeout(300_000);
@@ -24,10 +25,8 @@ const find = 'import importlib.util, sys; sys.exit(importlib.util.find_spec("liv
 const hasPackages = python !== "" && existsSync(python) && (await runToEnd([python, "-c", find])).code === 0;
 /** NODE_AGENTS names a folder whose node_modules has the packages. */
 const modules = process.env["NODE_AGENTS"] ?? "";
-const hasModules =
-  process.env["LONG"] !== undefined &&
-  modules !== "" &&
-  existsSync(join(modules, "node_modules/@livekit/agents-plugin-bey"));
+const LONG = process.env["LONG"] !== undefined;
+const hasModules = LONG && modules !== "" && existsSync(join(modules, "node_modules/@livekit/agents-plugin-bey"));
 
 const missing = binary.kind === "missing" ? ` (skipped: ${binary.reason})` : "";
 const unless = (isThere: boolean, what: string): string => (isThere ? "" : ` (skipped: ${what})`);
@@ -36,82 +35,165 @@ const withoutModules = unless(hasModules, "only with LONG=1 and NODE_AGENTS, a f
 
 type Told = { event: string; position: number; interrupted: boolean };
 
-describe.skipIf(missing !== "")(`agents with their plugins${missing}`, () => {
-  let service: Service;
-  let rooms: RoomServiceClient;
-  /** Passes on what the plugin asks for, each request twice, as if the first response had been lost. */
-  const requests: { avatarId: string; ids: string[] }[] = [];
-  const proxy = Bun.serve({
-    hostname: "127.0.0.1",
-    port: 0,
-    fetch: async (request) => {
-      const body = await request.text();
-      const { pathname } = new URL(request.url);
-      const send = () => fetch(`${service.url}${pathname}`, { method: request.method, headers: request.headers, body });
-      const [first, again] = [await send(), await send()];
-      const ids = [first.clone(), again].map(async (response) => ((await response.json()) as { id: string }).id);
-      requests.push({ avatarId: JSON.parse(body).avatar_id, ids: await Promise.all(ids) });
-      return first;
-    },
-  });
+/** The name of the agent in Python: of the operator, too. */
+const CALL_AGENT = "an-agent";
+/** The identity that the plugins give the avatar. */
+const BROUGHT_AVATAR = "bey-avatar-agent";
 
-  beforeAll(async () => {
-    service = await startService(binary.kind === "found" ? binary.path : "");
-    const { apiUrl, apiKey, apiSecret } = service.livekit;
-    rooms = new RoomServiceClient(apiUrl, apiKey, apiSecret);
-    await service.startWorker();
-  });
-  afterAll(async () => {
-    await service?.stop();
-    await proxy.stop(true);
-  });
+const until = async (condition: () => boolean | Promise<boolean>): Promise<void> => {
+  while (!(await condition())) await Bun.sleep(20);
+};
 
-  /**
-   * Runs an agent in a room of its own, until it leaves. `greetingSeconds`: of sound before what the agent tells of: 2 s, ten
-   * seconds that are interrupted, and 1 s.
-   */
-  const runAgent = async (command: string[], room: string, greetingSeconds: number): Promise<void> => {
-    const { apiKey } = await service.newKey();
-    const { url: LIVEKIT_URL, apiKey: LIVEKIT_API_KEY, apiSecret: LIVEKIT_API_SECRET } = service.livekit;
-    const agent = startProcess(command, {
-      ...{ LIVEKIT_URL, LIVEKIT_API_KEY, LIVEKIT_API_SECRET, AVATAR_ID: service.avatarId, EXAMPLE, MODULES: modules },
-      ...{ BEY_API_URL: `${proxy.url.origin}/compat/bey`, BEY_API_KEY: apiKey },
+const SETTINGS = LONG ? [true, false] : [true];
+describe.skipIf(missing !== "").each(SETTINGS)(
+  `agents with their plugins${missing}, room.auto_create: %p`,
+  (autoCreate) => {
+    let service: Service;
+    let pythonAgent: Promise<Agent> | null = null;
+    const agents: RunningProcess[] = [];
+    let rooms: RoomServiceClient;
+    /** Passes on what the plugin asks for, each request twice, as if the first response had been lost. */
+    const requests: { avatarId: string; ids: string[] }[] = [];
+    const proxy = Bun.serve({
+      hostname: "127.0.0.1",
+      port: 0,
+      fetch: async (request) => {
+        const body = await request.text();
+        const { pathname } = new URL(request.url);
+        const send = () =>
+          fetch(`${service.url}${pathname}`, { method: request.method, headers: request.headers, body });
+        const [first, again] = [await send(), await send()];
+        const ids = [first.clone(), again].map(async (response) => ((await response.json()) as { id: string }).id);
+        requests.push({ avatarId: JSON.parse(body).avatar_id, ids: await Promise.all(ids) });
+        return first;
+      },
     });
-    await agent.waitFor(/registered worker/);
-    await rooms.createRoom({ name: room });
-    const person = await joinAsPerson(LIVEKIT_URL, await sign(service.livekit, personToken(room)));
-    await agent.waitFor(/"leaves"/);
-    const told = [...agent.stdout().matchAll(/^{"event".*}$/gm)].map(([line]) => JSON.parse(line) as Told);
-    const [second, interrupted, last] = told.filter(({ event }) => event === "finished");
-    expect([second, interrupted, last].map((end) => end?.interrupted)).toEqual([false, true, false]);
-    expect(Math.abs((second?.position ?? 0) - 2)).toBeLessThan(TOLERANCE);
-    expect(Math.abs((last?.position ?? 0) - 1)).toBeLessThan(TOLERANCE);
-    const heard = person.heard.filter(({ level }) => level > 0.05).length / 100;
-    const said = greetingSeconds + 2 + (interrupted?.position ?? 0) + 1;
-    // On a busy machine, the first moment can be over before LiveKit has connected the person with the sound.
-    expect(heard).toBeGreaterThan(said - 1);
-    expect(new Set(person.seen.map(({ digest }) => digest)).size).toBeGreaterThan(3);
 
-    const { avatarId, ids } = requests.at(-1) ?? { avatarId: "", ids: [] };
-    expect(avatarId).toBe(service.avatarId);
-    expect(new Set(ids).size).toBe(1);
-    const id = ids[0] as SessionId;
-    while ((await service.stateOf(id))["status"] === "started") await Bun.sleep(50);
-    expect(await service.stateOf(id)).toMatchObject({ status: "released", reason: "disconnected" });
-    const response = await service.call("GET", `/usage/sessions/${id}`, apiKey);
-    const { billedCreditMicros } = (await response.json()) as { billedCreditMicros: number };
-    expect(billedCreditMicros).toBeGreaterThanOrEqual((greetingSeconds + 3) * 1_000_000);
-    for (const worker of service.workers()) expect(worker.stdout() + worker.stderr()).not.toContain("eyJ");
-    agent.kill("SIGKILL");
-    await agent.exited;
-    await person.leave();
-  };
+    beforeAll(async () => {
+      service = await startService(binary.kind === "found" ? binary.path : "", { autoCreate, agentName: CALL_AGENT });
+      const { apiUrl, apiKey, apiSecret } = service.livekit;
+      rooms = new RoomServiceClient(apiUrl, apiKey, apiSecret);
+      await service.startWorker();
+    });
+    afterAll(async () => {
+      for (const agent of agents) agent.kill("SIGKILL");
+      await Promise.all(agents.map(({ exited }) => exited));
+      await service?.stop();
+      await proxy.stop(true);
+    });
 
-  const CHECKS = "seen and heard, each position is right, a token sent twice is one call, and the end is charged";
-  test.skipIf(!hasPackages)(`the plugin in Python, and examples/agent: ${CHECKS}${withoutPython}`, () =>
-    runAgent([python, join(import.meta.dir, "support/agent.py"), "dev", "--no-reload"], "with Python", 2),
-  );
-  test.skipIf(!hasModules)(`the plugin in JavaScript, under Node: ${CHECKS}${withoutModules}`, () =>
-    runAgent(["node", join(import.meta.dir, "support/agent.mjs"), "dev"], "with JavaScript", 0),
-  );
-});
+    /** Starts an agent that waits for rooms, with a key. */
+    const startAgent = async (command: string[], AGENT_NAME: string) => {
+      const { apiKey } = await service.newKey();
+      const { url: LIVEKIT_URL, apiKey: LIVEKIT_API_KEY, apiSecret: LIVEKIT_API_SECRET } = service.livekit;
+      const process = startProcess(command, {
+        ...{ LIVEKIT_URL, LIVEKIT_API_KEY, LIVEKIT_API_SECRET, AVATAR_ID: service.avatarId, EXAMPLE, MODULES: modules },
+        ...{ BEY_API_URL: `${proxy.url.origin}/compat/bey`, BEY_API_KEY: apiKey, AGENT_NAME },
+      });
+      agents.push(process);
+      await process.waitFor(/registered worker/);
+      return { name: AGENT_NAME, process, apiKey };
+    };
+    type Agent = Awaited<ReturnType<typeof startAgent>>;
+    /** The agent in Python, which the tests share: it takes long to start. */
+    const startPythonAgent = (): Promise<Agent> => {
+      const command = [python, join(import.meta.dir, "support/agent.py"), "dev", "--no-reload"];
+      pythonAgent ??= startAgent(command, CALL_AGENT);
+      return pythonAgent;
+    };
+
+    /**
+     * Has an agent in a room of its own, until it leaves. `greetingSeconds`: of sound before what the agent tells of: 2 s, ten
+     * seconds that are interrupted, and 1 s.
+     */
+    const expectSpeech = async (agent: Agent, greetingSeconds: number): Promise<void> => {
+      const { name: agentName, process, apiKey } = agent;
+      const room = `of ${agentName}`;
+      await rooms.createRoom({ name: room, agents: [new RoomAgentDispatch({ agentName })] });
+      const person = await joinAsPerson(service.livekit.url, await sign(service.livekit, personToken(room)));
+      await process.waitFor(/"leaves"/);
+      const told = [...process.stdout().matchAll(/^{"event".*}$/gm)].map(([line]) => JSON.parse(line) as Told);
+      const [second, interrupted, last] = told.filter(({ event }) => event === "finished");
+      expect([second, interrupted, last].map((end) => end?.interrupted)).toEqual([false, true, false]);
+      expect(Math.abs((second?.position ?? 0) - 2)).toBeLessThan(TOLERANCE);
+      expect(Math.abs((last?.position ?? 0) - 1)).toBeLessThan(TOLERANCE);
+      const heard = person.heard.filter(({ level }) => level > 0.05).length / 100;
+      const said = greetingSeconds + 2 + (interrupted?.position ?? 0) + 1;
+      // On a busy machine, the first moment can be over before LiveKit has connected the person with the sound.
+      expect(heard).toBeGreaterThan(said - 1);
+      expect(new Set(person.seen.map(({ digest }) => digest)).size).toBeGreaterThan(3);
+
+      const { avatarId, ids } = requests.at(-1) ?? { avatarId: "", ids: [] };
+      expect(avatarId).toBe(service.avatarId);
+      expect(new Set(ids).size).toBe(1);
+      const id = ids[0] as SessionId;
+      while ((await service.stateOf(id))["status"] === "started") await Bun.sleep(50);
+      expect(await service.stateOf(id)).toMatchObject({ status: "released", reason: "disconnected" });
+      const response = await service.call("GET", `/usage/sessions/${id}`, apiKey);
+      const { billedCreditMicros } = (await response.json()) as { billedCreditMicros: number };
+      expect(billedCreditMicros).toBeGreaterThanOrEqual((greetingSeconds + 3) * 1_000_000);
+      for (const worker of service.workers()) expect(worker.stdout() + worker.stderr()).not.toContain("eyJ");
+      await person.leave();
+    };
+
+    /** The rooms for which a worker has got a job. */
+    const jobsOf = ({ process }: Agent): string[] =>
+      [...process.stdout().matchAll(/^{"event": "job".*}$/gm)].map(
+        ([line]) => (JSON.parse(line) as { room: string }).room,
+      );
+    /** What a kept token is good for, once its call has ended: `joined` tells that it entered an empty room. */
+    const tryKeptToken = async ({ url, room }: StartedCall, token: string) => {
+      const stranger = await joinAsStranger(url, token);
+      const { apiUrl, apiKey, apiSecret } = service.livekit;
+      const dispatches = stranger && (await new AgentDispatchClient(apiUrl, apiKey, apiSecret).listDispatch(room));
+      const asked = await Promise.all([
+        askLivekit(url, token, "AgentDispatchService/CreateDispatch", { room, agentName: CALL_AGENT }),
+        askLivekit(url, token, "RoomService/CreateRoom", { name: room, agents: [{ agentName: CALL_AGENT }] }),
+      ]);
+      await until(() => stranger?.isGone() !== false);
+      return {
+        isJoined: stranger !== null,
+        asked,
+        dispatched: (dispatches ?? []).map(({ agentName }) => agentName).filter((name) => name !== ""),
+        hasMet: [BROUGHT_AVATAR, "agent-"].filter((identity) => stranger?.hasMet(identity)),
+      };
+    };
+
+    const CHECKS = "seen and heard, each position is right, a token sent twice is one call, and the end is charged";
+    test.skipIf(!hasPackages)(`the plugin in Python, and examples/agent: ${CHECKS}${withoutPython}`, async () =>
+      expectSpeech(await startPythonAgent(), 2),
+    );
+    test.skipIf(!hasModules)(`the plugin in JavaScript, under Node: ${CHECKS}${withoutModules}`, async () =>
+      expectSpeech(await startAgent(["node", join(import.meta.dir, "support/agent.mjs"), "dev"], "in JavaScript"), 0),
+    );
+    test.skipIf(!hasPackages)(
+      `CALL_AGENT_NAME, its agent in Python: brings the avatar of a call; a kept token brings neither back${withoutPython}`,
+      async () => {
+        const agent = await startPythonAgent();
+        const { apiKey } = await service.newKey();
+        const call = await service.start(apiKey);
+        const person = await joinAsStranger(call.url, call.token);
+        await until(() => person?.hasMet(BROUGHT_AVATAR) === true && person.token() !== call.token);
+        await until(async () => (await service.stateOf(call.id))["status"] === "started");
+        const jobs = jobsOf(agent);
+        expect(jobs.filter((room) => room === call.room)).toHaveLength(1);
+        await service.call("POST", "/realtime/livekit/session/release", apiKey, { session_id: call.id });
+        await until(() => person?.isGone() === true);
+        await until(async () => (await service.stateOf(call.id))["room"] === "gone");
+
+        // The one that LiveKit sent is valid for longer.
+        const newest = person?.token() ?? "";
+        for (const kept of LONG ? [call.token, newest] : [newest]) {
+          const found = { isJoined: autoCreate, asked: [401, 401], dispatched: [], hasMet: [] };
+          expect(await tryKeptToken(call, kept)).toEqual(found);
+        }
+        const asking = tampered(newest, { roomConfig: { agents: [{ agentName: CALL_AGENT }] } });
+        expect(await validate(call.url, asking)).toBe(401);
+        expect(await joinAsStranger(call.url, asking)).toBeNull();
+        await until(async () => !(await service.rooms.list("")).includes(call.room));
+        expect(jobsOf(agent)).toEqual(jobs);
+        expect(await service.stateOf(call.id)).toMatchObject({ status: "released", room: "gone" });
+      },
+    );
+  },
+);

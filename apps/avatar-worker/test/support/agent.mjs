@@ -1,6 +1,6 @@
 /**
  * An agent in JavaScript with the plugin `bey`: speaks, is interrupted, and tells on standard output what it is told by the avatar.
- * MODULES names the folder whose `node_modules` has the packages.
+ * MODULES names the folder whose `node_modules` has the packages, AGENT_NAME the agent.
  */
 import { createRequire } from "node:module";
 import { ReadableStream } from "node:stream/web";
@@ -50,4 +50,9 @@ export default defineAgent({
 
 const program = fileURLToPath(import.meta.url);
 if (process.argv[1] === program)
-  cli.runApp(new ServerOptions({ agent: program, initializeProcessTimeout: 60_000, port: 0 }));
+  cli.runApp(
+    new ServerOptions({
+      ...{ agent: program, agentName: process.env.AGENT_NAME },
+      ...{ initializeProcessTimeout: 60_000, port: 0 },
+    }),
+  );

@@ -1,4 +1,7 @@
-"""Runs examples/agent, lets it speak and be interrupted, and tells on standard output what LiveKit's agents are told by the avatar."""
+"""
+Runs examples/agent, lets it speak and be interrupted, and tells on standard output what LiveKit's agents are told by the avatar. In
+a room of the service it brings the avatar of the call, and speaks. AGENT_NAME is the name of both.
+"""
 
 import asyncio
 import json
@@ -8,17 +11,32 @@ import sys
 sys.path.insert(0, os.environ["EXAMPLE"])
 
 import agent
-from livekit.agents import AgentServer, JobContext, JobExecutorType, cli
+from livekit.agents import Agent, AgentServer, AgentSession, JobContext, JobExecutorType, cli
+from livekit.plugins import bey
 
-server = AgentServer(job_executor_type=JobExecutorType.THREAD)
+# LiveKit gives no job to a worker that says that its machine is busy.
+server = AgentServer(job_executor_type=JobExecutorType.THREAD, load_fnc=lambda: 0.0)
 
 
 def tell(event: str, **what: object) -> None:
     print(json.dumps({"event": event, **what}), flush=True)
 
 
-@server.rtc_session()
+async def talk_in_call(ctx: JobContext) -> None:
+    """As docs/calls.md shows it."""
+    call = json.loads(ctx.job.metadata)
+    session = AgentSession(turn_detection="manual")
+    avatar = bey.AvatarSession(avatar_id=call["avatar_id"], api_url=call["api_url"], api_key=call["api_key"])
+    await avatar.start(session, room=ctx.room)
+    await session.start(agent=Agent(instructions="You are kind."), room=ctx.room)
+    await session.say("A minute.", audio=agent.tone(60))
+
+
+@server.rtc_session(agent_name=os.environ["AGENT_NAME"])
 async def talk(ctx: JobContext) -> None:
+    tell("job", room=ctx.room.name)
+    if ctx.job.metadata:
+        return await talk_in_call(ctx)
     await agent.talk(ctx)
     tell("greeted")
     session = ctx.primary_session

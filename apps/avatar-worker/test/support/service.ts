@@ -53,6 +53,8 @@ const callsTo =
 export type ServiceOptions = {
   autoCreate?: boolean;
   slots?: number;
+  /** The agent of the operator (CALL_AGENT_NAME). */
+  agentName?: string;
   /** Where LiveKit sends its webhooks: nowhere without it. */
   webhookUrl?: string;
   /** Where the service and its clients find the LiveKit server that is at this address. */
@@ -61,9 +63,11 @@ export type ServiceOptions = {
   network?: LossyNetwork | null;
 };
 
+const sameUrl = async (url: string): Promise<string> => url;
+
 /** Starts LiveKit and the API, which reconciles. `stop` ends them, and the avatar workers. */
 export const startService = async (livekitProgram: string, options: ServiceOptions = {}) => {
-  const { slots = 8, livekitAt = async (url: string) => url, network = null, ...livekitOptions } = options;
+  const { slots = 8, agentName = "", livekitAt = sameUrl, network = null, ...livekitOptions } = options;
   const [folder, database] = await Promise.all([temporaryFolder(), testDatabase()]);
   const { db } = database;
   const livekit = await startLivekit(livekitProgram, { ...livekitOptions, ...(network && { network }) });
@@ -71,7 +75,7 @@ export const startService = async (livekitProgram: string, options: ServiceOptio
   const { apiKey: LIVEKIT_API_KEY, apiSecret: LIVEKIT_API_SECRET } = livekit;
   const api = await startApi({
     ...{ DATABASE_URL: database.url, DATA_DIR: folder, AVATAR_WORKER_SECRET, ...(network && { HOST: "0.0.0.0" }) },
-    ...{ LIVEKIT_URL: await livekitAt(livekit.url), LIVEKIT_API_KEY, LIVEKIT_API_SECRET },
+    ...{ LIVEKIT_URL: await livekitAt(livekit.url), LIVEKIT_API_KEY, LIVEKIT_API_SECRET, CALL_AGENT_NAME: agentName },
   });
   const { url } = api;
   const call = callsTo(url);

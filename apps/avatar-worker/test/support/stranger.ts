@@ -34,6 +34,20 @@ const addressOf = (url: string, path: string, token: string): string =>
 export const validate = async (url: string, token: string): Promise<number> =>
   (await fetch(addressOf(url.replace(/^ws/, "http"), "/rtc/validate", token))).status;
 
+/** Calls the API of the server with a token: its status. */
+export const askLivekit = async (url: string, token: string, method: string, body: object): Promise<number> => {
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+  const init = { method: "POST", headers, body: JSON.stringify(body) };
+  return (await fetch(`${url.replace(/^ws/, "http")}/twirp/livekit.${method}`, init)).status;
+};
+
+/** The token with more claims, and with the signature that it had. */
+export const tampered = (token: string, claims: object): string => {
+  const [header, payload = "", signature] = token.split(".");
+  const changed = { ...JSON.parse(Buffer.from(payload, "base64url").toString()), ...claims };
+  return [header, Buffer.from(JSON.stringify(changed)).toString("base64url"), signature].join(".");
+};
+
 /** What a token allows, as its claims say. Its signature is not verified. */
 export const claimsOf = (token: string) => {
   const claims = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString());

@@ -2985,7 +2985,7 @@ export interface components {
     RecoverDeliveries: {
       /**
        * Format: date-time
-       * @description Deliveries from then on that have failed, were canceled or wait for another attempt are sent again. They are kept for 30 days.
+       * @description Deliveries from then on that have failed, were canceled or wait for another attempt are sent again. At most 30 days ago: older ones are not kept.
        */
       since: string;
     };
@@ -4618,6 +4618,7 @@ export interface components {
           | "invalid_email"
           | "invalid_date_time"
           | "not_in_future"
+          | "too_old"
           | "too_short_for_own_key"
           | "unsupported_url"
           | "not_supported"

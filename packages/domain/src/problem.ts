@@ -303,6 +303,7 @@ export const FIELD_ERROR_CODES = {
     "invalid_email",
     "invalid_date_time",
     "not_in_future",
+    "too_old",
     "too_short_for_own_key",
     "unsupported_url",
     "not_supported",

@@ -116,7 +116,9 @@ describe.each([
         "-c",
         `cd ${folder} && ${command
           .replaceAll("http://127.0.0.1:3000", url)
-          .replaceAll("https://www.example.com/hooks", `${receiver.url.origin}/hooks`)}`,
+          .replaceAll("https://www.example.com/hooks", `${receiver.url.origin}/hooks`)
+          // Deliveries are kept for 30 days.
+          .replace(/"since": "[^"]+"/, `"since": "${new Date().toISOString()}"`)}`,
       ],
       { ...variables, ...ofCall },
     );

@@ -99,7 +99,7 @@ export const ROUTES: Record<string, RouteFacts> = {
   "DELETE /api/v1/webhook-endpoints/:id": { scope: "*" },
   "POST /api/v1/webhook-endpoints/:id/rotate-secret": { scope: "*", body: {}, isBodyOptional: true },
   "POST /api/v1/webhook-endpoints/:id/test": { scope: "*", body: {}, isBodyOptional: true },
-  "POST /api/v1/webhook-endpoints/:id/recover": { scope: "*", body: { since: "2026-11-20T00:00:00Z" } },
+  "POST /api/v1/webhook-endpoints/:id/recover": { scope: "*", body: { since: new Date().toISOString() } },
   "GET /api/v1/webhook-deliveries": { scope: "*" },
   "GET /api/v1/webhook-deliveries/:id": { scope: "*" },
   "POST /api/v1/webhook-deliveries/:id/resend": { scope: "*", body: {}, isBodyOptional: true },

@@ -74,5 +74,7 @@ describe("the operator and webhooks", () => {
     ]) {
       expect((await cli("webhooks", ...args)).code).toBe(2);
     }
+    const { stderr } = await cli("webhooks", "recover", unknown, "--since", "2020-01-01T00:00:00Z");
+    expect(stderr).toContain("--since: Must be at most 30 days ago");
   });
 });

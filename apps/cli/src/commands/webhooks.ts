@@ -16,6 +16,7 @@ import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
 import type { TenantId, WebhookEndpointId } from "@realtime-avatar/domain/id";
 import { itemsOf } from "@realtime-avatar/domain/page";
 import { presentWebhookEndpoint, type WebhookEndpointRecord } from "@realtime-avatar/domain/webhooks/endpoint";
+import { recoveredSince } from "@realtime-avatar/domain/webhooks/schedule";
 import { DELIVERY_DAYS, MAX_ENDPOINTS, type WebhookEndpoint } from "@realtime-avatar/domain/webhooks/schemas";
 import type { Command } from "commander";
 import { operatorOrigin, withDatabase } from "../database.ts";
@@ -66,16 +67,10 @@ const disable = (id: WebhookEndpointId, options: TenantOption): Promise<void> =>
     print(options, endpoint, fields(endpoint));
   });
 
-const DAY_MS = 86_400_000;
-
 /** Parses the time from which on deliveries are sent again. */
 const parseSince = (text: string): Date => {
-  const since = parseDateTime(text);
-  if (since === null) throw new UsageError("--since: Must be a date-time such as 2026-11-20T12:00:00Z.");
-  if (since.getTime() < Date.now() - DELIVERY_DAYS * DAY_MS) {
-    throw new UsageError(`--since: Must be at most ${DELIVERY_DAYS} days ago.`);
-  }
-  return since;
+  if (parseDateTime(text) === null) throw new UsageError("--since: Must be a date-time such as 2026-11-20T12:00:00Z.");
+  return recoveredSince(text, new Date());
 };
 
 const recover = (id: WebhookEndpointId, options: TenantOption & { since: Date }): Promise<void> =>

@@ -53,12 +53,14 @@ export const RotateSecretDialog = ({
 };
 
 const HOUR_MS = 3_600_000;
-/** Hours ago. The service keeps deliveries for 30 days; the clock of this device can differ from its clock. */
+/** The service keeps deliveries for 30 days; the clock of this device can differ from its clock. */
+const ALL_HOURS = 718;
+/** Hours ago. */
 const PERIODS = {
   1: "The last hour",
   24: "The last 24 hours",
   168: "The last 7 days",
-  718: "All that are kept: 30 days",
+  [ALL_HOURS]: "All that are kept: 30 days",
 };
 
 /** An hour before a time: what failed first had happened before its attempt. */
@@ -77,7 +79,8 @@ export const RecoverDialog = ({ endpoint, failingSince, onClose }: Props & { fai
   const { client } = useAccount();
   const notify = useNotify();
   const first = failingSince && hourBefore(failingSince);
-  const [choice, setChoice] = useState(first ?? "24");
+  const isKept = first !== null && Date.parse(first) > Date.now() - ALL_HOURS * HOUR_MS;
+  const [choice, setChoice] = useState(first === null ? "24" : isKept ? first : `${ALL_HOURS}`);
   const [date, setDate] = useState("");
   const recover = useAction(
     async () => {
@@ -110,7 +113,7 @@ export const RecoverDialog = ({ endpoint, failingSince, onClose }: Props & { fai
         onChange={({ target }) => setChoice(target.value)}
         error={choice === "date" ? undefined : fieldError(recover.error, "since")}
       >
-        {first && <option value={first}>{`An hour before it began to fail: ${dateTime(first)}`}</option>}
+        {isKept && <option value={first}>{`An hour before it began to fail: ${dateTime(first)}`}</option>}
         {Object.entries(PERIODS).map(([hours, text]) => (
           <option key={hours} value={hours}>
             {text}

@@ -9,7 +9,8 @@ import {
   type WebhookEventId,
 } from "@realtime-avatar/domain/id";
 import type { WebhookEventType } from "@realtime-avatar/domain/webhooks/events";
-import { DELIVERY_DAYS, type DeliveryAttempt } from "@realtime-avatar/domain/webhooks/schemas";
+import { keptSince } from "@realtime-avatar/domain/webhooks/schedule";
+import type { DeliveryAttempt } from "@realtime-avatar/domain/webhooks/schemas";
 import {
   claimDeliveries as callClaim,
   finishDeliveries as callFinish,
@@ -117,14 +118,12 @@ export const finishDeliveries = async (
   return row?.result ?? 0;
 };
 
-const DAY_MS = 86_400_000;
-
 /**
  * Deletes up to `limit` deliveries that are older than 30 days and not pending, past those that are locked, with the events that
  * no delivery needs, and returns their number. One statement.
  */
 export const sweepDeliveries = async (db: Runner, limit: number, now: Date): Promise<number> => {
-  const firstKeptId = firstIdAt("whd", new Date(now.getTime() - DELIVERY_DAYS * DAY_MS));
+  const firstKeptId = firstIdAt("whd", keptSince(now));
   const [row] = await callSweep(db, { limit, firstKeptId });
   return row?.result ?? 0;
 };

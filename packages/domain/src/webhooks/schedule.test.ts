@@ -1,10 +1,25 @@
 import { expect, test } from "bun:test";
-import { MAX_ATTEMPTS, pauseMs, retryAfterMs, slowMs } from "./schedule.ts";
+import type { Problem } from "../problem.ts";
+import { keptSince, MAX_ATTEMPTS, pauseMs, recoveredSince, retryAfterMs, slowMs } from "./schedule.ts";
 
 const HOUR_MS = 3_600_000;
 const YEAR_MS = 365 * 24 * HOUR_MS;
 const pauses = (random: number, retryAfter: number | null = null): number[] =>
   Array.from({ length: MAX_ATTEMPTS - 1 }, (_, index) => pauseMs(index + 1, retryAfter, random) ?? 0);
+
+test("a recovery since the oldest delivery that is kept, and since a millisecond before: the time, and refused", () => {
+  const now = new Date("2026-11-26T12:00:00Z");
+  const oldest = new Date("2026-10-27T12:00:00Z");
+  expect(keptSince(now)).toEqual(oldest);
+  expect(recoveredSince("2026-10-27T13:00:00+01:00", now)).toEqual(oldest);
+  const tooOld = new Date(oldest.getTime() - 1).toISOString();
+  try {
+    recoveredSince(tooOld, now);
+    expect.unreachable();
+  } catch (error) {
+    expect((error as Problem).extras.errors).toMatchObject([{ pointer: "#/since", code: "too_old" }]);
+  }
+});
 
 test("the pauses, without jitter: those of the documents, 75 hours in all", () => {
   expect(pauses(0)).toEqual([5 / 3600, 5 / 60, 0.5, 2, 5, 10, 14, 20, 24].map((hours) => hours * HOUR_MS));

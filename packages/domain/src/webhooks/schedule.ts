@@ -1,8 +1,30 @@
-/** When a delivery is tried again. */
+/** When a delivery is tried again, and for how long it is kept. */
+import { parseDateTime } from "../date-time.ts";
+import { validationFailed } from "../problem.ts";
+import { DELIVERY_DAYS } from "./schemas.ts";
 
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
+
+/** Deliveries that were created before are not kept. */
+export const keptSince = (now: Date): Date => new Date(now.getTime() - DELIVERY_DAYS * 24 * HOUR_MS);
+
+/**
+ * From when on deliveries are recovered: the field `since` of the request, a valid date-time. Throws the problem `validation_failed`
+ * for a time from which not all of them are kept, so that nobody takes a part for the whole.
+ */
+export const recoveredSince = (since: string, now: Date): Date => {
+  const time = parseDateTime(since) as Date;
+  if (time >= keptSince(now)) return time;
+  throw validationFailed([
+    {
+      pointer: "#/since",
+      code: "too_old",
+      detail: `Must be at most ${DELIVERY_DAYS} days ago: older ones are not kept.`,
+    },
+  ]);
+};
 
 /** The pause before each attempt after the first. With the jitter, attempts go on for 75 to 91 hours. */
 export const ATTEMPT_PAUSES_MS: readonly number[] = [

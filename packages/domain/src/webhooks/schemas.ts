@@ -182,7 +182,7 @@ export const WebhookDeliveryPage = Page(WebhookDelivery);
 
 export const RecoverDeliveries = ClosedObject({
   since: DateTime({
-    description: `Deliveries from then on that have failed, were canceled or wait for another attempt are sent again. They are kept for ${DELIVERY_DAYS} days.`,
+    description: `Deliveries from then on that have failed, were canceled or wait for another attempt are sent again. At most ${DELIVERY_DAYS} days ago: older ones are not kept.`,
   }),
 });
 export type RecoverDeliveries = Static<typeof RecoverDeliveries>;

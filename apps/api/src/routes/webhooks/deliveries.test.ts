@@ -36,7 +36,7 @@ describe("a test of an endpoint", () => {
     const id = await create();
     await api.call("PATCH", `${ENDPOINTS}/${id}`, { key, body: { status: "disabled" } });
     expectProblem(await send(id), "invalid_transition");
-    const body = { since: "2026-11-20T00:00:00Z" };
+    const body = { since: new Date().toISOString() };
     expectProblem(await api.call("POST", `${ENDPOINTS}/${id}/recover`, { key, body }), "invalid_transition");
     expect((await api.call("GET", `${DELIVERIES}?endpointId=${id}`, { key })).body.data).toEqual([]);
   });
@@ -71,6 +71,21 @@ describe("a test of an endpoint", () => {
 });
 
 describe("deliveries", () => {
+  test("a recovery since more than 30 days ago: 422 with the pointer, and nothing is queued", async () => {
+    const id = await create();
+    const { body: sent } = await send(id);
+    await client`update webhook_deliveries set status = 'failed', next_attempt_at = null where id = ${sent.id}`;
+    const recover = (daysAgo: number) => {
+      const body = { since: new Date(Date.now() - daysAgo * 86_400_000).toISOString() };
+      return api.call("POST", `${ENDPOINTS}/${id}/recover`, { key, body });
+    };
+    const refused = await recover(31);
+    expectProblem(refused, "validation_failed");
+    expect(refused.body.errors).toMatchObject([{ pointer: "#/since", code: "too_old" }]);
+    expect((await api.call("GET", `${DELIVERIES}/${sent.id}`, { key })).body.status).toBe("failed");
+    expect((await recover(29)).body).toEqual({ recovered: 1 });
+  });
+
   test("deliveries, by endpoint, status, type and target: those alone, page by page", async () => {
     const [id, other] = [await create(), await create()];
     const sent = [await send(id), await send(id), await send(other)].map(({ body }) => body.id);

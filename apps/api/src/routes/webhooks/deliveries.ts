@@ -9,11 +9,11 @@ import {
   resendDelivery,
 } from "@realtime-avatar/db/webhooks/deliveries";
 import { findEndpoint } from "@realtime-avatar/db/webhooks/endpoints";
-import { parseDateTime } from "@realtime-avatar/domain/date-time";
 import { isId, type WebhookDeliveryId } from "@realtime-avatar/domain/id";
 import { notFound, Problem } from "@realtime-avatar/domain/problem";
 import { ClosedObject } from "@realtime-avatar/domain/schema";
 import type { WebhookEndpointRecord } from "@realtime-avatar/domain/webhooks/endpoint";
+import { recoveredSince } from "@realtime-avatar/domain/webhooks/schedule";
 import {
   MAX_RECOVERED,
   NoFields,
@@ -116,7 +116,7 @@ const RECOVER = {
   lookUp: lookUpEndpoint,
   plan: ({ body, caller, origin }: EndpointAttempt<RecoverDeliveries>, endpoint: WebhookEndpointRecord | null) => ({
     response: { version: null, body: {} },
-    input: [enabled(endpoint).id, parseDateTime(body.since) as Date, caller, origin] as const,
+    input: [enabled(endpoint).id, recoveredSince(body.since, origin.now), caller, origin] as const,
   }),
   write: recoverDeliveries,
   settle: (outcome: OutcomeOf<typeof recoverDeliveries>) => {

@@ -26,9 +26,9 @@ export const expectWebhookResponses = async (
   const reused = await send(one("createWebhookEndpoint"), { key, body: { url: null }, headers });
   expect(reused.code).toBe("idempotency_key_reused");
 
-  const since = { since: "2026-11-20T00:00:00Z" };
+  const since = { since: new Date().toISOString() };
   expect((await send(one("recoverWebhookDeliveries"), { key, id, body: since, headers })).status).toBe(200);
-  const other = { since: "2026-11-21T00:00:00Z" };
+  const other = { since: new Date(Date.now() - 1000).toISOString() };
   const recovered = await send(one("recoverWebhookDeliveries"), { key, id, body: other, headers });
   expect(recovered.code).toBe("idempotency_key_reused");
   expect((await send(one("rotateWebhookSecret"), { key, id, headers })).status).toBe(200);

@@ -6,8 +6,12 @@ export const EVENT_MUTATIONS: Readonly<Record<string, readonly (readonly [origin
       "    exit;",
     ],
   ],
+  "a taken sequence of a single event is given up": [["    exit when found;", "    exit;"]],
   "events in no order": [["    order by tenant_id, target_id, at\n  );", "    order by at\n  );"]],
   "events of every environment": [["endpoint.environment = event.environment and endpoint.status", "endpoint.status"]],
+  "a single event of every environment": [
+    ["endpoint.environment = p_event.environment and endpoint.status", "endpoint.status"],
+  ],
   "events of disabled endpoints": [
     ["one.environment = event.environment and one.status = 'enabled'", "one.environment = event.environment"],
   ],

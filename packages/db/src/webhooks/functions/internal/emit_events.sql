@@ -11,8 +11,17 @@ create function rta.emit_events(p_events rta.event[]) returns void
 language plpgsql as $$
 declare
   v_now timestamptz := clock_timestamp();
-  v_id_time text := rta.id_time(v_now);
-  v_events rta.numbered_event[] := array(
+  v_id_time text;
+  v_events rta.numbered_event[];
+  v_written integer := 0;
+  v_count integer;
+begin
+  if cardinality(p_events) = 1 then
+    perform rta.emit_event(p_events[1]);
+    return;
+  end if;
+  v_id_time := rta.id_time(v_now);
+  v_events := array(
     select row(
       tenant_id, 'evt_' || v_id_time || rta.id_random(), environment, type, target_id,
       1 + coalesce((
@@ -31,9 +40,6 @@ declare
     )
     order by tenant_id, target_id, at
   );
-  v_written integer := 0;
-  v_count integer;
-begin
   while v_written < cardinality(v_events) loop
     with written as (
       insert into public.webhook_events (tenant_id, id, environment, type, target_id, sequence, created_at)

@@ -1,0 +1,37 @@
+-- As emit_events, for a single event: statements that look nothing up in lists take half of the time.
+create function rta.emit_event(p_event rta.event) returns void
+language plpgsql as $$
+declare
+  v_endpoint_ids text[] := array(
+    select endpoint.id from public.webhook_endpoints endpoint
+    where endpoint.tenant_id = p_event.tenant_id and endpoint.environment = p_event.environment and endpoint.status = 'enabled'
+      and rta.selects(endpoint.events, p_event.type)
+  );
+  v_now timestamptz := clock_timestamp();
+  v_id text;
+  v_sequence bigint;
+begin
+  if v_endpoint_ids = '{}' then
+    return;
+  end if;
+  v_id := rta.id_time(v_now) || rta.id_random();
+  loop
+    insert into public.webhook_events (tenant_id, id, environment, type, target_id, sequence, created_at)
+    values (
+      p_event.tenant_id, 'evt_' || v_id, p_event.environment, p_event.type, p_event.target_id, 1 + coalesce((
+        select last.sequence from public.webhook_events last
+        where last.tenant_id = p_event.tenant_id and last.target_id = p_event.target_id
+        order by last.tenant_id desc, last.target_id desc, last.sequence desc limit 1
+      ), 0), p_event.created_at
+    )
+    on conflict (tenant_id, target_id, sequence) do nothing
+    returning sequence into v_sequence;
+    exit when found;
+  end loop;
+  insert into public.webhook_deliveries (
+    tenant_id, id, environment, endpoint_id, event_id, event_type, target_id, sequence, next_attempt_at, created_at
+  )
+  select p_event.tenant_id, 'whd_' || left(v_id, 13) || rta.id_random(), p_event.environment, endpoint_id, 'evt_' || v_id,
+    p_event.type, p_event.target_id, v_sequence, v_now, v_now
+  from unnest(v_endpoint_ids) endpoint_id;
+end $$;

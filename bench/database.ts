@@ -24,12 +24,12 @@ export type Database = {
 };
 
 /** Starts a PostgreSQL with default durability in a new folder, with one tenant and its first key. */
-export const openDatabase = async (): Promise<Database> => {
+export const openDatabase = async (settings: Readonly<Record<string, string>> = {}): Promise<Database> => {
   const folder = await mkdtemp(join(tmpdir(), "realtime-avatar-bench-"));
   // PostgreSQL may run as another user.
   await chmod(folder, 0o755);
   const { url, close } = await openByTcp(join(folder, "data"), {
-    settings: { max_connections: "300", shared_preload_libraries: "pg_stat_statements" },
+    settings: { max_connections: "300", shared_preload_libraries: "pg_stat_statements", ...settings },
   });
   const pid = Number((await readFile(join(folder, "data/postgres/postmaster.pid"), "utf8")).split("\n")[0]);
   await migrate(url);
@@ -89,40 +89,4 @@ export const seedAvatars = async ({ db, tenantId }: Database, first: number, las
   }
   await db.run("vacuum analyze", []);
   await db.run("checkpoint", []);
-};
-
-/** Deletes all avatars; their audit events stay. */
-export const deleteAvatars = async ({ db }: Database): Promise<void> => {
-  await db.run("delete from avatars", []);
-  await db.run("vacuum full avatars", []);
-};
-
-/** Adds `count` keys and `count` audit events to the tenant. */
-export const seedLists = async ({ db }: Database, count: number): Promise<void> => {
-  await db.run(
-    `insert into api_keys select tenant_id, 'key_01h455vb4q' || lpad(i::text, 16, '0'), lpad(i::text, 16, 'a'), 'live', 'n', '{*}',
-      null, null, null, array[id], 1, now() from api_keys, generate_series(1, ${count}) i where name = 'First key'`,
-    [],
-  );
-  await db.run(
-    `insert into audit_events select tenant_id, 'aud_01h455vb4q' || lpad(i::text, 16, '0'), 'live', id, key_id, 'avatar.created',
-      'ava_01h455vb4p' || lpad(i::text, 16, '0'), 'req_01h455vb4p' || lpad(i::text, 16, '0'), now()
-      from api_keys, generate_series(1, ${count}) i where name = 'First key'`,
-    [],
-  );
-};
-
-/** Adds `count` keys with credentials to the tenant. */
-export const seedKeys = async ({ db, tenantId }: Database, count: number): Promise<void> => {
-  await db.run(
-    `insert into api_keys select '${tenantId}', 'key_01h455vb4p' || lpad(i::text, 16, '0'), lpad(i::text, 16, '0'), 'live',
-      'n', '{*}', null, null, null, '{}', 1, now() from generate_series(1, ${count}) i`,
-    [],
-  );
-  await db.run(
-    `insert into api_key_credentials select key_id, tenant_id, id, sha256(key_id::bytea), null, now() from api_keys
-      where id like 'key_01h455vb4p%'`,
-    [],
-  );
-  await db.run("vacuum analyze", []);
 };

@@ -75,12 +75,14 @@ export type Request = {
   isEachPathOnce?: boolean;
   /** API keys to use in turn, each with the path of the same turn. */
   apiKeys?: readonly string[];
+  /** Bodies to use instead of `body`, each once. */
+  bodies?: readonly string[];
 };
 
-const luaList = (texts: readonly string[]): string => `{"${texts.join('", "')}"}`;
+const luaList = (texts: readonly string[]): string => `{'${texts.join("', '")}'}`;
 
 /** A Lua script for wrk. `isClaimed`: each request has a new Idempotency-Key, so that none is a replay. */
-const requestScript = ({ method, body, headers, paths, apiKeys }: Request, isClaimed: boolean): string => {
+const requestScript = ({ method, body, headers, paths, apiKeys, bodies }: Request, isClaimed: boolean): string => {
   const luaHeaders = [
     ...Object.entries(headers).map(([name, value]) => `["${name}"] = "${value}"`),
     ...(apiKeys ? [`["authorization"] = "Bearer " .. apiKeys[count % ${apiKeys.length} + 1]`] : []),
@@ -89,10 +91,12 @@ const requestScript = ({ method, body, headers, paths, apiKeys }: Request, isCla
   return `local count, run = -1, "${crypto.randomUUID()}-"
     ${paths ? `local paths = ${luaList(paths)}` : ""}
     ${apiKeys ? `local apiKeys = ${luaList(apiKeys)}` : ""}
+    ${bodies ? `local bodies = ${luaList(bodies)}` : ""}
     function request()
       count = count + 1
       local path = ${paths ? `paths[count % ${paths.length} + 1]` : "nil"}
-      return wrk.format("${method}", path, {${luaHeaders}}, ${body === null ? "nil" : `'${body}'`})
+      local body = ${bodies ? `bodies[count % ${bodies.length} + 1]` : body === null ? "nil" : `'${body}'`}
+      return wrk.format("${method}", path, {${luaHeaders}}, body)
     end`;
 };
 
@@ -126,7 +130,7 @@ export const wrk = (
   wrkScript(folder, url + request.path, requestScript(request, isClaimed), connections, seconds);
 
 /** How much longer pgbench runs than the other contestants: its run includes the time to connect. */
-const CONNECT_SECONDS = 4;
+const CONNECT_SECONDS = 1;
 
 /** The environment and the options with which pgbench connects. */
 const pgbenchAt = (databaseUrl: string, options: readonly string[]) => {

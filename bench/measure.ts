@@ -1,12 +1,14 @@
 /** The measurements: rates and processor time, latency, statements, memory, and rates by table size. */
 import type { Contestant } from "./contestants.ts";
-import { countStatements, type Database, deleteAvatars, seedAvatars, seedKeys, trackStatements } from "./database.ts";
+import { countStatements, type Database, trackStatements } from "./database.ts";
 import { cpuOf, cpuOfFamily, median, openLoop, pgbench, type Request, residentMiB, wrk } from "./machine.ts";
 import type { Options } from "./options.ts";
 import type { Processes } from "./processes.ts";
+import type { Progress } from "./progress.ts";
 
 export type Bench = {
   options: Options;
+  progress: Progress;
   database: Database;
   processes: Processes;
   contestants: readonly Contestant[];
@@ -15,8 +17,6 @@ export type Bench = {
 /** Connections of a load whose rate is not reported. */
 export const WARM_UP_CONNECTIONS = 64;
 const SEQUENTIAL_REQUESTS = 200;
-
-export const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
 /** What a load needs. */
 export type LoadBench = { database: Database; options: Pick<Options, "seconds"> };
@@ -107,19 +107,25 @@ export const measure = async (
   });
 };
 
+/** Of the time of the requests, what is left for latencies, statements and memory, in seconds. */
+const AFTER_ROUNDS_SECONDS = 80;
+
 /** Measures every contestant with each number of connections, one after another, in several rounds. */
 export const measureRounds = async (bench: Bench): Promise<Rounds> => {
-  const { contestants, options } = bench;
+  const { contestants, options, progress } = bench;
   const rounds = new Rounds();
   for (const contestant of contestants) {
+    progress.step(`warm-up of ${contestant.name}`);
     if (!contestant.script) await load(bench, contestant, WARM_UP_CONNECTIONS, options.warmUpSeconds);
   }
-  for (let round = 0; round < options.rounds; round++) {
+  await progress.rounds(options.rounds, AFTER_ROUNDS_SECONDS, async (round) => {
     for (const connections of options.connections) {
-      for (const contestant of contestants) await measure(bench, rounds, contestant, connections);
+      for (const contestant of contestants) {
+        progress.step(`${round}: ${contestant.name} at ${connections}`);
+        await measure(bench, rounds, contestant, connections);
+      }
     }
-    print(`round ${round + 1} of ${options.rounds}`);
-  }
+  });
   return rounds;
 };
 
@@ -127,16 +133,16 @@ export type Latency = { name: string; rate: number; percentiles: Awaited<ReturnT
 
 /** Latencies in an open loop at half of the peak rate. */
 export const measureLatencies = async (bench: Bench, rounds: Rounds): Promise<Latency[]> => {
-  const { contestants, options, processes } = bench;
+  const { contestants, options, processes, progress } = bench;
   const latencies: Latency[] = [];
   for (const { name, server, request, isRefused, isClaimed } of contestants) {
     // `above` is included to show how the generator and the machine alone affect the tail latencies.
     if ((server !== processes.service && server !== processes.above) || !request || isRefused || isClaimed) continue;
     const peak = Math.max(...options.connections.map((connections) => rounds.rate(name, connections)));
-    const percentiles = await openLoop(server.url, request, peak / 2, Math.max(5, options.seconds * 2));
+    progress.step(`latency of ${name}`);
+    const percentiles = await openLoop(server.url, request, peak / 2, Math.max(4, options.seconds * 2));
     latencies.push({ name, rate: peak / 2, percentiles });
   }
-  print("latencies");
   return latencies;
 };
 
@@ -144,14 +150,15 @@ export const measureLatencies = async (bench: Bench, rounds: Rounds): Promise<La
 export type StatementCount = { name: string; sequential: number; concurrent: number };
 
 export const measureStatements = async (bench: Bench): Promise<StatementCount[]> => {
-  const { contestants, database, options, processes } = bench;
+  const { contestants, database, options, processes, progress } = bench;
   const counts: StatementCount[] = [];
   await trackStatements(database.db, "top");
   await Bun.sleep(500);
   for (const contestant of contestants) {
     const { name, server, request } = contestant;
     if (!server || !request) continue;
-    if (![processes.service, processes.first, processes.lists].includes(server)) continue;
+    if (![processes.service, processes.first].includes(server)) continue;
+    progress.step(`statements of ${name}`);
     await countStatements(database.db);
     for (let sent = 0; sent < SEQUENTIAL_REQUESTS; sent++) {
       await (await fetch(server.url + request.path, request)).arrayBuffer();
@@ -161,7 +168,6 @@ export const measureStatements = async (bench: Bench): Promise<StatementCount[]>
     counts.push({ name, sequential, concurrent: (await countStatements(database.db)) / count });
   }
   await trackStatements(database.db, "none");
-  print("statements");
   return counts;
 };
 
@@ -169,51 +175,14 @@ export const measureStatements = async (bench: Bench): Promise<StatementCount[]>
 export type Memory = { requests: number; mebibytes: number };
 
 export const measureMemory = async (bench: Bench): Promise<Memory[]> => {
-  const { contestants, options, processes } = bench;
+  const { contestants, options, processes, progress } = bench;
   const memory: Memory[] = [];
   const mixed = contestants.filter(({ server }) => server === processes.service);
   let requests = 0;
   while (mixed.length > 0 && requests < options.requests) {
+    progress.step("memory");
     for (const contestant of mixed) requests += (await load(bench, contestant, WARM_UP_CONNECTIONS, 2)).count;
     memory.push({ requests, mebibytes: await residentMiB(processes.service.pid) });
   }
-  print("memory");
   return memory;
-};
-
-/** Requests per second by contestant, for one size of the tables. */
-export type SizeRates = { label: string; rates: ReadonlyMap<string, number> };
-
-const measureSize = async (bench: Bench, rounds: Rounds, label: string): Promise<SizeRates> => {
-  const { contestants, options, processes } = bench;
-  const rates = new Map<string, number>();
-  for (const contestant of contestants) {
-    if (contestant.server !== processes.service || contestant.isRefused) continue;
-    const { typicalConnections } = options;
-    const name = `${label} ${contestant.name}`;
-    await load(bench, contestant, typicalConnections, 1);
-    for (let round = 0; round < options.rounds; round++) {
-      await measure(bench, rounds, contestant, typicalConnections, name);
-    }
-    rates.set(contestant.name, rounds.rate(name, typicalConnections));
-  }
-  print(label);
-  return { label, rates };
-};
-
-/** Measures the service with each number of avatars, and at last with many keys as well. Deletes the avatars before. */
-export const measureSizes = async (bench: Bench, rounds: Rounds): Promise<SizeRates[]> => {
-  const { database, options } = bench;
-  if (options.sizes.length === 0) return [];
-  const sizes: SizeRates[] = [];
-  await deleteAvatars(database);
-  let avatars = 0;
-  for (const size of options.sizes) {
-    await seedAvatars(database, avatars + 1, size);
-    avatars = Math.max(avatars, size);
-    sizes.push(await measureSize(bench, rounds, `${size.toLocaleString("en-US")} avatars`));
-  }
-  await seedKeys(database, options.keys);
-  sizes.push(await measureSize(bench, rounds, `and ${options.keys.toLocaleString("en-US")} keys`));
-  return sizes;
 };

@@ -1,7 +1,14 @@
 /** Options of the benchmark's command line. */
 import { parseArgs } from "node:util";
 
-export const PARTS = ["requests", "functions", "credits", "calls"] as const;
+/** The parts of the page, and the seconds of each: together at most a quarter of an hour. */
+export const PAGE_SECONDS = { requests: 160, routes: 340, functions: 50, credits: 200, calls: 75 } as const;
+/** Parts that take longer, with blocks of their own in the page. Each takes the time that its options say. */
+export const LONG_SECONDS = { minutes: 0, growth: 0 } as const;
+const PARTS = Object.keys({ ...PAGE_SECONDS, ...LONG_SECONDS }) as (
+  | keyof typeof PAGE_SECONDS
+  | keyof typeof LONG_SECONDS
+)[];
 
 const number = (value: string) => ({ type: "string", default: value }) as const;
 const numbersOf = (text: string): number[] => text.split(",").filter(Boolean).map(Number);
@@ -10,17 +17,17 @@ export const parseOptions = (args: string[]) => {
   const { values } = parseArgs({
     args,
     options: {
-      seconds: number("3"),
-      rounds: number("3"),
-      "warm-up": number("6"),
+      seconds: number("1"),
+      rounds: { type: "string" },
+      "warm-up": number("2"),
       connections: { type: "string", default: "1,8,32,128" },
       only: { type: "string", default: "" },
       avatars: number("100000"),
-      sizes: { type: "string", default: "1000,100000,5000000" },
-      keys: number("1000000"),
-      requests: number("1000000"),
+      requests: number("200000"),
       minutes: number("10"),
-      parts: { type: "string", default: PARTS.join(",") },
+      sizes: { type: "string", default: "1000,100000,5000000" },
+      sessions: number("10000000"),
+      parts: { type: "string", default: Object.keys(PAGE_SECONDS).join(",") },
       write: { type: "boolean", default: false },
     },
   });
@@ -31,7 +38,8 @@ export const parseOptions = (args: string[]) => {
     parts: PARTS.filter((part) => parts.includes(part)),
     /** Duration of each load. */
     seconds: Number(values.seconds),
-    rounds: Number(values.rounds),
+    /** Null: as many as fit into the time of the part. */
+    rounds: values.rounds === undefined ? null : Number(values.rounds),
     /** Duration of the load before the rounds, for each contestant. */
     warmUpSeconds: Number(values["warm-up"]),
     connections,
@@ -41,14 +49,13 @@ export const parseOptions = (args: string[]) => {
     only: values.only,
     /** Number of avatars during the rounds. */
     avatars: Number(values.avatars),
-    /** Numbers of avatars for the measurement by table size. */
+    /** Numbers of avatars, and the number of sessions and entries, for the measurement of growth. */
     sizes: numbersOf(values.sizes),
-    /** Number of keys for the last measurement by table size. */
-    keys: Number(values.keys),
+    sessions: Number(values.sessions),
     /** Number of requests before the last measurement of memory. */
     requests: Number(values.requests),
     /** Length of the long load of credits. */
-    minutes: values.only === "" ? Number(values.minutes) : 0,
+    minutes: Number(values.minutes),
     /** Whether to write the results to docs/. */
     isWritten: values.write,
   };

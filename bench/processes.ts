@@ -13,7 +13,6 @@ export type Processes = {
   /** See servers.ts. */
   above: Process;
   first: Process;
-  lists: Process;
   /** Milliseconds from start to ready, of several starts of the service. */
   startUps: readonly number[];
   end(): Promise<void>;
@@ -38,14 +37,15 @@ export const startService = async (
   return start([process.execPath, "apps/api/dist/main.js"], log, {
     PORT: "0",
     DATABASE_URL: databaseUrl,
+    DATA_DIR: join(folder, "files"),
     MAX_ACTIVE_KEYS_PER_TENANT: "1000000",
     ...variables,
   });
 };
 
 /** Starts a server of servers.ts. */
-export const startServer = (folder: string, name: string, databaseUrl: string): Promise<Process> =>
-  start([process.execPath, "bench/servers.ts", name, databaseUrl], join(folder, `${name}.log`));
+export const startServer = (folder: string, name: string, databaseUrl: string, livekitUrl = ""): Promise<Process> =>
+  start([process.execPath, "bench/servers.ts", name, databaseUrl, folder, livekitUrl], join(folder, `${name}.log`));
 
 /** Builds the service, and starts every process. Their logs are in `folder`. */
 export const startProcesses = async (folder: string, databaseUrl: string): Promise<Processes> => {
@@ -59,13 +59,12 @@ export const startProcesses = async (folder: string, databaseUrl: string): Promi
   const service = await startService(folder, "service", databaseUrl);
   const above = await startServer(folder, "above", databaseUrl);
   const first = await startServer(folder, "first", databaseUrl);
-  const lists = await startServer(folder, "lists", databaseUrl);
   const sink = await startServer(folder, "sink", databaseUrl);
   const metered = await startService(folder, "metered", databaseUrl, { METRICS_PORT: "0" });
   const traces = { METRICS_PORT: "0", OTEL_EXPORTER_OTLP_ENDPOINT: sink.url };
   const traced = await startService(folder, "traced", databaseUrl, traces);
   const end = async (): Promise<void> => {
-    for (const process of [service, metered, traced, sink, above, first, lists]) await process.end();
+    for (const process of [service, metered, traced, sink, above, first]) await process.end();
   };
-  return { service, metered, traced, above, first, lists, startUps, end };
+  return { service, metered, traced, above, first, startUps, end };
 };

@@ -1,9 +1,9 @@
-/** The report of the benchmark: tables in Markdown, their figures as JSON, and a chart. */
+/** The report of the benchmark: tables in Markdown, and their figures as JSON. */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ABOVE, BELOW, type Contestant, FIRST, OWN } from "./contestants.ts";
 import { median, ROOT } from "./machine.ts";
-import type { Latency, Memory, Rounds, SizeRates, StatementCount } from "./measure.ts";
+import type { Latency, Memory, Rounds, StatementCount } from "./measure.ts";
 import type { Options } from "./options.ts";
 
 export type Results = {
@@ -12,7 +12,6 @@ export type Results = {
   rounds: Rounds;
   latencies: readonly Latency[];
   statements: readonly StatementCount[];
-  sizes: readonly SizeRates[];
   memory: { restMiB: number; loadedMiB: number; later: readonly Memory[] };
   /** Milliseconds from start to ready. */
   startUps: readonly number[];
@@ -25,10 +24,7 @@ const RATIOS = [
   ["POST /avatars", ABOVE],
   ["POST /avatars, with metrics", "POST /avatars"],
   ["POST /avatars, with metrics and traces", "POST /avatars"],
-  ["GET /avatars", "first: GET /avatars"],
-  ["GET /api-keys", "first: GET /api-keys"],
-  ["GET /audit-events", "first: GET /audit-events"],
-  ["GET /avatars, pages that differ", "first: GET /avatars"],
+  ["GET /avatars, pages that differ", "GET /avatars"],
   ["GET /api-keys/self", ABOVE],
   ["refused: bad checksum", ABOVE],
 ] as const;
@@ -97,15 +93,6 @@ const requestTable = ({ options: { typicalConnections }, contestants, rounds, st
     }),
   );
 
-const sizeTable = ({ sizes }: Results): string =>
-  table(
-    ["requests/s", ...sizes.map(({ label }) => label)],
-    [...(sizes[0]?.rates.keys() ?? [])].map((name) => [
-      name,
-      ...sizes.map(({ rates }) => number(rates.get(name) ?? 0)),
-    ]),
-  );
-
 const otherTable = ({ options, contestants, rounds, memory, startUps }: Results): string => {
   const has = (wanted: string): boolean => contestants.some(({ name }) => name === wanted);
   const single = (name: string): string => `${(1000 / rounds.rate(name, 1)).toFixed(2)} ms`;
@@ -135,7 +122,7 @@ const otherTable = ({ options, contestants, rounds, memory, startUps }: Results)
 
 /** The whole report, in Markdown. */
 export const reportOf = (results: Results): string => {
-  const { avatars, typicalConnections } = results.options;
+  const { typicalConnections } = results.options;
   return [
     "Requests per second: median of the rounds, and half of their range:",
     rateTable(results),
@@ -144,26 +131,8 @@ export const reportOf = (results: Results): string => {
     latencyTable(results),
     `Processor time per request, of the process and of the database, at ${typicalConnections} connections; and statements per request, each a round trip to the database, for sequential requests and at ${typicalConnections} connections:`,
     requestTable(results),
-    ...(results.sizes.length === 0
-      ? []
-      : [
-          `Requests per second at ${typicalConnections} connections, by table size (${number(avatars)} avatars in the tables above):`,
-          sizeTable(results),
-        ]),
     otherTable(results),
   ].join("\n\n");
-};
-
-/** A bar chart of the rates, as SVG. */
-const chart = ({ options: { typicalConnections }, contestants, rounds }: Results): string => {
-  const rates = contestants.map(({ name }) => rounds.rate(name, typicalConnections));
-  const bars = contestants.map(({ name }, index) => {
-    const rate = rates[index] ?? 0;
-    const [y, width] = [index * 28 + 34, Math.round((rate / Math.max(...rates)) * 380)];
-    return `<text x="330" y="${y + 14}" text-anchor="end">${name.replaceAll("&", "&amp;")}</text><rect x="340" y="${y}" width="${width}" height="20" fill="#4c78a8"/><text x="${346 + width}" y="${y + 14}">${number(rate)}</text>`;
-  });
-  const height = contestants.length * 28 + 44;
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="800" height="${height}" font-family="sans-serif" font-size="12"><title>Requests per second at ${typicalConnections} connections</title><rect width="800" height="${height}" fill="#fff"/><text x="340" y="20">requests per second at ${typicalConnections} connections</text>${bars.join("")}</svg>\n`;
 };
 
 /** Replaces the text of a page between `<!-- name -->` and the next `<!-- end -->`. */
@@ -179,12 +148,18 @@ export const writeBlock = async (path: string, name: string, block: string): Pro
   Bun.spawnSync([process.execPath, "run", "format"], { cwd: ROOT });
 };
 
-/** Writes the tables, their JSON and the chart to docs/. */
+/** Replaces the figures of one part in docs/performance.json. */
+export const writeFigures = async (part: string, figures: object): Promise<void> => {
+  const path = join(ROOT, "docs/performance.json");
+  const all = JSON.parse(await readFile(path, "utf8")) as Record<string, object>;
+  await writeFile(path, `${JSON.stringify({ ...all, [part]: figures }, null, 2)}\n`);
+};
+
+/** Writes the tables and their JSON to docs/. */
 export const writeReport = async (results: Results, report: string): Promise<void> => {
   const { options, rounds, latencies, statements, memory, startUps } = results;
   const date = new Date().toISOString().slice(0, 10);
   const figures = { date, options, measured: rounds, latencies, statements, memory, startUps };
-  await writeFile(join(ROOT, "docs/performance.json"), `${JSON.stringify(figures, null, 2)}\n`);
-  await writeFile(join(ROOT, "docs/performance.svg"), chart(results));
+  await writeFigures("requests", figures);
   await writeBlock("docs/performance.md", "measured", report);
 };

@@ -10,9 +10,10 @@ import { measureRows, measureWal, type Wal } from "../credits/measure.ts";
 import { LEASE_SECONDS, type Line } from "../credits/world.ts";
 import { type Database, openDatabase } from "../database.ts";
 import type { Process } from "../machine.ts";
-import { print, type Rounds } from "../measure.ts";
+import type { Rounds } from "../measure.ts";
 import type { Options } from "../options.ts";
 import { buildService, startServer, startService } from "../processes.ts";
+import { type Progress, print } from "../progress.ts";
 import { micros, number, table, writeBlock } from "../report.ts";
 import { type Latencies, measureLatency, measurePasses, measureSyncs, type Pass, type Syncs } from "./measure.ts";
 import { AVATAR_ID, CALLS_PER_WORKER, freeSlots, seedCalls, seedWorld, type World } from "./world.ts";
@@ -27,6 +28,9 @@ const CALL = { avatar_id: AVATAR_ID, max_session_seconds: 1 };
 const SESSION = { maxSessionSeconds: 1 };
 const SECRET = "a secret of avatar workers, and of LiveKit".replaceAll(" ", "-");
 const SYNCED = { name: "sync", count: 100 * CALLS_PER_WORKER, keys: 100 };
+const PASS_ROUNDS = 3;
+/** Of the time of the calls, what is left for latencies and the write-ahead log, in seconds. */
+const AFTER_ROUNDS_SECONDS = 15;
 const RECONCILED = { name: "pass", count: 10_000, keys: 1000 };
 
 const startOf = ({ apiKey }: Line) => apiRequest(apiKey, "POST", PATH, CALL);
@@ -155,6 +159,7 @@ const textOf = (results: Results): string => {
 const measureIn = async (
   database: Database,
   options: Options,
+  progress: Progress,
   service: Process,
   livekit: Process,
 ): Promise<Results> => {
@@ -164,14 +169,16 @@ const measureIn = async (
   const instance = await readInstance(db);
   const line = world.many[0] as Line;
   const reconciled = await seedCalls(db, line.caller, instance, RECONCILED);
-  const passes = await measurePasses(database, instance, reconciled, options.rounds);
-  print("calls, reconciler");
+  const passes = await measurePasses(database, instance, reconciled, options.rounds ?? PASS_ROUNDS);
+  progress.step("reconciler");
   const syncs = await measureSyncs(database, service, SECRET, await seedCalls(db, line.caller, instance, SYNCED));
-  print("calls, syncs");
+  progress.step("syncs");
   const warmUpSeconds = Math.min(options.warmUpSeconds, options.seconds);
   const rows = rowsOf(database, service, world, options.seconds);
   const bench = { database, options };
-  const rounds = await measureRows(bench, rows, { rounds: options.rounds, warmUpSeconds });
+  const rounds = await measureRows(bench, rows, progress, {
+    ...{ rounds: options.rounds, warmUpSeconds, reservedSeconds: AFTER_ROUNDS_SECONDS },
+  });
   await freeSlots(db, STARTS_PER_SECOND);
   const rooms = createRooms({ url: livekit.url, apiKey: "bench", apiSecret: new Secret(SECRET) });
   const latencies = await measureLatency(service, rooms, startOf(line), openOf(line));
@@ -181,7 +188,8 @@ const measureIn = async (
 };
 
 /** Measures calls, prints the tables and, if asked to, writes them to docs/. */
-export const benchCalls = async (options: Options): Promise<void> => {
+export const benchCalls = async (options: Options, progress: Progress): Promise<void> => {
+  progress.begin("calls");
   const database = await openDatabase();
   const { folder, url } = database;
   buildService();
@@ -195,7 +203,7 @@ export const benchCalls = async (options: Options): Promise<void> => {
     SESSION_LEASE_SECONDS: `${LEASE_SECONDS}`,
   });
   try {
-    const text = textOf(await measureIn(database, options, service, livekit));
+    const text = textOf(await measureIn(database, options, progress, service, livekit));
     print(`\n${text}`);
     if (options.isWritten) await writeBlock("docs/performance.md", "calls", text);
   } finally {

@@ -46,7 +46,7 @@ export const measureLatency = async (
 
 /** Percent of a core, and rows of calls that were written for each call in ten seconds. */
 export type Syncs = { servicePercent: number; databasePercent: number; rows: number; syncsPerSecond: number };
-const SYNC_SECONDS = 20;
+const SYNC_SECONDS = 10;
 /** Until each connection is open and each call was reported once. */
 const SYNC_WARM_UP_MS = 3000;
 

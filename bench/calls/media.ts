@@ -19,8 +19,8 @@ import { joinAsPerson } from "../../apps/avatar-worker/test/support/person.ts";
 import { joinAsStranger } from "../../apps/avatar-worker/test/support/stranger.ts";
 import { type Database, openDatabase } from "../database.ts";
 import { percentile, start } from "../machine.ts";
-import { print } from "../measure.ts";
 import { buildService, startService } from "../processes.ts";
+import { print } from "../progress.ts";
 import { measureBrowser } from "./browser.ts";
 
 const POLL_MS = 1;

@@ -1,16 +1,16 @@
-/** The parts `functions` and `credits` of the benchmark: credits over HTTP, and the functions alone. Requires pgbench. */
+/** The parts `functions`, `credits` and `minutes` of the benchmark: credits over HTTP, and the functions alone. Requires pgbench. */
 import { loadavg } from "node:os";
 import { type Database, openDatabase } from "../database.ts";
-import { print } from "../measure.ts";
 import type { Options } from "../options.ts";
 import { buildService, startServer, startService } from "../processes.ts";
+import { type Progress, print } from "../progress.ts";
 import { writeBlock } from "../report.ts";
 import { REFUSED, rowsOf, SELF, type Servers } from "./contestants.ts";
 import { measureFunctions } from "./functions.ts";
 import { goalTable } from "./goals.ts";
-import { hotShares, measureMinutes, measureRows, measureWal } from "./measure.ts";
-import { type CreditResults, creditReportOf, goalsOf } from "./report.ts";
-import { LEASE_SECONDS, seedWorld } from "./world.ts";
+import { hotShares, measureMinutes, measureRows, measureWal, WAL_SECONDS } from "./measure.ts";
+import { type CreditResults, creditReportOf, goalsOf, minutesReportOf } from "./report.ts";
+import { LEASE_SECONDS, seedWorld, type World } from "./world.ts";
 
 /** More releases a second than any machine makes. */
 const RELEASES_PER_SECOND = 6000;
@@ -23,7 +23,7 @@ const withServers = async <Result>(
   buildService();
   const lease = { SESSION_START_SECONDS: `${LEASE_SECONDS}`, SESSION_LEASE_SECONDS: `${LEASE_SECONDS}` };
   const service = await startService(folder, "service", url, lease);
-  const first = await startServer(folder, "credits", url);
+  const first = await startServer(folder, "first", url);
   try {
     return await work({ service, first });
   } finally {
@@ -32,61 +32,67 @@ const withServers = async <Result>(
   }
 };
 
-const textOf = (results: CreditResults): string => `${goalTable(goalsOf(results))}\n\n${creditReportOf(results)}`;
+const rowsFor = (world: World, servers: Servers, seconds: number, only: string) =>
+  rowsOf(world, servers, RELEASES_PER_SECOND * seconds, only);
 
 const measureIn = async (
   database: Database,
   options: Options,
+  progress: Progress,
   before: number,
   functions: CreditResults["functions"],
 ): Promise<CreditResults> => {
-  const { seconds, only, minutes } = options;
+  const { seconds, only } = options;
   const world = await seedWorld(database);
   const results = await withServers(database, async (servers): Promise<CreditResults> => {
     const bench = { database, options };
-    const all = rowsOf(world, servers, RELEASES_PER_SECOND * seconds, "");
-    const rows = rowsOf(world, servers, RELEASES_PER_SECOND * seconds, only);
-    const reference = all.find(({ name }) => name === SELF)?.request;
-    if (!reference) throw new Error("there is no load for reference");
-    const results: CreditResults = {
-      rows,
-      functions,
-      rounds: await measureRows(bench, rows, options),
-      wal: [],
-      minutes: [],
-      hotShares: new Map(),
-      loads: [before, loadavg()[0] ?? 0],
-    };
-    // Before the long load, so that these figures survive whatever happens to it.
-    print(`\n${textOf(results)}\n`);
-    if (only === "")
-      results.wal = await measureWal(
-        bench,
-        all.filter(({ name }) => name === SELF || name === REFUSED),
-      );
-    results.minutes = await measureMinutes(bench, world, servers, reference, minutes);
-    results.hotShares = await hotShares(database.db);
-    return results;
+    const rows = rowsFor(world, servers, seconds, only);
+    const rounds = await measureRows(bench, rows, progress, { ...options, reservedSeconds: 3 * WAL_SECONDS + 5 });
+    const wal = await measureWal(
+      bench,
+      rows.filter(({ name }) => name === SELF || name === REFUSED),
+    );
+    return { rows, functions, rounds, wal, loads: [before, loadavg()[0] ?? 0] };
   });
   await world.close();
   return results;
 };
 
-/** Measures the parts of `options`, prints the tables and, if asked to, writes them to docs/. */
-export const benchCredits = async (options: Options): Promise<void> => {
+/** Measures the parts `functions` and `credits`, prints the tables and, if asked to, writes them to docs/. */
+export const benchCredits = async (options: Options, progress: Progress): Promise<void> => {
   const before = loadavg()[0] ?? 0;
+  let functions: CreditResults["functions"] = { goals: [], tables: "" };
+  if (options.parts.includes("functions")) {
+    progress.begin("functions");
+    const database = await openDatabase();
+    functions = await measureFunctions(database, options, progress);
+    await database.close();
+    print(`\n${goalTable(functions.goals)}\n\n${functions.tables}\n`);
+  }
+  if (!options.parts.includes("credits")) return;
+  progress.begin("credits");
   const database = await openDatabase();
-  // First, while the tables are small.
-  const functions = options.parts.includes("functions")
-    ? await measureFunctions(database, options)
-    : { goals: [], tables: "" };
-  if (options.parts.includes("credits")) {
-    const results = await measureIn(database, options, before, functions);
-    print(`\n${textOf(results)}`);
-    if (options.isWritten) {
-      await writeBlock("docs/credits.md", "goals", goalTable(goalsOf(results)));
-      await writeBlock("docs/performance.md", "credits", creditReportOf(results));
-    }
-  } else print(`\n${goalTable(functions.goals)}\n\n${functions.tables}`);
+  const results = await measureIn(database, options, progress, before, functions);
   await database.close();
+  const [goals, report] = [goalTable(goalsOf(results)), creditReportOf(results)];
+  print(`\n${goals}\n\n${report}`);
+  if (!options.isWritten) return;
+  await writeBlock("docs/credits.md", "goals", goals);
+  await writeBlock("docs/performance.md", "credits", report);
+};
+
+/** Measures a load of minutes, prints the table and, if asked to, writes it to docs/. */
+export const benchMinutes = async (options: Options): Promise<void> => {
+  const database = await openDatabase();
+  const world = await seedWorld(database);
+  const minutes = await withServers(database, async (servers) => {
+    const reference = rowsFor(world, servers, 1, SELF).find(({ name }) => name === SELF)?.request;
+    if (!reference) throw new Error("there is no load for reference");
+    return measureMinutes({ database, options }, world, servers, reference, options.minutes);
+  });
+  const text = minutesReportOf(minutes, await hotShares(database.db));
+  await world.close();
+  await database.close();
+  print(`\n${text}`);
+  if (options.isWritten) await writeBlock("docs/performance.md", "minutes", text);
 };

@@ -24,13 +24,7 @@ export const RELEASE = "POST /usage/sessions/{id}/release";
 export const RELEASE_MANY = `${RELEASE}, 64 tenants`;
 export const firstOf = (name: string): string => `first: ${name}`;
 
-export const READS = [
-  "/usage/sessions",
-  "/usage/sessions/{id}",
-  "/usage/summary",
-  "/credits/balance",
-  "/credits/entries",
-].map((path) => `GET ${path}`);
+export const BALANCE = "GET /credits/balance";
 
 /** The servers that are loaded. */
 export type Servers = { service: Process; first: Process };
@@ -109,15 +103,13 @@ const changeRows = (world: World, servers: Servers, releases: number): Row[] => 
   ];
 };
 
-const readRows = ({ reader, sessions }: World, servers: Servers): Row[] =>
-  READS.flatMap((name) => {
-    const path = name.slice("GET ".length).replace("{id}", sessions[0] ?? "");
-    const row = { request: apiRequest(reader.apiKey, "GET", path), connections: 32, delay: 0 };
-    return [
-      { ...row, name, server: servers.service },
-      { ...row, name: firstOf(name), server: servers.first },
-    ];
-  });
+const readRows = ({ reader }: World, servers: Servers): Row[] => {
+  const row = { request: apiRequest(reader.apiKey, "GET", "/credits/balance"), connections: 32, delay: 0 };
+  return [
+    { ...row, name: BALANCE, server: servers.service },
+    { ...row, name: firstOf(BALANCE), server: servers.first },
+  ];
+};
 
 /**
  * The rows whose names contain `only`, with the limit below them. `releases`: how many requests a load of releases makes at

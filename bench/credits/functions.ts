@@ -11,6 +11,7 @@ import { FUNCTIONS_SCHEMA } from "@realtime-avatar/db/functions/schema";
 import type { Database } from "../database.ts";
 import { pgbench, prepareTpcb, TPCB } from "../machine.ts";
 import type { Options } from "../options.ts";
+import type { Progress } from "../progress.ts";
 import { number, table } from "../report.ts";
 import { type Goal, rangeOf, ratiosOf } from "./goals.ts";
 import { createHotRow, delayCommits, HOT_UPDATE, SLOW_COMMIT } from "./hot-row.ts";
@@ -107,6 +108,7 @@ const DELAYS = [
 export const measureFunctions = async (
   { url, folder }: Database,
   { seconds, rounds, only }: Pick<Options, "seconds" | "rounds" | "only">,
+  progress: Progress,
 ): Promise<{ goals: Goal[]; tables: string }> => {
   const db = connect(url, { deadlineMs: 3_600_000, connections: 2 });
   const all = await contestantsOf(db);
@@ -114,16 +116,17 @@ export const measureFunctions = async (
   prepareTpcb(url);
   const measured = new Map<string, number[]>();
   const ratesOf = (name: string, delay: number): number[] => measured.get(`${name} ${delay}`) ?? [];
-  for (let at = 0; at < rounds; at++) {
+  await progress.rounds(rounds, 0, async (round) => {
     for (const { delay } of DELAYS) {
       await delayCommits(db, delay);
       for (const { name, script, clients, batch } of contestants) {
+        progress.step(`${round}: ${name}`);
         await db.run("vacuum analyze", []);
         const { rate } = await pgbench(folder, url, script.replaceAll(/\s+/g, " "), clients, seconds);
         measured.set(`${name} ${delay}`, [...ratesOf(name, delay), rate * batch]);
       }
     }
-  }
+  });
   await delayCommits(db, 0);
   await db.close();
   const goals = GOALS.flatMap(([one, other, least]) =>

@@ -2,7 +2,8 @@
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { countStatements, REQUEST_STATEMENTS, trackStatements } from "../database.ts";
 import { type Request, wrk, wrkScript } from "../machine.ts";
-import { type LoadBench, loadOnce, measure, print, Rounds, WARM_UP_CONNECTIONS } from "../measure.ts";
+import { type LoadBench, loadOnce, measure, Rounds, WARM_UP_CONNECTIONS } from "../measure.ts";
+import { type Progress, print } from "../progress.ts";
 import type { Row, Servers } from "./contestants.ts";
 import { createHotRow, delayCommits } from "./hot-row.ts";
 import type { World } from "./world.ts";
@@ -15,7 +16,12 @@ export const labelOf = ({ name, delay }: Pick<Row, "name" | "delay">): string =>
 export const measureRows = async (
   bench: LoadBench,
   rows: readonly Row[],
-  { rounds: count, warmUpSeconds }: { rounds: number; warmUpSeconds: number },
+  progress: Progress,
+  {
+    rounds: count,
+    warmUpSeconds,
+    reservedSeconds,
+  }: { rounds: number | null; warmUpSeconds: number; reservedSeconds: number },
 ): Promise<Rounds> => {
   const { db } = bench.database;
   const rounds = new Rounds();
@@ -23,18 +29,19 @@ export const measureRows = async (
   for (const row of rows) {
     // A load of releases gets as many sessions as `seconds` need.
     const seconds = row.prepare ? Math.min(warmUpSeconds, bench.options.seconds) : warmUpSeconds;
+    progress.step(`warm-up of ${labelOf(row)}`);
     if (!row.script && row.delay === 0) await loadOnce(bench, row, WARM_UP_CONNECTIONS, seconds);
   }
-  for (let round = 0; round < count; round++) {
+  await progress.rounds(count, reservedSeconds, async (round) => {
     await db.run("vacuum analyze", []);
     for (const delay of new Set(rows.map((row) => row.delay))) {
       await delayCommits(db, delay);
       for (const row of rows.filter((row) => row.delay === delay)) {
+        progress.step(`${round}: ${labelOf(row)} at ${row.connections}`);
         await measure(bench, rounds, row, row.connections, labelOf(row));
       }
     }
-    print(`round ${round + 1} of ${count}`);
-  }
+  });
   await delayCommits(db, 0);
   return rounds;
 };
@@ -42,7 +49,7 @@ export const measureRows = async (
 /** Write-ahead log of `seconds` under a load: of the whole server, and of the statements of the requests alone. */
 export type Wal = { name: string; seconds: number; requests: number; serverBytes: number; statementBytes: number };
 
-const WAL_SECONDS = 10;
+export const WAL_SECONDS = 5;
 
 /**
  * Measures the log of a server at rest, which is what the background writes, and of these loads. The service records the last
@@ -69,7 +76,6 @@ export const measureWal = async (bench: LoadBench, rows: readonly Row[], seconds
     measured.push({ name: row?.name ?? "at rest", seconds, requests, serverBytes, statementBytes });
   }
   await trackStatements(db, "none");
-  print("write-ahead log");
   return measured;
 };
 

@@ -3,6 +3,7 @@ import { median } from "../machine.ts";
 import type { Rounds } from "../measure.ts";
 import { micros, number, table } from "../report.ts";
 import {
+  BALANCE,
   CHANGE,
   CREATE_CLAIMED,
   firstOf,
@@ -10,7 +11,6 @@ import {
   OPEN,
   OPEN_CLAIMED,
   OPEN_DEEP,
-  READS,
   REFUSED,
   RELEASE,
   RELEASE_MANY,
@@ -18,7 +18,7 @@ import {
   type Row,
   SELF,
 } from "./contestants.ts";
-import { type Goal, rangeOf, ratiosOf } from "./goals.ts";
+import { type Goal, goalTable, rangeOf, ratiosOf } from "./goals.ts";
 import { SLOW_COMMIT } from "./hot-row.ts";
 import { labelOf, type Minute, type Wal } from "./measure.ts";
 
@@ -26,8 +26,6 @@ export type CreditResults = {
   rows: readonly Row[];
   rounds: Rounds;
   wal: readonly Wal[];
-  minutes: readonly Minute[];
-  hotShares: ReadonlyMap<string, number>;
   /** The load of the machine at the start and at the end, over a minute each. */
   loads: readonly [number, number];
   /** What the functions alone reach: see functions.ts. */
@@ -49,6 +47,7 @@ const GOALS: readonly [string, Place, Place, number][] = [
   ],
   ["opens at lineage depth 8 / depth 0", { name: OPEN_DEEP }, { name: OPEN }, 0.7],
   ["refusal (402) / `GET /api-keys/self`", { name: REFUSED }, { name: SELF }, 0.8],
+  ["`GET /credits/balance` / the same as one would write it first", { name: BALANCE }, { name: firstOf(BALANCE) }, 1],
   ...[SLOW_COMMIT, 0].flatMap((delay): [string, Place, Place, number][] => {
     const place = (name: string): Place => ({ name, delay });
     const commits = delay === 0 ? "" : ", commits of 1 ms";
@@ -72,7 +71,6 @@ const RATIOS: readonly [Place, Place][] = [
     { name: firstOf(OPEN), connections: 128 },
   ],
   [{ name: REPORT }, { name: CHANGE }],
-  ...READS.map((name): [Place, Place] => [{ name }, { name: firstOf(name) }]),
 ];
 
 const ratesOf = (rounds: Rounds, { name, connections = 32, delay = 0 }: Place): number[] =>
@@ -81,26 +79,15 @@ const ratesOf = (rounds: Rounds, { name, connections = 32, delay = 0 }: Place): 
 const placeText = ({ name, connections = 32, delay = 0 }: Place): string =>
   `${name} at ${connections}${delay === 0 ? "" : ", slow commits"}`;
 
-/** The length of the long load in its goal, in minutes. */
-const LONG_LOAD = 10;
-
 /** The goals, with what was measured. */
-export const goalsOf = ({ rounds, minutes, functions }: CreditResults): Goal[] => {
-  const [first, last] = [minutes[0], minutes.at(-1)];
-  return [
-    ...functions.goals,
-    ...GOALS.map(([name, one, other, least]) => ({
-      name,
-      least,
-      ratios: ratiosOf(ratesOf(rounds, one), ratesOf(rounds, other)),
-    })),
-    {
-      name: `last minute of load / first, of ${minutes.length}${minutes.length < LONG_LOAD ? ` (the goal is for ${LONG_LOAD})` : ""}`,
-      least: 0.9,
-      ratios: first && last && minutes.length > 1 ? [last.rate / first.rate] : [],
-    },
-  ];
-};
+export const goalsOf = ({ rounds, functions }: CreditResults): Goal[] => [
+  ...functions.goals,
+  ...GOALS.map(([name, one, other, least]) => ({
+    name,
+    least,
+    ratios: ratiosOf(ratesOf(rounds, one), ratesOf(rounds, other)),
+  })),
+];
 
 const rateTable = ({ rows, rounds }: CreditResults): string =>
   table(
@@ -136,30 +123,39 @@ const walTable = ({ wal }: CreditResults): string =>
     ]),
   );
 
-const minuteTable = ({ minutes }: CreditResults): string =>
-  table(
-    ["minute", ...minutes.map((_, index) => `${index + 1}`)],
-    [
-      ["open, report and release, requests/s", ...minutes.map(({ rate }) => number(rate))],
-      [`${SELF}, requests/s`, ...minutes.map(({ reference }) => number(reference))],
-    ],
-  );
+/** The length of the long load in its goal, in minutes. */
+const LONG_LOAD = 10;
+
+/** The long load: its goal and its minutes. */
+export const minutesReportOf = (minutes: readonly Minute[], hotShares: ReadonlyMap<string, number>): string => {
+  const shares = [...hotShares].map(([name, share]) => `${name} ${(share * 100).toFixed(1)} %`);
+  const [first, last] = [minutes[0], minutes.at(-1)];
+  const goal: Goal = {
+    name: `last minute of load / first, of ${minutes.length}${minutes.length < LONG_LOAD ? ` (the goal is for ${LONG_LOAD})` : ""}`,
+    least: 0.9,
+    ratios: first && last && minutes.length > 1 ? [last.rate / first.rate] : [],
+  };
+  return [
+    `Sessions of one key are opened, reported and released at 32 connections, and the machine is measured beside it. Median: ${number(median(minutes.map(({ rate }) => rate)))} requests per second. Updates that left the indexes alone (HOT): ${shares.join(", ")}.`,
+    table(
+      ["minute", ...minutes.map((_, index) => `${index + 1}`)],
+      [
+        ["open, report and release, requests/s", ...minutes.map(({ rate }) => number(rate))],
+        [`${SELF}, requests/s`, ...minutes.map(({ reference }) => number(reference))],
+      ],
+    ),
+    goalTable([goal]),
+  ].join("\n\n");
+};
 
 /** The tables without the goals. */
 export const creditReportOf = (results: CreditResults): string => {
-  const { hotShares, loads, minutes, functions, wal } = results;
-  const shares = [...hotShares].map(([name, share]) => `${name} ${(share * 100).toFixed(1)} %`);
+  const { loads, functions, wal } = results;
   return [
     `Requests per second, and processor time per request, of the process and of the database. The load of the machine (\`uptime\`) was ${loads[0].toFixed(1)} before and ${loads[1].toFixed(1)} after, this benchmark included:`,
     rateTable(results),
     ratioTable(results),
     ...(wal.length === 0 ? [] : ["What the server writes while requests are refused:", walTable(results)]),
-    ...(minutes.length === 0
-      ? []
-      : [
-          `Minutes of load: sessions of one key are opened, reported and released at 32 connections, and the machine is measured beside it. Median: ${number(median(minutes.map(({ rate }) => rate)))} requests per second. Updates that left the indexes alone (HOT): ${shares.join(", ")}.`,
-          minuteTable(results),
-        ]),
     ...(functions.tables === "" ? [] : ["The functions alone, with pgbench:", functions.tables]),
   ].join("\n\n");
 };

@@ -20,8 +20,8 @@ import { portraitPath } from "@realtime-avatar/testing/photos";
 import { assetOf, avatarOf, originOf, seedCaller } from "@realtime-avatar/testing/seeds";
 import { countStatements, type Database, openDatabase, trackStatements } from "../database.ts";
 import { cpuOfFamily, percentile, start } from "../machine.ts";
-import { print } from "../measure.ts";
 import { buildService } from "../processes.ts";
+import { print } from "../progress.ts";
 
 const QUOTA = { maxAssets: 1_000_000, maxBytes: Number.MAX_SAFE_INTEGER };
 const POLL_MS = 5;

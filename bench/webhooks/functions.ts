@@ -19,7 +19,7 @@ import postgres from "postgres";
 import { LEASE_SECONDS, PRICE, seedLine, TENANTS } from "../credits/world.ts";
 import type { Database } from "../database.ts";
 import { median } from "../machine.ts";
-import { print } from "../measure.ts";
+import { print } from "../progress.ts";
 import { table } from "../report.ts";
 
 /** The places where a function looks whether there is anything to send, and sends it. */

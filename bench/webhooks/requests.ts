@@ -13,9 +13,10 @@ import { rangeOf, ratiosOf } from "../credits/goals.ts";
 import { LEASE_SECONDS, seedLine } from "../credits/world.ts";
 import type { Database } from "../database.ts";
 import { cpuOfFamily, median, type Process } from "../machine.ts";
-import { loadOnce, print } from "../measure.ts";
+import { loadOnce } from "../measure.ts";
 import type { Options } from "../options.ts";
 import { buildService, startService } from "../processes.ts";
+import { print } from "../progress.ts";
 import { number, table } from "../report.ts";
 import { seedEndpoint, withoutEmission } from "./functions.ts";
 
@@ -36,6 +37,7 @@ const createDatabase = async (url: string, name: string, hasEmission: boolean): 
   return own;
 };
 
+const ROUNDS = 3;
 const AVATAR = { displayName: "Ada", sourceKind: "image", metadata: { team: "support" } };
 const SESSION = { maxSessionSeconds: 1, metadata: { user_id: "u-17" } };
 const LOADS = [
@@ -73,7 +75,7 @@ export const measureRequests = async (
     for (const count of connections) {
       const rates = new Map<string, number[]>(VARIANTS.map((variant) => [variant, []]));
       const cpus = new Map<string, number[]>(VARIANTS.map((variant) => [variant, []]));
-      for (let round = -1; round < rounds; round++) {
+      for (let round = -1; round < (rounds ?? ROUNDS); round++) {
         for (const turn of [0, 1, 2]) {
           const variant = VARIANTS[(round + 1 + turn) % 3] as (typeof VARIANTS)[number];
           const { apiKey, server, db } = worlds.get(variant) as { apiKey: string; db: Db; server: Process };

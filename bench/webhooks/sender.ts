@@ -20,7 +20,7 @@ import {
 } from "../../apps/worker/src/webhooks/world.testing.ts";
 import { openDatabase } from "../database.ts";
 import { cpuOfFamily, percentile } from "../machine.ts";
-import { print } from "../measure.ts";
+import { print } from "../progress.ts";
 import { table } from "../report.ts";
 
 const database = await openDatabase();

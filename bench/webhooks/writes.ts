@@ -7,7 +7,7 @@ import { parseOptions } from "../options.ts";
 import { measureFunctions } from "./functions.ts";
 import { measureRequests } from "./requests.ts";
 
-const options = parseOptions(process.argv.slice(2));
+const options = parseOptions(["--seconds", "3", ...process.argv.slice(2)]);
 const database = await openDatabase();
 if (options.parts.includes("functions")) await measureFunctions(database, 100 * options.seconds);
 if (options.parts.includes("requests")) await measureRequests(database, options);

@@ -5,10 +5,10 @@
 import { CreateUsageSession, ReleaseSession, ReportUsage } from "@realtime-avatar/domain/credits/schemas";
 import { newId } from "@realtime-avatar/domain/id";
 import { secureRandom } from "@realtime-avatar/runtime/random";
+import { PRICE } from "@realtime-avatar/testing/credits";
 import { Elysia } from "elysia";
-import postgres from "postgres";
-import { pageOf, withKey } from "../look-up.ts";
-import { PRICE } from "./world.ts";
+import type postgres from "postgres";
+import { csvOf, pageOf, withKey } from "./look-up.ts";
 
 /** So that no trigger for functions of an earlier version works for these statements: the release does the same. */
 const AS_THIS_VERSION = { is_counted: true };
@@ -16,7 +16,7 @@ const AS_THIS_VERSION = { is_counted: true };
 const writes = (sql: postgres.Sql) =>
   withKey(sql)
     .post(
-      "/api/v1/usage/sessions",
+      "/usage/sessions",
       async ({ body, key, status }) => {
         const { tenantId, environment } = key;
         const amount = body.maxSessionSeconds * PRICE;
@@ -51,7 +51,7 @@ const writes = (sql: postgres.Sql) =>
       { body: CreateUsageSession },
     )
     .post(
-      "/api/v1/usage/sessions/:id/usage",
+      "/usage/sessions/:id/usage",
       async ({ body, key, params: { id }, status }) => {
         const [session] = await sql`
           update usage_sessions set status = 'started', started_at = coalesce(started_at, now()),
@@ -62,7 +62,7 @@ const writes = (sql: postgres.Sql) =>
       { body: ReportUsage },
     )
     .post(
-      "/api/v1/usage/sessions/:id/release",
+      "/usage/sessions/:id/release",
       async ({ body, key, params: { id }, status }) => {
         const { tenantId, environment } = key;
         const used = body.usedCreditMicros ?? 0;
@@ -83,47 +83,43 @@ const writes = (sql: postgres.Sql) =>
       { body: ReleaseSession },
     );
 
+const sessionsOf = (sql: postgres.Sql, key: { tenantId: string; environment: string }, limit: number) => sql`
+  select session.*, avatar.display_name from usage_sessions session
+  left join avatars avatar on avatar.tenant_id = session.tenant_id and avatar.id = session.avatar_id
+  where session.tenant_id = ${key.tenantId} and session.environment = ${key.environment}
+    and session.created_at >= now() - interval '30 days'
+  order by session.id desc limit ${limit}`;
+
 const reads = (sql: postgres.Sql) =>
   withKey(sql)
-    .get("/api/v1/usage/sessions", async ({ key }) =>
-      pageOf(
-        await sql`
-        select session.*, avatar.display_name from usage_sessions session
-        left join avatars avatar on avatar.tenant_id = session.tenant_id and avatar.id = session.avatar_id
-        where session.tenant_id = ${key.tenantId} and session.environment = ${key.environment}
-          and session.created_at >= now() - interval '30 days'
-        order by session.id desc limit 50`,
-      ),
-    )
-    .get("/api/v1/usage/sessions/:id", async ({ key, params: { id }, status }) => {
+    .get("/usage/sessions", async ({ key }) => pageOf(await sessionsOf(sql, key, 50)))
+    .get("/usage/sessions.csv", async ({ key, query }) => csvOf(await sessionsOf(sql, key, Number(query["limit"]))))
+    .get("/usage/sessions/:id", async ({ key, params: { id }, status }) => {
       const [session] = await sql`
         select session.*, avatar.display_name from usage_sessions session
         left join avatars avatar on avatar.tenant_id = session.tenant_id and avatar.id = session.avatar_id
         where session.tenant_id = ${key.tenantId} and session.environment = ${key.environment} and session.id = ${id}`;
       return session ?? status(404);
     })
-    .get("/api/v1/usage/summary", async ({ key }) => {
+    .get("/usage/summary", async ({ key }) => {
       const data = await sql`
         select date_trunc('day', created_at) as day, api_key_id, count(*), sum(used) as used from usage_sessions
         where tenant_id = ${key.tenantId} and environment = ${key.environment} and created_at >= now() - interval '30 days'
         group by 1, 2 order by 1 desc`;
       return { data };
     })
-    .get("/api/v1/credits/balance", async ({ key, status }) => {
+    .get("/credits/balance", async ({ key, status }) => {
       const [account] = await sql`
         select * from credit_accounts where tenant_id = ${key.tenantId} and environment = ${key.environment}`;
       return account ?? status(404);
     })
-    .get("/api/v1/credits/entries", async ({ key }) =>
-      pageOf(
-        await sql`
-        select * from credit_entries where tenant_id = ${key.tenantId} and environment = ${key.environment}
-        order by id desc limit 50`,
-      ),
-    );
+    .patch("/credits/balance", async ({ body, key, status }) => {
+      const { lowThresholdCreditMicros } = body as { lowThresholdCreditMicros: number };
+      const [account] = await sql`
+        update credit_accounts set low_threshold = ${lowThresholdCreditMicros}
+        where tenant_id = ${key.tenantId} and environment = ${key.environment} returning *`;
+      return account ?? status(404);
+    });
 
-/** The server of all these routes. */
-export const firstCredits = (databaseUrl: string) => {
-  const sql = postgres(databaseUrl);
-  return new Elysia().use(writes(sql)).use(reads(sql));
-};
+/** All these routes. */
+export const creditRoutes = (sql: postgres.Sql) => new Elysia().use(writes(sql)).use(reads(sql));

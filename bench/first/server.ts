@@ -1,0 +1,15 @@
+/**
+ * The whole API as one would write it first, with Elysia and `postgres`: what the service is compared with. For each request one
+ * SELECT of the key or the person, then the statements of the work, in a transaction where there are several that write.
+ */
+import { Elysia } from "elysia";
+import postgres from "postgres";
+import { callRoutes } from "./calls.ts";
+import { creditRoutes } from "./credits.ts";
+import { resourceRoutes } from "./resources.ts";
+
+/** `folder`: where files of assets are written. No I/O before the first request. */
+export const firstServer = (databaseUrl: string, folder: string, livekitUrl: string) => {
+  const sql = postgres(databaseUrl);
+  return new Elysia().use(resourceRoutes(sql, folder)).use(creditRoutes(sql)).use(callRoutes(sql, livekitUrl));
+};

@@ -1,0 +1,126 @@
+/** The part `growth` of the benchmark: the same requests of one tenant, as what it has from the past grows. */
+import { loadavg } from "node:os";
+import { apiRequest, type Contestant } from "../contestants.ts";
+import { LEASE_SECONDS, type Line, openSessions, seedLine } from "../credits/world.ts";
+import { type Database, openDatabase, seedAvatars } from "../database.ts";
+import type { Process, Request } from "../machine.ts";
+import { loadOnce, measure, Rounds, WARM_UP_CONNECTIONS } from "../measure.ts";
+import type { Options } from "../options.ts";
+import { buildService, startService } from "../processes.ts";
+import { print } from "../progress.ts";
+import { micros, number, table, writeBlock, writeFigures } from "../report.ts";
+import { fillSessions } from "./fill.ts";
+
+const CONNECTIONS = 32;
+const ROUNDS = 3;
+/** Open sessions for reports, and more releases a second than any machine makes. */
+const OPEN = 1000;
+const RELEASES_PER_SECOND = 6000;
+const AVATAR = { displayName: "Ada", sourceKind: "image", metadata: { team: "support" } };
+const AVATAR_ID = `ava_01h455vb4p${"1".padStart(16, "0")}`;
+
+/** What is requested of the tenant of `line`, whose open sessions are `sessions`. */
+const contestantsOf = (
+  { db }: Database,
+  server: Process,
+  line: Line,
+  sessions: readonly string[],
+  { seconds }: Options,
+): Contestant[] => {
+  const request = (method: string, path: string, body: object | null = null): Request =>
+    apiRequest(line.apiKey, method, path, body);
+  const used = { usedCreditMicros: 1_000_000 };
+  const pathsOf = (ids: readonly string[], action: string) => ids.map((id) => `/api/v1/usage/sessions/${id}/${action}`);
+  const open = request("POST", "/usage/sessions", { maxSessionSeconds: 1, metadata: { user_id: "u-17" } });
+  const report = { ...request("POST", "/usage/sessions/{id}/usage", used), paths: pathsOf(sessions, "usage") };
+  const release = async (): Promise<Request> => ({
+    ...request("POST", "/usage/sessions/{id}/release", used),
+    paths: pathsOf(await openSessions(db, [line], RELEASES_PER_SECOND * seconds), "release"),
+    isEachPathOnce: true,
+  });
+  const reads = [
+    ...["/avatars", `/avatars/${AVATAR_ID}`, "/usage/sessions", `/usage/sessions/${sessions[0]}`, "/usage/summary"],
+    ...["/credits/balance", "/credits/entries", "/api-keys/self"],
+  ].map((path) => ({
+    name: `GET ${path.replace(AVATAR_ID, "{id}").replace(/ses_\w+/, "{id}")}`,
+    request: request("GET", path),
+  }));
+  return [
+    { name: "POST /avatars", request: request("POST", "/avatars", AVATAR) },
+    { name: "POST /usage/sessions", request: open },
+    { name: "POST /usage/sessions/{id}/usage", request: report },
+    { name: "POST /usage/sessions/{id}/release", prepare: release },
+    ...reads,
+  ].map((contestant) => ({ ...contestant, server }));
+};
+
+const reportOf = (rounds: Rounds, names: readonly string[], labels: readonly string[], loads: readonly number[]) => {
+  const cpuOf = (label: string, name: string): number =>
+    rounds.median(`${label} ${name}`, CONNECTIONS, "serverCpu") +
+    rounds.median(`${label} ${name}`, CONNECTIONS, "databaseCpu");
+  const [first = "", last = ""] = [labels[0], labels.at(-1)];
+  return [
+    `Processor time of the process and the database for one request at ${CONNECTIONS} connections. The load of the machine (\`uptime\`) was ${loads.map((load) => load.toFixed(1)).join(", ")} after each of these:`,
+    table(
+      ["for one request", ...labels, "last / first"],
+      names.map((name) => [
+        name,
+        ...labels.map((label) => micros(cpuOf(label, name))),
+        (cpuOf(last, name) / cpuOf(first, name)).toFixed(2),
+      ]),
+    ),
+    "And requests per second:",
+    table(
+      ["requests/s", ...labels],
+      names.map((name) => [name, ...labels.map((label) => number(rounds.rate(`${label} ${name}`, CONNECTIONS)))]),
+    ),
+  ].join("\n\n");
+};
+
+/** Measures with each number of avatars, then with many sessions and entries too. Prints the tables and, if asked to, writes them. */
+export const benchGrowth = async (options: Options): Promise<void> => {
+  const database = await openDatabase({ max_wal_size: "8GB", maintenance_work_mem: "1GB" });
+  const { db, folder, url } = database;
+  buildService();
+  const lease = { SESSION_START_SECONDS: `${LEASE_SECONDS}`, SESSION_LEASE_SECONDS: `${LEASE_SECONDS}` };
+  const service = await startService(folder, "service", url, lease);
+  const line = await seedLine(db, 0);
+  const sessions = await openSessions(db, [line], OPEN);
+  const contestants = contestantsOf(database, service, line, sessions, options).filter(({ name }) =>
+    name.includes(options.only),
+  );
+  const rounds = new Rounds();
+  const [labels, loads]: [string[], number[]] = [[], []];
+  const measureAll = async (label: string): Promise<void> => {
+    await db.run("vacuum analyze", []);
+    await db.run("checkpoint", []);
+    const bench = { database, options };
+    for (const contestant of contestants) await loadOnce(bench, contestant, WARM_UP_CONNECTIONS, 1);
+    for (let round = 0; round < (options.rounds ?? ROUNDS); round++) {
+      for (const contestant of contestants) {
+        await measure(bench, rounds, contestant, CONNECTIONS, `${label} ${contestant.name}`);
+      }
+    }
+    labels.push(label);
+    loads.push(loadavg()[0] ?? 0);
+    print(`growth: ${label}`);
+  };
+  let avatars = 0;
+  for (const size of options.sizes) {
+    await seedAvatars({ ...database, tenantId: line.caller.tenantId }, avatars + 1, size);
+    avatars = Math.max(avatars, size);
+    await measureAll(`${number(size)} avatars`);
+  }
+  if (options.sessions > 0) {
+    await fillSessions(db, line, options.sessions);
+    await measureAll(`and ${number(options.sessions)} sessions and entries`);
+  }
+  await service.end();
+  await database.close();
+  const names = contestants.map(({ name }) => name);
+  const report = reportOf(rounds, names, labels, loads);
+  print(`\n${report}`);
+  if (!options.isWritten) return;
+  await writeFigures("growth", rounds);
+  await writeBlock("docs/performance.md", "growth", report);
+};

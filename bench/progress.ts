@@ -1,0 +1,54 @@
+/** How long the parts of a run may take, and how far it is. The rounds of a part end in time, so that the whole run does. */
+
+export const print = (text: string): void => void process.stdout.write(`${text}\n`);
+
+/** How often a line is printed, in milliseconds. */
+const LINE_EVERY_MS = 5000;
+
+export class Progress {
+  /** Seconds of the parts that have not begun. */
+  readonly #waiting: Map<string, number>;
+  #part = "";
+  #endsAt = performance.now();
+  #printedAt = 0;
+
+  /** `seconds`: of each part, in their order. */
+  constructor(seconds: Readonly<Record<string, number>>) {
+    this.#waiting = new Map(Object.entries(seconds));
+  }
+
+  get #secondsLeft(): number {
+    const ofOthers = [...this.#waiting.values()].reduce((sum, seconds) => sum + seconds, 0);
+    return ofOthers + Math.max(0, (this.#endsAt - performance.now()) / 1000);
+  }
+
+  /** Begins a part, whatever the one before has taken. */
+  begin(part: string): void {
+    const seconds = this.#waiting.get(part) ?? 0;
+    this.#waiting.delete(part);
+    this.#part = part;
+    this.#endsAt = performance.now() + 1000 * seconds;
+    print(`${part}: at most ${Math.ceil(this.#secondsLeft / 60)} minutes from here`);
+  }
+
+  /** Says what is done, at most every few seconds. */
+  step(what: string): void {
+    if (performance.now() - this.#printedAt < LINE_EVERY_MS) return;
+    this.#printedAt = performance.now();
+    print(`${this.#part}, ${what}; at most ${(this.#secondsLeft / 60).toFixed(1)} minutes left`);
+  }
+
+  /**
+   * Runs `round` again and again: `count` times or, without a count, while another one fits into the time of the part without its
+   * last `reservedSeconds`.
+   */
+  async rounds(count: number | null, reservedSeconds: number, round: (name: string) => Promise<void>): Promise<void> {
+    let longest = 0;
+    for (let at = 1; count === null || at <= count; at++) {
+      const startedAt = performance.now();
+      if (count === null && at > 1 && startedAt + longest > this.#endsAt - 1000 * reservedSeconds) return;
+      await round(count === null ? `round ${at}` : `round ${at} of ${count}`);
+      longest = Math.max(longest, performance.now() - startedAt);
+    }
+  }
+}

@@ -86,7 +86,7 @@ export const failureHandler =
 
 /** The start of a request: its context, and the headers that every response has. */
 const beginRequest = (
-  { db, clock, random, isEnding, metrics, tracing }: AppOptions,
+  { databases, clock, random, isEnding, metrics, tracing }: AppOptions,
   request: Request,
   set: ResponseHead,
 ): RequestContext => {
@@ -99,7 +99,7 @@ const beginRequest = (
   const context: RequestContext = {
     requestId,
     startedAt,
-    deadline: startedAt + db.deadlineMs,
+    deadline: startedAt + databases.deadlineMs,
     traceId,
     span,
     recordSpan: span?.recordSpan,
@@ -168,8 +168,8 @@ const noteError = (error: unknown, code: string | number, problem: Problem, cont
 };
 
 /** The response of `/readyz`. */
-const readiness = async ({ db, isEnding }: AppOptions, set: ResponseHead): Promise<Health> => {
-  const health = await ready(db, isEnding);
+const readiness = async ({ databases, isEnding }: AppOptions, set: ResponseHead): Promise<Health> => {
+  const health = await ready(databases, isEnding);
   set.status = healthStatus(health);
   // The shutdown may have begun during the check.
   if (isEnding()) (set.headers as Record<string, string>)["connection"] = "close";

@@ -1,7 +1,7 @@
 /** The dependencies of the application and of its routes. Nothing is read or connected at import time. */
 
 import type { Caller } from "@realtime-avatar/db/api-keys/callers";
-import type { Db } from "@realtime-avatar/db/connection/pool";
+import type { Databases } from "@realtime-avatar/db/shards/databases";
 import type { RandomBytes, TenantId, UserId, UserSessionId } from "@realtime-avatar/domain/id";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import type { Metrics } from "@realtime-avatar/runtime/metrics";
@@ -24,7 +24,7 @@ import type { TestSlots } from "./webhooks/test-slots.ts";
 
 /** The dependencies that the process creates. */
 export type AppOptions = {
-  db: Db;
+  databases: Databases;
   clock: () => Date;
   random: RandomBytes;
   config: Pick<

@@ -1,6 +1,7 @@
 /** When keys were last used: noted in memory, written soon after, seen in the API. */
 import { describe, expect, test } from "bun:test";
 import { recordUses } from "@realtime-avatar/db/api-keys/usage";
+import { oneDatabase } from "@realtime-avatar/db/shards/databases";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { session } from "@realtime-avatar/testing/database";
 import { untilBlocked } from "@realtime-avatar/testing/postgres/waits";
@@ -69,7 +70,7 @@ describe("the noted uses", () => {
 
   test("uses of one key, several in a minute: one write", async () => {
     const key = await seed();
-    const uses = createUses(api.database.db, quiet, recordUses);
+    const uses = createUses(oneDatabase(api.database.db), quiet, recordUses);
     uses.note(useOf(key, 1, 5));
     await uses.flush();
     const [first] = await rows(key.record.id);
@@ -85,7 +86,7 @@ describe("the noted uses", () => {
 
   test("uses, noted late across the border of a minute: the later minute is written", async () => {
     const [key, other] = [await seed(), await seed()];
-    const uses = createUses(api.database.db, quiet, recordUses);
+    const uses = createUses(oneDatabase(api.database.db), quiet, recordUses);
     uses.note(useOf(other, 2));
     uses.note(useOf(key, 1, 59));
     uses.note(useOf(key, 2, 1));
@@ -96,7 +97,11 @@ describe("the noted uses", () => {
   test("uses, the database refusing them: kept, logged without a secret, written later", async () => {
     const key = await seed();
     const lines: string[] = [];
-    const uses = createUses(api.database.db, createLog("info", { write: (line) => void lines.push(line) }), recordUses);
+    const uses = createUses(
+      oneDatabase(api.database.db),
+      createLog("info", { write: (line) => void lines.push(line) }),
+      recordUses,
+    );
     uses.note(useOf(key, 1));
     const { client } = api.database.db;
     await client`alter table api_key_usage rename to elsewhere`;
@@ -114,7 +119,7 @@ describe("the noted uses", () => {
 
   test("uses, noted during a write: written next", async () => {
     const key = await seed();
-    const uses = createUses(api.database.db, quiet, recordUses);
+    const uses = createUses(oneDatabase(api.database.db), quiet, recordUses);
     const holder = session(api.database.url);
     await holder.client`begin`;
     await holder.client`insert into api_key_usage values (${key.record.tenantId}, ${key.record.id}, 'epoch')`;

@@ -2,6 +2,7 @@
 
 import { describeError } from "@realtime-avatar/db/connection/errors";
 import type { Db } from "@realtime-avatar/db/connection/pool";
+import type { Databases } from "@realtime-avatar/db/shards/databases";
 import type { TenantId } from "@realtime-avatar/domain/id";
 import type { Logger } from "@realtime-avatar/runtime/log";
 
@@ -23,7 +24,7 @@ export type Uses<Id extends string> = {
 
 /** `record` writes uses to the database. */
 export const createUses = <Id extends string>(
-  db: Db,
+  databases: Databases,
   log: Logger,
   record: (db: Db, uses: readonly Use<Id>[]) => Promise<void>,
 ): Uses<Id> => {
@@ -33,13 +34,18 @@ export const createUses = <Id extends string>(
   const waiting = new Map<string, Use<Id>>();
   let flushing: Promise<void> | null = null;
 
-  const writeAll = async (): Promise<void> => {
-    while (waiting.size > 0) {
-      const batch = [...waiting.values()].slice(0, MAX_BATCH);
+  const writeTo = async (db: Db, uses: readonly Use<Id>[]): Promise<void> => {
+    for (let start = 0; start < uses.length; start += MAX_BATCH) {
+      const batch = uses.slice(start, start + MAX_BATCH);
       await record(db, batch);
       // What was used again meanwhile, in a later minute, still waits.
       for (const use of batch) if (waiting.get(use.id) === use) waiting.delete(use.id);
     }
+  };
+  const writeAll = async (): Promise<void> => {
+    const byDatabase = Map.groupBy(waiting.values(), ({ tenantId }) => databases.ofTenant(tenantId));
+    const written = await Promise.allSettled([...byDatabase].map(([db, uses]) => writeTo(db, uses)));
+    for (const one of written) if (one.status === "rejected") throw one.reason;
   };
 
   return {

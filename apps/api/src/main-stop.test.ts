@@ -99,7 +99,7 @@ describe("a frozen database", () => {
     expect((await create()).status).toBe(201);
     const config = { databaseUrl: null, dataDirectory: data, deadlineMs: 5000, connections: 1, prepare: true };
     const joined = await openDatabase(config);
-    const backends = await joined.db.run<{ pid: number }>(
+    const backends = await joined.server.run<{ pid: number }>(
       "select pid from pg_stat_activity where backend_type = 'client backend'",
       [],
     );

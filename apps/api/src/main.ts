@@ -6,16 +6,16 @@ import { sweepPendingChanges } from "@realtime-avatar/db/api-keys/pending-change
 import { recordUses } from "@realtime-avatar/db/api-keys/usage";
 import { requireEmbedded } from "@realtime-avatar/db/connection/embedded";
 import { describeError } from "@realtime-avatar/db/connection/errors";
-import type { Db } from "@realtime-avatar/db/connection/pool";
 import { startSweeper } from "@realtime-avatar/db/credits/sweeper";
 import { sweepIdempotencyKeys } from "@realtime-avatar/db/idempotency/idempotency-keys";
 import { jobStats } from "@realtime-avatar/db/jobs/jobs";
-import { isMigrated } from "@realtime-avatar/db/migrate";
 import { openDatabase } from "@realtime-avatar/db/open";
 import { sweepInvitations } from "@realtime-avatar/db/people/invitations";
 import { sweepChallenges } from "@realtime-avatar/db/people/passkeys";
 import { recordPeopleSeen, sweepPeopleSeen } from "@realtime-avatar/db/people/seen";
 import { sweepUserSessions } from "@realtime-avatar/db/people/user-sessions";
+import { areMigrated, type Databases, readAll } from "@realtime-avatar/db/shards/databases";
+import { startInEach } from "@realtime-avatar/db/shards/start-in-each";
 import { webhookStats } from "@realtime-avatar/db/webhooks/sending";
 import { isToStart } from "@realtime-avatar/runtime/arguments";
 import { checkDataDirectory } from "@realtime-avatar/runtime/config/data-directory";
@@ -92,16 +92,18 @@ const startSpool = ({ database }: ApiConfig, log: Logger, atExit: AtExit): Spool
 };
 
 /** Writes the last uses of keys and of people, and deletes obsolete rows, at intervals. */
-const startBackgroundWork = (db: Db, log: Logger, atExit: AtExit) => {
-  const uses = createUses(db, log, recordUses);
-  const seen = createUses(db, log, recordPeopleSeen);
+const startBackgroundWork = (databases: Databases, log: Logger, atExit: AtExit) => {
+  const uses = createUses(databases, log, recordUses);
+  const seen = createUses(databases, log, recordPeopleSeen);
   const flush = () => Promise.all([uses.flush(), seen.flush()]);
   const flushing = setInterval(flush, USES_FLUSH_MS);
   const sweeping = setInterval(() => {
-    for (const [rows, sweep] of Object.entries(SWEEPS)) {
-      sweep(db).catch((error: unknown) =>
-        log.warn({ error: describeError(error), rows }, "failed to delete obsolete rows"),
-      );
+    for (const db of databases.all()) {
+      for (const [rows, sweep] of Object.entries(SWEEPS)) {
+        sweep(db).catch((error: unknown) =>
+          log.warn({ error: describeError(error), rows }, "failed to delete obsolete rows"),
+        );
+      }
     }
   }, SWEEP_INTERVAL_MS);
   atExit(async () => {
@@ -173,7 +175,9 @@ const warnAtStart = ({ publicUrl, trustedProxyHops }: ApiConfig, hasCurrentSchem
 };
 
 /** Prints the first key on the first start, and a link to register a passkey on each start while there is no user. */
-const printFirstAccess = async (db: Db, url: string, publicUrl: string): Promise<void> => {
+const printFirstAccess = async (databases: Databases, url: string, publicUrl: string): Promise<void> => {
+  const [db] = databases.all();
+  if (!db) return;
   const key = await createFirstKey(db, new Date(), secureRandom);
   if (key) process.stderr.write(firstKeyMessage(key, url, publicUrl));
   const link = await createFirstLink(db, publicUrl, new Date(), secureRandom);
@@ -182,7 +186,7 @@ const printFirstAccess = async (db: Db, url: string, publicUrl: string): Promise
 
 /** Opens the database, and adds its metrics. */
 const openDatabaseOf = async ({ database }: ApiConfig, log: Logger, metrics: Metrics | null, atExit: AtExit) => {
-  const { db, isEmbedded, close } = await openDatabase(database, {
+  const { databases, isEmbedded, close } = await openDatabase(database, {
     notify: (message) => log.info(message),
     watcher: metrics?.watcher,
   });
@@ -190,10 +194,10 @@ const openDatabaseOf = async ({ database }: ApiConfig, log: Logger, metrics: Met
     await close();
     log.info("stopped");
   });
-  metrics?.show(db);
-  metrics?.showQueue(() => jobStats(db.within(QUEUE_STATS_MS)));
-  metrics?.showWebhooks(() => webhookStats(db.within(QUEUE_STATS_MS)));
-  return { db, isEmbedded };
+  metrics?.show(databases);
+  metrics?.showQueue(() => readAll(databases, jobStats, QUEUE_STATS_MS));
+  metrics?.showWebhooks(() => readAll(databases, webhookStats, QUEUE_STATS_MS));
+  return { databases, isEmbedded };
 };
 
 /** Whether the database and the files have a place, before anything is written. */
@@ -212,14 +216,18 @@ const start = async (atExit: AtExit, isStopping: () => boolean): Promise<void> =
   atExit(logOutput.drained);
   const log = createLog(config.logLevel, logOutput, process.stdout.isTTY);
   const { tracing, metrics } = await startTelemetry(config, log, logOutput, atExit);
-  const { db, isEmbedded } = await openDatabaseOf(config, log, metrics, atExit);
-  const hasCurrentSchema = await isMigrated(db);
-  const notes = startBackgroundWork(db, log, atExit);
+  const { databases, isEmbedded } = await openDatabaseOf(config, log, metrics, atExit);
+  const hasCurrentSchema = await areMigrated(databases);
+  const notes = startBackgroundWork(databases, log, atExit);
   if (config.sweepInApi ?? isEmbedded) {
-    const sweeper = startSweeper({ db, log, random: secureRandom, metrics });
-    atExit(sweeper.stop);
+    const sweepers = startInEach(databases, (db) => startSweeper({ db, log, random: secureRandom }));
+    metrics?.showSweeper(sweepers.stats);
+    atExit(() => sweepers.stop());
   }
-  const calls = await openCalls({ db, isEmbedded, config, livekitProgram, metrics, tracing, log, logOutput }, atExit);
+  const calls = await openCalls(
+    { databases, isEmbedded, config, livekitProgram, metrics, tracing, log, logOutput },
+    atExit,
+  );
   const worker = (config.worker ?? isEmbedded) ? prepareWorker(log, logOutput, () => assetOrigin()) : null;
   // Stops after the last request and before the database.
   atExit(async () => worker?.stop());
@@ -234,7 +242,7 @@ const start = async (atExit: AtExit, isStopping: () => boolean): Promise<void> =
   const spool = startSpool(config, log, atExit);
   const app = createApp({
     ...shared,
-    db,
+    databases,
     config: { ...config, ...calls.config },
     ...notes,
     publicUrl,
@@ -273,7 +281,7 @@ const start = async (atExit: AtExit, isStopping: () => boolean): Promise<void> =
 
   // Last, so that no later failure of the start hides the key. On standard error, so that the key does not get into a log
   // that is collected from standard output.
-  if (isEmbedded) await printFirstAccess(db, url, publicUrl());
+  if (isEmbedded) await printFirstAccess(databases, url, publicUrl());
   worker?.start();
   await calls.embedded?.start(url);
 };

@@ -8,12 +8,17 @@ test("has defaults, and reads each variable", () => {
   const { secret, ...defaults } = readConfig({ AVATAR_WORKER_SECRET });
   expect(secret.reveal()).toBe(AVATAR_WORKER_SECRET);
   expect(defaults).toEqual({
-    ...{ serviceUrl: "http://127.0.0.1:3000", slots: 4, logLevel: "info" },
+    ...{ serviceUrl: "http://127.0.0.1:3000", slots: 4, shard: 0, logLevel: "info" },
     ...{ host: "127.0.0.1", port: 3002, metricsPort: null },
   });
-  const variables = { SERVICE_URL: "https://example.com/", AVATAR_SLOTS: "1000", LOG_LEVEL: "debug" };
+  const variables = {
+    SERVICE_URL: "https://example.com/",
+    AVATAR_SLOTS: "1000",
+    AVATAR_WORKER_SHARD: "12",
+    LOG_LEVEL: "debug",
+  };
   const read = readConfig({ AVATAR_WORKER_SECRET, ...variables });
-  expect(read).toMatchObject({ serviceUrl: "https://example.com", slots: 1000, logLevel: "debug" });
+  expect(read).toMatchObject({ serviceUrl: "https://example.com", slots: 1000, shard: 12, logLevel: "debug" });
 });
 
 test("shows no secret as text", () => {

@@ -1,10 +1,12 @@
 /** The configuration of the avatar worker, read once at the start. */
 import { MAX_SLOTS } from "@realtime-avatar/domain/calls/worker-sync";
+import { MAX_SHARDS } from "@realtime-avatar/domain/shards";
 import {
   ConfigError,
   type LogLevel,
   readAvatarWorkerSecret,
   readHost,
+  readInteger,
   readLogLevel,
   readMetricsPort,
   readPort,
@@ -17,6 +19,8 @@ export type AvatarWorkerConfig = {
   serviceUrl: string;
   secret: Secret;
   slots: number;
+  /** The shard whose calls it takes, in an installation with shards. */
+  shard: number;
   host: string;
   /** Port of the health checks. */
   port: number;
@@ -49,6 +53,7 @@ export const readConfig = (variables: Variables): AvatarWorkerConfig => {
     slots: readVariable(variables, "AVATAR_SLOTS", 4, `a whole number from 1 to ${MAX_SLOTS}`, (text) =>
       /^\d{1,4}$/.test(text) && Number(text) >= 1 && Number(text) <= MAX_SLOTS ? Number(text) : undefined,
     ),
+    shard: readInteger(variables, "AVATAR_WORKER_SHARD", 0, [0, MAX_SHARDS - 1]),
     host: readHost(variables),
     port,
     metricsPort: readMetricsPort(variables, "AVATAR_WORKER_METRICS_PORT", "AVATAR_WORKER_PORT", port),

@@ -18,6 +18,12 @@ export const idParser =
 /** Parses a whole number; other text is returned unchanged, so that validation rejects it. */
 export const parseInteger = (text: string): number | string => (/^\d+$/.test(text) ? Number(text) : text);
 
+/** Parses the number of a shard. */
+export const parseShard = (text: string): number => {
+  if (/^\d{1,4}$/.test(text)) return Number(text);
+  throw new UsageError("The number of a shard must be a whole number, from 0.");
+};
+
 export const withOutputOptions = (command: Command): Command => command.option("--json", "print one JSON value");
 
 export const withTenantOptions = (command: Command): Command =>

@@ -9,6 +9,8 @@ import type { Db } from "@realtime-avatar/db/connection/pool";
 import { startSweeper } from "@realtime-avatar/db/credits/sweeper";
 import { jobStats } from "@realtime-avatar/db/jobs/jobs";
 import { openDatabase } from "@realtime-avatar/db/open";
+import { type Databases, readAll } from "@realtime-avatar/db/shards/databases";
+import { startInEach } from "@realtime-avatar/db/shards/start-in-each";
 import { webhookStats } from "@realtime-avatar/db/webhooks/sending";
 import { startReconciler } from "@realtime-avatar/livekit/reconciler";
 import { createRooms } from "@realtime-avatar/livekit/rooms";
@@ -38,8 +40,8 @@ import { fetchRemote } from "./remote/fetch.ts";
 import { createPoster } from "./remote/post.ts";
 import { confinementOfMachine } from "./sandbox/limited.ts";
 import { startSweeps } from "./sweeps/schedule.ts";
-import { assetSweeps, webhookSweeps } from "./sweeps/sweeps.ts";
-import { SENDER_TIMING, startSender } from "./webhooks/sender.ts";
+import { fileSweeps, rowSweeps } from "./sweeps/sweeps.ts";
+import { SENDER_TIMING, SHARD_TIMING, startSender } from "./webhooks/sender.ts";
 
 /** The maximum time for the numbers of the queue. */
 const QUEUE_STATS_MS = 2000;
@@ -50,7 +52,7 @@ const respond = (health: Health): Response => Response.json(health, { status: he
 const isChild = process.argv.includes("--child");
 
 /** Serves metrics and health checks. Returns their addresses, for the log. */
-const serveHealth = (config: WorkerConfig, db: Db, metrics: Metrics | null, atExit: AtExit) => {
+const serveHealth = (config: WorkerConfig, databases: Databases, metrics: Metrics | null, atExit: AtExit) => {
   const { host, metricsPort, keepAliveMs } = config;
   const metricsServer =
     metrics && metricsPort !== null
@@ -65,7 +67,7 @@ const serveHealth = (config: WorkerConfig, db: Db, metrics: Metrics | null, atEx
   const server = serve({ ...config, portVariable: "WORKER_PORT" }, timeouts, async ({ url }) => {
     const { pathname } = new URL(url);
     if (pathname === "/healthz") return respond(live());
-    if (pathname === "/readyz") return respond(await ready(db, isEnding));
+    if (pathname === "/readyz") return respond(await ready(databases, isEnding));
     return new Response(null, { status: 404 });
   });
   atExit(() => server.stop());
@@ -73,11 +75,11 @@ const serveHealth = (config: WorkerConfig, db: Db, metrics: Metrics | null, atEx
   return { url: server.url.href, metrics: metricsServer ? `${metricsServer.url.href}metrics` : undefined };
 };
 
-type Shared = { db: Db; log: Logger; metrics: Metrics | null; tracing: Tracing | null };
+type Shared = { databases: Databases; log: Logger; metrics: Metrics | null; tracing: Tracing | null };
 
 /** Starts the job loop and the sweeps of assets. */
 const startJobs = async (config: WorkerConfig, shared: Shared, atExit: AtExit): Promise<void> => {
-  const { db, metrics } = shared;
+  const { databases, log, metrics } = shared;
   const origin = (): never => {
     throw new Error("The worker signs no URL.");
   };
@@ -87,16 +89,20 @@ const startJobs = async (config: WorkerConfig, shared: Shared, atExit: AtExit): 
   // What a worker has left that was killed. The sweep removes it too, but a disk that is full may need it now.
   await temporary.sweep(new Date());
   const parts = { ...shared, storage, temporary, random: secureRandom };
-  const sweeps = startSweeps([...assetSweeps(parts), ...webhookSweeps(db)], shared.log);
-  atExit(sweeps.stop);
-  metrics?.showQueue(() => jobStats(db.within(QUEUE_STATS_MS)));
-  const handlers: JobHandlers = {
-    process_asset: createProcessAsset({ ...parts, fetchRemote, inspect: createInspect(shared) }),
-    prepare_avatar: createPrepareAvatar({ ...parts, checkSource: createCheckSource(shared) }),
-  };
+  const sweeps = [
+    startSweeps(fileSweeps(parts), log),
+    startInEach(databases, (db) => startSweeps(rowSweeps(db, secureRandom), log)),
+  ];
+  for (const { stop } of sweeps) atExit(() => stop());
+  metrics?.showQueue(() => readAll(databases, jobStats, QUEUE_STATS_MS));
+  const [inspect, checkSource] = [createInspect(shared), createCheckSource(shared)];
+  const handlersOf = (db: Db): JobHandlers => ({
+    process_asset: createProcessAsset({ ...parts, db, fetchRemote, inspect }),
+    prepare_avatar: createPrepareAvatar({ ...parts, db, checkSource }),
+  });
   const loop = startJobLoop({
     ...parts,
-    handlers,
+    handlersOf,
     timing: JOB_TIMING,
     concurrency: config.jobs,
     slotsPerTenant: config.jobsPerTenant,
@@ -111,19 +117,28 @@ const startWebhooks = async (
   shared: Shared,
   atExit: AtExit,
 ): Promise<void> => {
-  const { db, log, metrics } = shared;
-  metrics?.showWebhooks(() => webhookStats(db.within(QUEUE_STATS_MS)));
-  const sender = startSender({
-    ...shared,
-    random: secureRandom,
-    poster: createPoster(webhooks),
-    sealingKey: await openWebhookSealingKey(webhooks, database.dataDirectory, log),
-    assetOrigin,
-    userAgent: `realtime-avatar/${version}`,
-    sends: webhookSends,
-    timing: SENDER_TIMING,
+  const { databases, log, metrics } = shared;
+  metrics?.showWebhooks(() => readAll(databases, webhookStats, QUEUE_STATS_MS));
+  const poster = createPoster(webhooks);
+  const sealingKey = await openWebhookSealingKey(webhooks, database.dataDirectory, log);
+  const senders = startInEach(databases, (db) =>
+    startSender({
+      ...shared,
+      db,
+      random: secureRandom,
+      poster,
+      sealingKey,
+      assetOrigin,
+      userAgent: `realtime-avatar/${version}`,
+      // All shards share the places evenly.
+      sends: Math.ceil(webhookSends / databases.all().length),
+      timing: db.shard === null ? SENDER_TIMING : SHARD_TIMING,
+    }),
+  );
+  atExit(async (signal) => {
+    await senders.stop(signal === null);
+    poster.close();
   });
-  atExit((signal) => sender.stop(signal === null));
 };
 
 const start = async (atExit: AtExit): Promise<void> => {
@@ -148,25 +163,27 @@ const start = async (atExit: AtExit): Promise<void> => {
     await database.close();
     log.info("stopped");
   });
-  const { db } = database;
-  metrics?.show(db);
+  const { databases } = database;
+  metrics?.show(databases);
   // Stops before the database is closed: the statement that runs is awaited.
-  const sweeper = startSweeper({ db, log, random: secureRandom, metrics });
-  atExit(sweeper.stop);
+  const sweepers = startInEach(databases, (db) => startSweeper({ db, log, random: secureRandom }));
+  metrics?.showSweeper(sweepers.stats);
+  atExit(() => sweepers.stop());
   if (config.livekit !== null) {
     const rooms = createRooms(config.livekit, metrics?.livekitResponded);
-    const reconciler = startReconciler({ db, rooms, log, random: secureRandom, tracing });
-    metrics?.showReconciler(reconciler.stats);
-    metrics?.showFleet(() => countFleet(db.within(QUEUE_STATS_MS)));
-    atExit(reconciler.stop);
+    const start = (db: Db) => startReconciler({ db, rooms, log, random: secureRandom, tracing });
+    const reconcilers = startInEach(databases, start);
+    metrics?.showReconciler(reconcilers.stats);
+    metrics?.showFleet(() => readAll(databases, countFleet, QUEUE_STATS_MS));
+    atExit(() => reconcilers.stop());
   }
   // Throws where files cannot be opened safely.
   const { description: sandbox } = await confinementOfMachine();
   if (process.platform === "linux" && !sandbox.files)
     log.warn("the kernel has no Landlock: a child that opens a file is not confined to its own files");
-  await startJobs(config, { db, log, metrics, tracing }, atExit);
-  await startWebhooks(config, { db, log, metrics, tracing }, atExit);
-  const addresses = isChild ? { pid: process.pid } : serveHealth(config, db, metrics, atExit);
+  await startJobs(config, { databases, log, metrics, tracing }, atExit);
+  await startWebhooks(config, { databases, log, metrics, tracing }, atExit);
+  const addresses = isChild ? { pid: process.pid } : serveHealth(config, databases, metrics, atExit);
   log.info(
     { ...addresses, sandbox },
     isChild ? "started by the API" : "listening; runs jobs, and closes overdue usage sessions",

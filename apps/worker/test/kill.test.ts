@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from
 import { existsSync } from "node:fs";
 import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { oneDatabase } from "@realtime-avatar/db/shards/databases";
 import { type AssetRecord, originalKey, publicKey } from "@realtime-avatar/domain/assets/asset";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import { PREPARED_FOLDER, preparedFile, preparedKey } from "@realtime-avatar/domain/avatars/preparation";
@@ -127,7 +128,7 @@ const finish = async (
   while ((await readdir(world.temporary)).some((name) => name.startsWith("realtime-avatar-"))) await Bun.sleep(20);
   await worker.stop();
   const sweep = createObjectSweep({
-    db: world.database.db,
+    databases: oneDatabase(world.database.db),
     storage: world.storage,
     log: world.log,
     pauseScale: 0,

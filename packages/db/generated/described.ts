@@ -15,6 +15,7 @@ export type Described = {
     connectingSessions: number | null;
     pendingSessions: number | null;
   };
+  count_tenants: { tenants: number | null };
   find_any_user: { found: boolean | null };
   find_api_key: {
     status: string | null;

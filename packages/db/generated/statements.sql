@@ -73,6 +73,9 @@ cross join lateral (
     and inputs.id = any(usage_sessions.lineage)
 ) counts
 
+-- count_tenants. Columns: tenants integer.
+select count(*)::integer as tenants from tenants
+
 -- find_any_user. Columns: found boolean.
 select exists (select from users) as found
 

@@ -21,7 +21,7 @@ const AVATARS_THEN_KEYS = `ALTER TABLE "avatars" ADD COLUMN "later" text;--> sta
   ALTER TABLE "api_keys" ADD COLUMN "later" text;`;
 const CONCURRENT = `${NO_TRANSACTION}CREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS "later_index" ON "avatars" ("tenant_id","later");`;
 
-const apply = (migrations: Migration[], policy?: { attempts: number; pauseMs: number }): Promise<void> =>
+const apply = (migrations: Migration[], policy?: { attempts: number; pauseMs: number }): Promise<boolean> =>
   withLock(database.url, {}, (own) => applyMigrations(own, migrations, policy));
 const applied = async (): Promise<number> =>
   (await database.db.client`select 1 from drizzle.__drizzle_migrations where created_at >= ${NEXT}`).length;

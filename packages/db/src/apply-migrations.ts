@@ -123,13 +123,16 @@ const prepareSession = async (client: postgres.Sql): Promise<number> => {
   return maxWaitMs;
 };
 
-/** Applies those of `migrations` that are newer than the newest in the journal. Other processes are kept away by the caller. */
+/**
+ * Applies those of `migrations` that are newer than the newest in the journal, and returns whether there were any. Other processes are
+ * kept away by the caller.
+ */
 export const applyMigrations = async (
   client: postgres.Sql,
   migrations: readonly Migration[],
   policy: RetryPolicy = DEFAULT_POLICY,
   place: Place = ONE_DATABASE,
-): Promise<void> => {
+): Promise<boolean> => {
   const maxWaitMs = await prepareSession(client);
   const { journal } = place;
   // `id` is Drizzle's. A shard has no sequence.
@@ -139,7 +142,7 @@ export const applyMigrations = async (
   const [row] = await client<{ newest: string | null }[]>`
     select max(created_at) as newest from ${client(journal)}.__drizzle_migrations`;
   const newest = Number(row?.newest ?? 0);
-  for (const migration of migrations) {
-    if (migration.when > newest) await apply(client, migration, policy, maxWaitMs, place);
-  }
+  const pending = migrations.filter(({ when }) => when > newest);
+  for (const migration of pending) await apply(client, migration, policy, maxWaitMs, place);
+  return pending.length > 0;
 };

@@ -66,7 +66,6 @@ const rightsInShard = (shard: number): string[] => {
     textInShard(
       right
         .replace("on schema public, drizzle, fleet", `on schema ${schema}`)
-        .replace("drizzle.", `${schema}.`)
         .replace(FUNCTIONS_SCHEMA, functionsInShard(shard).name),
       shard,
     ),
@@ -82,7 +81,7 @@ type Role = { isOwner: boolean; mayCreate: boolean };
 export const grantService = (
   url: string,
   role: string,
-  options: Pick<ConnectionOptions, "allowWeakAuth"> & { shards?: readonly number[] } = {},
+  options: Pick<ConnectionOptions, "allowWeakAuth"> & { shards?: readonly number[] | undefined } = {},
 ): Promise<void> =>
   withLock(url, options, async (client) => {
     const [known] = await client<Role[]>`
@@ -98,6 +97,8 @@ export const grantService = (
     }
     const name = `"${role.replaceAll('"', '""')}"`;
     const rights = options.shards?.flatMap(rightsInShard) ?? RIGHTS;
-    const grants = rights.map((right) => `grant ${right} to ${name};`).join("\n");
+    const table = await client`select 1 where to_regclass('public.shards') is not null`;
+    const all = table.length === 0 ? rights : [...rights, "select on public.shards"];
+    const grants = all.map((right) => `grant ${right} to ${name};`).join("\n");
     await client.begin((transaction) => transaction.unsafe(grants));
   });

@@ -8,6 +8,9 @@ import type { Watcher } from "./connection/watcher.ts";
 import { grantService } from "./grant.ts";
 import { migrate, pruneFunctions } from "./migrate.ts";
 import { statement } from "./query/statement.ts";
+import { type Databases, oneDatabase } from "./shards/databases.ts";
+import { openShards } from "./shards/open-shards.ts";
+import { findShards, migrateShards, pruneShards } from "./shards/split.ts";
 
 export type DatabaseConfig = {
   databaseUrl: string | null;
@@ -18,15 +21,19 @@ export type DatabaseConfig = {
   connections: number;
   /** Whether statements stay prepared on their connection. */
   prepare: boolean;
+  /** Whether each shard is reached at its node; otherwise all are at the coordinator. Nothing to one database. */
+  isByNode?: boolean | undefined;
   /** Whether a server that TLS has not verified may be told the password in clear or hashed with MD5. */
   allowWeakAuth?: boolean | undefined;
 };
 
 export type OpenDatabase = {
-  db: Db;
+  databases: Databases;
+  /** The server of `url`: the one database, or the coordinator of its shards. */
+  server: Db;
   url: string;
-  /** Applies pending migrations. Returns whether there were any. */
-  migrate(): Promise<boolean>;
+  /** Applies pending migrations. Returns whether there were any. `shards`: how many there are to be; null: as many as before. */
+  migrate(shards?: number | null): Promise<boolean>;
   /** See `pruneFunctions`. */
   prune(): Promise<string[]>;
   /** See `grantService`. */
@@ -97,20 +104,33 @@ export const openDatabase = async (
   const embedded = config.databaseUrl === null ? await openEmbedded(config.dataDirectory, options) : null;
   const url = embedded?.url ?? (config.databaseUrl as string);
   const db = tryConnect(url, config, options.watcher);
+  let databases = oneDatabase(db);
   const close = async (): Promise<void> => {
-    await db.close();
+    await databases.close();
     await embedded?.close();
   };
   try {
-    const migrateIt = () => migrate(url, config);
-    const hasMigrated = embedded !== null && (await migrateIt());
+    const hasMigrated = embedded !== null && (await migrate(url, config));
     await checkServer(db);
+    const shards = embedded === null ? await findShards(db) : null;
+    if (shards !== null) {
+      const { isByNode = true } = config;
+      databases = await openShards(url, db, { ...config, ...options, isByNode });
+    }
     return {
-      db,
+      databases,
+      server: db,
       url,
-      migrate: migrateIt,
-      prune: () => pruneFunctions(url, config),
-      grant: (role) => grantService(url, role, config),
+      migrate: async (count = null) =>
+        shards === null && count === null
+          ? migrate(url, config)
+          : (await migrateShards(url, count ?? shards?.count ?? 0, config)).hasChanged,
+      prune: () => (shards === null ? pruneFunctions(url, config) : pruneShards(url, shards, config)),
+      grant: async (role) => {
+        const now = await findShards(db);
+        const numbers = now ? Array.from({ length: now.count }, (_, shard) => shard) : undefined;
+        await grantService(url, role, { ...config, shards: numbers });
+      },
       isEmbedded: embedded !== null,
       hasMigrated,
       close,

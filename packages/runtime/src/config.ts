@@ -118,6 +118,7 @@ export const readCommonConfig = (variables: Variables): CommonConfig => ({
     deadlineMs: readInteger(variables, "REQUEST_TIMEOUT_MS", 5000, [1, 120_000], MILLISECONDS),
     connections: readInteger(variables, "DATABASE_CONNECTIONS", 10, [1, 1000], "a number"),
     prepare: readBoolean(variables, "PREPARED_STATEMENTS", true),
+    isByNode: readBoolean(variables, "DATABASE_SHARD_NODES", true),
     allowWeakAuth: readBoolean(variables, "DATABASE_ALLOW_WEAK_AUTH", false),
     dataDirectory: readVariable(variables, "DATA_DIR", ".data", "a path", (text) =>
       text.includes("\0") ? undefined : text,

@@ -1,37 +1,39 @@
 import { expect, test } from "bun:test";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { FUNCTIONS_SCHEMA } from "@realtime-avatar/db/functions/schema";
+import { oneDatabase } from "@realtime-avatar/db/shards/databases";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { healthStatus, live, ready } from "./health.ts";
 
 const { db } = await fileDatabase();
+const databases = oneDatabase(db);
 
 test("a process, without its database: live", () => {
   expect(live()).toEqual({ status: "ok" });
 });
 
 test("a process, its database migrated: ready", async () => {
-  expect(await ready(db, () => false)).toEqual({ status: "ok" });
+  expect(await ready(databases, () => false)).toEqual({ status: "ok" });
 });
 
 test("a process, shutting down: not ready", async () => {
-  const health = await ready(db, () => true);
+  const health = await ready(databases, () => true);
   expect(health).toEqual({ status: "unavailable", reason: "shutting_down" });
   expect([healthStatus(health), healthStatus(live())]).toEqual([503, 200]);
 });
 
 test("a process, beginning to shut down during the check: not ready", async () => {
   let isEnding = false;
-  const health = ready(db, () => isEnding);
+  const health = ready(databases, () => isEnding);
   isEnding = true;
   expect(await health).toEqual({ status: "unavailable", reason: "shutting_down" });
 });
 
 test("a process, its functions missing in the database: not ready", async () => {
   await db.client.unsafe(`alter schema ${FUNCTIONS_SCHEMA} rename to elsewhere`);
-  expect(await ready(db, () => false)).toEqual({ status: "unavailable", reason: "migrations_pending" });
+  expect(await ready(databases, () => false)).toEqual({ status: "unavailable", reason: "migrations_pending" });
   await db.client.unsafe(`alter schema elsewhere rename to ${FUNCTIONS_SCHEMA}`);
-  expect(await ready(db, () => false)).toEqual({ status: "ok" });
+  expect(await ready(databases, () => false)).toEqual({ status: "ok" });
 });
 
 test("a process, its database unreachable: not ready, one check for concurrent callers", async () => {
@@ -42,7 +44,8 @@ test("a process, its database unreachable: not ready, one check for concurrent c
       return { client: () => Promise.reject(new Error("unreachable")) };
     },
   } as unknown as Db;
-  const results = await Promise.all([ready(failing, () => false), ready(failing, () => false)]);
+  const unreachable = oneDatabase(failing);
+  const results = await Promise.all([ready(unreachable, () => false), ready(unreachable, () => false)]);
   const expected = { status: "unavailable", reason: "database_unreachable" } as const;
   expect(results).toEqual([expected, expected]);
   expect(checks).toBe(1);

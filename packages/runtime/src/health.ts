@@ -4,6 +4,7 @@ import { DatabaseError } from "@realtime-avatar/db/connection/errors";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { isMigrated } from "@realtime-avatar/db/migrate";
 import { isReadOnly } from "@realtime-avatar/db/open";
+import type { Databases } from "@realtime-avatar/db/shards/databases";
 
 /** Timeout of the database check; after it the process is not ready. */
 const DEADLINE_MS = 2000;
@@ -38,17 +39,37 @@ const check = async (db: Db): Promise<Health> => {
   }
 };
 
+/** How long the other shards may still take when one is ready. */
+const OTHERS_MS = 250;
+
+/**
+ * One shard that does not respond must not take the others out of service: its own tenants get 503 for their requests. Pending migrations of
+ * any shard count.
+ */
+const checkAll = async (all: readonly Db[]): Promise<Health> => {
+  const results: Health[] = [];
+  const ready = Promise.withResolvers<void>();
+  const checking = all.map(async (db) => {
+    const health = await check(db);
+    results.push(health);
+    if (health.status === "ok") ready.resolve();
+  });
+  await Promise.race([Promise.all(checking), ready.promise.then(() => Bun.sleep(OTHERS_MS))]);
+  const pending = results.find((health) => health.status !== "ok" && health.reason === "migrations_pending");
+  return pending ?? results.find(({ status }) => status === "ok") ?? results[0] ?? unavailable("migrations_pending");
+};
+
 /** Checks in progress. Concurrent callers share one, so that frequent checks stay cheap. */
-const checks = new WeakMap<Db, Promise<Health>>();
+const checks = new WeakMap<Databases, Promise<Health>>();
 
 /**
  * Readiness: the database responds and is writable, its schema is current, and the process is not shutting down. A shutdown
  * that begins during the check counts, because a load balancer relies on the result for its whole interval.
  */
-export const ready = async (db: Db, isEnding: () => boolean): Promise<Health> => {
+export const ready = async (databases: Databases, isEnding: () => boolean): Promise<Health> => {
   if (isEnding()) return unavailable("shutting_down");
-  const pendingCheck = checks.get(db) ?? check(db).finally(() => checks.delete(db));
-  checks.set(db, pendingCheck);
+  const pendingCheck = checks.get(databases) ?? checkAll(databases.all()).finally(() => checks.delete(databases));
+  checks.set(databases, pendingCheck);
   const health = await pendingCheck;
   return isEnding() ? unavailable("shutting_down") : health;
 };

@@ -63,6 +63,7 @@ export const session = (url: string, options: object = {}): TestDb => {
   const db: TestDb = {
     client: own,
     deadlineMs: 60_000,
+    shard: null,
     run: async <Row extends object>(text: string, parameters: readonly unknown[]) =>
       (await own.unsafe(text, parameters as never[], { prepare: true })) as unknown as Row[],
     batch: async (kind, input) => {

@@ -1,6 +1,8 @@
 /** Opens what calls need beside the database: the LiveKit that is configured, or one that this process starts with an avatar worker. */
 import { countFleet } from "@realtime-avatar/db/calls/reconcile";
 import type { Db } from "@realtime-avatar/db/connection/pool";
+import { type Databases, readAll } from "@realtime-avatar/db/shards/databases";
+import { startInEach } from "@realtime-avatar/db/shards/start-in-each";
 import { startReconciler } from "@realtime-avatar/livekit/reconciler";
 import { createRooms } from "@realtime-avatar/livekit/rooms";
 import type { AtExit } from "@realtime-avatar/runtime/lifecycle";
@@ -18,7 +20,7 @@ const HOW_TO =
   "https://docs.livekit.io/home/self-hosting/local shows how to install it; LIVEKIT_URL names a server that runs elsewhere";
 
 type CallsOptions = {
-  db: Db;
+  databases: Databases;
   /** Whether the service runs on its embedded database. */
   isEmbedded: boolean;
   config: Pick<ApiConfig, "avatarWorkerSecret" | "database" | "livekit" | "sweepInApi">;
@@ -55,16 +57,17 @@ const prepareEmbedded = async (options: CallsOptions): Promise<EmbeddedLivekit |
 
 /** `config`: as it was given, or of `embedded`, which is to be started when the service listens. */
 export const openCalls = async (options: CallsOptions, atExit: AtExit) => {
-  const { db, isEmbedded, config, log, metrics, tracing } = options;
+  const { databases, isEmbedded, config, log, metrics, tracing } = options;
   const embedded = await prepareEmbedded(options);
   const livekit = embedded?.config ?? config.livekit;
   // As with overdue sessions: where no worker need run.
   if (livekit && (config.sweepInApi ?? isEmbedded)) {
     const rooms = createRooms(livekit, metrics?.livekitResponded);
-    const reconciler = startReconciler({ db, rooms, log, random: secureRandom, tracing });
-    metrics?.showReconciler(reconciler.stats);
-    metrics?.showFleet(() => countFleet(db.within(FLEET_MS)));
-    atExit(reconciler.stop);
+    const start = (db: Db) => startReconciler({ db, rooms, log, random: secureRandom, tracing });
+    const reconcilers = startInEach(databases, start);
+    metrics?.showReconciler(reconcilers.stats);
+    metrics?.showFleet(() => readAll(databases, countFleet, FLEET_MS));
+    atExit(() => reconcilers.stop());
   }
   atExit(async () => embedded?.stopLivekit());
   const avatarWorkerSecret = embedded?.workerSecret ?? config.avatarWorkerSecret;

@@ -2,6 +2,7 @@
 import { listWorkersWithWork } from "@realtime-avatar/db/calls/fleet";
 import { readInstance } from "@realtime-avatar/db/calls/reconcile";
 import type { Db } from "@realtime-avatar/db/connection/pool";
+import type { Databases } from "@realtime-avatar/db/shards/databases";
 import { roomTokenKey } from "@realtime-avatar/domain/calls/brought-room";
 import { callSigningKey } from "@realtime-avatar/domain/calls/call-key";
 import { Problem } from "@realtime-avatar/domain/problem";
@@ -15,7 +16,7 @@ import { createRoomChecks, type RoomChecks } from "./room-checks.ts";
 import { type CallRooms, createCallRooms } from "./rooms.ts";
 import { createWaitingWorkers, type WaitingWorkers } from "./waiting-workers.ts";
 
-/** The maximum time for a statement that no request waits for, in milliseconds. */
+/** The maximum time for a statement that all requests share, in milliseconds. */
 const BACKGROUND_MS = 5000;
 /** The same for one that is repeated after 100 ms. */
 const POLL_MS = 1000;
@@ -24,11 +25,12 @@ export type Realtime = {
   config: LivekitConfig;
   /** With what avatar workers authenticate. */
   workerSecret: Secret;
-  /** What the rooms of this service are called after. */
-  instance(): Promise<string>;
+  /** What the rooms of a database are called after. */
+  instance(db: Db): Promise<string>;
   rooms: CallRooms;
   roomChecks: RoomChecks;
-  waitingWorkers: WaitingWorkers;
+  /** The avatar workers of a database that wait for work. */
+  waitingWorkers(db: Db): WaitingWorkers;
   agents: ApiConfig["agents"];
   /** The key that seals the tokens of rooms, and the one that signs the keys of calls. Those of every replica are the same. */
   tokenKey: Uint8Array;
@@ -38,22 +40,37 @@ export type Realtime = {
 type RealtimeOptions = {
   config: Pick<ApiConfig, "agents" | "avatarWorkerSecret" | "livekit">;
   sessionSecret: Secret;
-  db: Db;
+  databases: Databases;
   log: Logger;
   metrics: Metrics | null;
 };
 
+/** Returns a function that gives each database a value of its own, which is made when it is first needed. */
+const forEachDatabase = <Value>(make: (db: Db) => Value): ((db: Db) => Value) => {
+  const made = new Map<number | null, Value>();
+  return (db) => {
+    const known = made.get(db.shard) ?? make(db);
+    made.set(db.shard, known);
+    return known;
+  };
+};
+
 /** Null when LiveKit or the secret of the workers is not configured. */
-export const createRealtime = ({ config, sessionSecret, db, log, metrics }: RealtimeOptions): Realtime | null => {
+export const createRealtime = ({
+  config,
+  sessionSecret,
+  databases,
+  log,
+  metrics,
+}: RealtimeOptions): Realtime | null => {
   const { livekit, avatarWorkerSecret: workerSecret } = config;
   if (livekit === null || workerSecret === null) return null;
-  const background = db.within(BACKGROUND_MS);
-  const polling = db.within(POLL_MS);
   const rooms = createRooms(livekit, metrics?.livekitResponded);
-  let name: string | null = null;
+  const names = new Map<number | null, string>();
   // Read when it is needed: the database may not be migrated yet.
-  const instance = async (): Promise<string> => {
-    name ??= await readInstance(background);
+  const instance = async (db: Db): Promise<string> => {
+    const name = names.get(db.shard) ?? (await readInstance(db.within(BACKGROUND_MS)));
+    names.set(db.shard, name);
     return name;
   };
   return {
@@ -61,8 +78,10 @@ export const createRealtime = ({ config, sessionSecret, db, log, metrics }: Real
     workerSecret,
     instance,
     rooms: createCallRooms(rooms, log),
-    roomChecks: createRoomChecks({ db: background, rooms, instance, log }),
-    waitingWorkers: createWaitingWorkers((workers) => listWorkersWithWork(polling, workers), log),
+    roomChecks: createRoomChecks({ databases, rooms, instance, log }),
+    waitingWorkers: forEachDatabase((db) =>
+      createWaitingWorkers((workers) => listWorkersWithWork(db.within(POLL_MS), workers), log),
+    ),
     agents: config.agents,
     tokenKey: roomTokenKey(sessionSecret),
     callKey: callSigningKey(sessionSecret),

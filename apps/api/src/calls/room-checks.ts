@@ -4,8 +4,9 @@
  * all calls, so what is lost here is only later. It alone ends a call whose room is gone.
  */
 import { compareRooms } from "@realtime-avatar/db/calls/reconcile";
-import type { Runner } from "@realtime-avatar/db/connection/batch";
 import { describeError } from "@realtime-avatar/db/connection/errors";
+import type { Db } from "@realtime-avatar/db/connection/pool";
+import type { Databases } from "@realtime-avatar/db/shards/databases";
 import { roomPrefix } from "@realtime-avatar/domain/calls/room";
 import { LivekitError, type Rooms } from "@realtime-avatar/livekit/rooms";
 import type { Logger } from "@realtime-avatar/runtime/log";
@@ -13,6 +14,8 @@ import { describeFailure } from "./rooms.ts";
 
 /** Events within this time are looked at together. */
 const GATHER_MS = 500;
+/** The maximum time for a statement, in milliseconds. */
+const BACKGROUND_MS = 5000;
 /** How many rooms wait at most. A flood of events costs one look every half second. */
 const MAX_ROOMS = 1000;
 
@@ -22,16 +25,16 @@ export type RoomChecks = {
 };
 
 type CheckOptions = {
-  db: Runner;
+  databases: Databases;
   rooms: Rooms;
-  instance: () => Promise<string>;
+  instance: (db: Db) => Promise<string>;
   log: Logger;
 };
 
-const deleteStrays = async ({ db, rooms, instance }: CheckOptions, names: readonly string[]): Promise<void> => {
-  const prefix = roomPrefix(await instance());
+const deleteStrays = async (db: Db, { rooms, instance }: CheckOptions, names: readonly string[]): Promise<void> => {
+  const prefix = roomPrefix(await instance(db));
   if (!names.some((name) => name.startsWith(prefix))) return;
-  const { stray } = await compareRooms(db, prefix, await rooms.list(prefix));
+  const { stray } = await compareRooms(db.within(BACKGROUND_MS), prefix, await rooms.list(prefix));
   for (const name of stray) if (names.includes(name)) await rooms.delete(name);
 };
 
@@ -45,10 +48,11 @@ export const createRoomChecks = (options: CheckOptions): RoomChecks => {
       await Bun.sleep(GATHER_MS);
       const some = [...names];
       names.clear();
-      await deleteStrays(options, some).catch((error: unknown) => {
+      const failed = (error: unknown): void => {
         const failure = error instanceof LivekitError ? describeFailure(error) : { error: describeError(error) };
         options.log.warn(failure, "failed to look at the rooms that LiveKit named");
-      });
+      };
+      await Promise.all(options.databases.all().map((db) => deleteStrays(db, options, some).catch(failed)));
     }
     isChecking = false;
   };

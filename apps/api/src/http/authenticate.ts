@@ -15,6 +15,7 @@ import {
   type StoredCredential,
 } from "@realtime-avatar/db/api-keys/callers";
 import type { Db } from "@realtime-avatar/db/connection/pool";
+import { findIn } from "@realtime-avatar/db/shards/databases";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import { permits, type Scope } from "@realtime-avatar/domain/api-keys/scope";
 import { type ApiKeySecret, parseApiKey, verifyApiKey } from "@realtime-avatar/domain/api-keys/secret";
@@ -54,13 +55,17 @@ const bearerToken = ({ headers }: Request): string | null => {
 };
 
 /** The authenticated caller, its secret, and the key of the same tenant that the path names, if there is one. */
-type Authenticated = { caller: AnyCaller; target: ApiKeyRecord | null; secret: CallerSecret };
+type Authenticated = {
+  caller: AnyCaller;
+  target: ApiKeyRecord | null;
+  secret: CallerSecret;
+  /** The database of the caller's tenant. Its statements end by the deadline of the request. */
+  db: Db;
+};
 
 /** An authenticated request that writes: all that `execute` (`write.ts`) needs of it. */
 export type WriteRequest = Authenticated & {
   dependencies: Dependencies;
-  /** Its statements end by the deadline of the request. */
-  db: Db;
   request: Request;
   path: string;
   /** The id in the path; empty when there is none. */
@@ -72,16 +77,20 @@ export type WriteRequest = Authenticated & {
   authenticateAgain(): Promise<Authenticated>;
 };
 
-/** The credential of `secret` with its key. Throws a problem unless both are valid. */
+/** The credential of `secret` with its key, and which of `places` has it. Throws a problem unless both are valid. */
 const findValidCredential = async (
-  db: Db,
+  places: readonly Db[],
   secret: ApiKeySecret,
   targetId: ApiKeyId | null,
   context: RequestContext,
   knownTenant: TenantId | undefined,
   including: CreditsOfCaller | null,
-): Promise<StoredCredential> => {
-  const stored = await findCredential(db, secret.keyId, targetId, knownTenant, including);
+): Promise<{ stored: StoredCredential; db: Db }> => {
+  let db = places[0] as Db;
+  const stored = await findIn(places, (place) => {
+    db = place.until(context);
+    return findCredential(db, secret.keyId, targetId, knownTenant, including);
+  });
   if (!stored || !verifyApiKey(secret, stored.digest)) throw INVALID;
   const { status, tenantId } = stored.caller;
   context.tenantId = tenantId;
@@ -89,13 +98,12 @@ const findValidCredential = async (
   if (status === "revoked") throw new Problem("revoked_api_key", "The API key has been revoked.");
   if (stored.retired) throw new Problem("revoked_api_key", "A rotation has replaced this secret of the API key.");
   if (status === "expired") throw new Problem("expired_api_key", "The API key has expired.");
-  return stored;
+  return { stored, db };
 };
 
 /** Authenticates a key by a look-up in the database. */
 const authenticateKey = async (
-  db: Db,
-  { noteUse, recentSecrets }: Dependencies,
+  { databases, noteUse, recentSecrets }: Dependencies,
   token: string,
   targetId: ApiKeyId | null,
   context: RequestContext,
@@ -104,34 +112,36 @@ const authenticateKey = async (
   const secret = TOKEN.test(token) ? parseApiKey(token) : null;
   if (!secret) throw INVALID;
   context.keyId = secret.keyId;
-  let stored = await findValidCredential(db, secret, targetId, context, recentSecrets.tenantOf(secret), including);
+  const known = recentSecrets.tenantOf(secret);
+  const places = known === undefined ? databases.ofKeyId(secret.keyId) : [databases.ofTenant(known)];
+  let { stored, db } = await findValidCredential(places, secret, targetId, context, known, including);
   // When another request used the credential first, or a rotation retired it meanwhile, it is looked up again.
   if (stored.isUnused && !(await confirmFirstUse(db, secret.keyId))) {
-    stored = await findValidCredential(db, secret, targetId, context, stored.caller.tenantId, including);
+    ({ stored, db } = await findValidCredential([db], secret, targetId, context, stored.caller.tenantId, including));
   }
   const { caller, target } = stored;
   context.keyEnvironment = caller.environment;
   recentSecrets.add(secret, caller.tenantId);
   noteUse(caller);
-  return { caller, target, secret };
+  return { caller, target, secret, db };
 };
 
 /** Authenticates a person by the cookie of the session. A request without a cookie that counts has no credentials. */
 const authenticateByCookie = async (
-  db: Db,
-  { publicUrl, noteSeen }: Dependencies,
+  { databases, publicUrl, noteSeen }: Dependencies,
   request: Request,
   targetId: ApiKeyId | null,
   context: RequestContext,
 ): Promise<Authenticated> => {
   const presented = presentedSession(request, publicUrl());
   if (!presented) throw MISSING;
+  const db = databases.ofTenant(presented.token.tenantId).until(context);
   const caller = await authenticatePerson(db, presented, context);
   const { tenantId, id, sessionId, checkedAt } = caller;
   noteSeen({ tenantId, id, checkedAt });
   noteSeen({ tenantId, id: sessionId, checkedAt });
   const target = targetId && (await findApiKey(db, tenantId, targetId));
-  return { caller, target, secret: presented.token };
+  return { caller, target, secret: presented.token, db };
 };
 
 /** Throws unless the caller holds one of the scopes. */
@@ -186,13 +196,12 @@ export const authenticateRequest = async (
   // Routes without parameters have no `params`, whatever the types say.
   const { id = "" } = (params ?? {}) as { id?: string };
   const targetId = isId("key", id) ? id : null;
-  const db = dependencies.db.until(requestContext);
   // With a key, the cookie is ignored: nothing decides between two callers.
   const authenticate = async (): Promise<Authenticated> => {
     const presented = token();
     return presented === null
-      ? authenticateByCookie(db, dependencies, request, targetId, requestContext)
-      : authenticateKey(db, dependencies, presented, targetId, requestContext, including);
+      ? authenticateByCookie(dependencies, request, targetId, requestContext)
+      : authenticateKey(dependencies, presented, targetId, requestContext, including);
   };
   const operation = dependencies.operationAt(request.method, route);
   const authenticated = await authenticate();
@@ -202,7 +211,6 @@ export const authenticateRequest = async (
   return {
     ...authenticated,
     dependencies,
-    db,
     request,
     path,
     id,

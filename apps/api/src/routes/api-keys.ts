@@ -98,10 +98,10 @@ const WITH_SECRET = { schema: ApiKeyWithSecret, toText: JSON.stringify };
 const CREATE_API_KEY = {
   body: CreateApiKey,
   representation: WITH_SECRET,
-  plan: ({ body, caller, origin, dependencies: { config } }: Attempt<CreateApiKey>) => {
+  plan: ({ body, caller, origin, db: { shard }, dependencies: { config } }: Attempt<CreateApiKey>) => {
     const { tenantId, checkedAt } = caller;
     const { now, random } = origin;
-    const { record, secret } = issueApiKey(body, grantorOf(caller), { tenantId, checkedAt, now, random });
+    const { record, secret } = issueApiKey(body, grantorOf(caller), { tenantId, checkedAt, now, random, shard });
     const by = record.environment === "live" ? requirePasskey(caller) : caller;
     const location = `/api/v1/api-keys/${record.id}`;
     return {
@@ -120,8 +120,8 @@ const CREATE_API_KEY = {
 const ROTATE_API_KEY = {
   body: RotateApiKey,
   representation: WITH_SECRET,
-  plan: ({ body, caller, target, origin }: Attempt<RotateApiKey>) => {
-    const rotated = rotatedApiKey(target, body, isPerson(caller) ? grantorOf(caller) : caller, origin.random);
+  plan: ({ body, caller, target, origin, db }: Attempt<RotateApiKey>) => {
+    const rotated = rotatedApiKey(target, body, isPerson(caller) ? grantorOf(caller) : caller, origin.random, db.shard);
     const { record, secret } = rotated;
     return {
       response: { version: record.version, body: presentApiKeyWithSecret(record, secret) },

@@ -75,11 +75,15 @@ const locationOf = (id: AssetId): string => `/api/v1/assets/${id}`;
 type StoredUpload = { id: AssetId; file: ReceivedFile; keep: () => void };
 const UPLOAD_ASSET = {
   representation: ASSET,
-  plan: ({ body: { id, file }, caller, origin, dependencies }: Attempt<StoredUpload>) => {
+  plan: ({ body: { id, file }, caller, origin, db, dependencies }: Attempt<StoredUpload>) => {
     const { tenantId, environment } = caller;
     const { declaredKind: _, ...facts } = file;
     const owner = { id, tenantId, environment, now: origin.now };
-    const asset = newAsset({ ...owner, ...facts, status: "uploaded", reservedBytes: file.sizeBytes }, origin.random);
+    const asset = newAsset(
+      { ...owner, ...facts, status: "uploaded", reservedBytes: file.sizeBytes },
+      origin.random,
+      db.shard,
+    );
     return {
       response: {
         location: locationOf(id),
@@ -119,13 +123,13 @@ const CREATE_UPLOAD = {
   representation: ASSET_WITH_UPLOAD,
   lookUp: async (attempt: Attempt<CreateUpload, SignedUpload>): Promise<SignedUpload> =>
     attempt.previous?.basis ?? sign(attempt),
-  plan: ({ body, caller, origin, dependencies }: Attempt<CreateUpload, SignedUpload>, signed: SignedUpload) => {
+  plan: ({ body, caller, origin, db, dependencies }: Attempt<CreateUpload, SignedUpload>, signed: SignedUpload) => {
     const { id, url, headers, expiresAt } = signed;
     const { kind, sizeBytes, originalFilename, metadata } = body;
     const { tenantId, environment } = caller;
     const about = { kind, originalFilename, metadata, reservedBytes: sizeBytes };
     const owner = { id, tenantId, environment, now: origin.now };
-    const asset = newAsset({ ...owner, ...about, status: "pending_upload" }, origin.random);
+    const asset = newAsset({ ...owner, ...about, status: "pending_upload" }, origin.random, db.shard);
     const upload = { method: "PUT" as const, url, headers, expiresAt: expiresAt.toISOString() };
     const resource = { ...presentAsset(asset, dependencies.assetOrigin()), upload };
     return {

@@ -58,12 +58,12 @@ const IMPORT_ASSET = {
   body: CreateRemoteAsset,
   errorsOf: ({ remoteUrl }: CreateRemoteAsset) => remoteUrlErrors(remoteUrl),
   representation: ASSET,
-  plan: ({ body, caller, origin, dependencies }: Attempt<CreateRemoteAsset>) => {
+  plan: ({ body, caller, origin, db, dependencies }: Attempt<CreateRemoteAsset>) => {
     const { tenantId, environment } = caller;
     const id = newId("ast", origin.now, origin.random);
     const owner = { id, tenantId, environment, now: origin.now };
     const reservedBytes = ASSET_LIMITS[body.kind].maxBytes;
-    const asset = newAsset({ ...owner, ...body, status: "pending_upload", reservedBytes }, origin.random);
+    const asset = newAsset({ ...owner, ...body, status: "pending_upload", reservedBytes }, origin.random, db.shard);
     const resource = presentAsset(asset, dependencies.assetOrigin());
     return {
       response: { location: `/api/v1/assets/${id}`, version: asset.version, body: resource },

@@ -7,6 +7,7 @@ import { revokeApiKey } from "@realtime-avatar/db/api-keys/api-keys";
 import { findCredential } from "@realtime-avatar/db/api-keys/callers";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { retryWhileStale } from "@realtime-avatar/db/query/retry-while-stale";
+import { findIn } from "@realtime-avatar/db/shards/databases";
 import { ReportLeakedKey } from "@realtime-avatar/domain/api-keys/schemas";
 import { type ApiKeySecret, parseApiKey, verifyApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { Type } from "@sinclair/typebox";
@@ -40,16 +41,18 @@ const OPERATIONS = operations({
 });
 
 export const leakedKeyRoutes = (dependencies: Dependencies) => {
-  const { recentSecrets } = dependencies;
+  const { databases, recentSecrets } = dependencies;
   const what = `report ${REPORTS_PER_MINUTE} keys`;
   const checkRate = createNetworkLimit("leaked-keys", REPORTS_PER_MINUTE, what, dependencies);
 
   /** Revokes the key of `secret`, if the secret is or recently was valid for it. */
-  const revokeLeaked = async (db: Db, secret: ApiKeySecret, context: RequestContext) => {
-    const stored = await findCredential(db, secret.keyId, null, recentSecrets.tenantOf(secret));
+  const revokeLeaked = async (secret: ApiKeySecret, context: RequestContext) => {
+    const find = (db: Db) => findCredential(db.until(context), secret.keyId, null, recentSecrets.tenantOf(secret));
+    const stored = await findIn(databases.ofKeyId(secret.keyId), find);
     if (!stored || !verifyApiKey(secret, stored.digest) || !stored.mayReport) return { kind: "ignored" as const };
     const origin = originOf(dependencies, null, context);
     const holder = { credentialKeyId: secret.keyId };
+    const db = databases.ofTenant(stored.caller.tenantId).until(context);
     return runWrite(() =>
       revokeApiKey(db, stored.caller, { version: null }, holder, origin, "api_key.reported_leaked"),
     );
@@ -61,8 +64,7 @@ export const leakedKeyRoutes = (dependencies: Dependencies) => {
       await checkRate(request);
       const { apiKey } = await readBody(request, requestContext, ReportLeakedKey);
       const secret = parseApiKey(apiKey);
-      const db = dependencies.db.until(requestContext);
-      if (secret) await retryWhileStale(() => revokeLeaked(db, secret, requestContext));
+      if (secret) await retryWhileStale(() => revokeLeaked(secret, requestContext));
       return status(202, { status: "accepted" as const });
     },
     {

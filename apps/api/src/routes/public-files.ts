@@ -7,6 +7,7 @@
 import { findPublicAsset } from "@realtime-avatar/db/assets/assets";
 import { findPreview } from "@realtime-avatar/db/avatars/preparations";
 import type { Db } from "@realtime-avatar/db/connection/pool";
+import { findIn } from "@realtime-avatar/db/shards/databases";
 import { isPublicToken, PUBLIC_PATH, publicKey } from "@realtime-avatar/domain/assets/asset";
 import {
   PREPARED_TYPES,
@@ -60,11 +61,12 @@ type PublicRequest = { token: string; request: Request; set: ResponseHead; reque
 
 /** Responds to a GET or a HEAD. */
 const serve = async (
-  { db, storage, fileSender, peerAddress, config }: Dependencies,
+  { databases, storage, fileSender, peerAddress, config }: Dependencies,
   findFile: FindFile,
   { token, request, set, requestContext }: PublicRequest,
 ): Promise<Response> => {
-  const file = isPublicToken(token) ? await findFile(db.until(requestContext), token) : null;
+  const find = (db: Db) => findFile(db.until(requestContext), token);
+  const file = isPublicToken(token) ? await findIn(databases.ofToken(token), find) : null;
   if (file === null) throw notFound();
   const { key, contentType, tag } = file;
   const stored = await storage.stat(key);

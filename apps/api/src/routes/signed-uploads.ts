@@ -4,7 +4,7 @@
  */
 
 import { existingAssets } from "@realtime-avatar/db/assets/assets";
-import type { Db } from "@realtime-avatar/db/connection/pool";
+import type { Databases } from "@realtime-avatar/db/shards/databases";
 import type { AssetId, TenantId } from "@realtime-avatar/domain/id";
 import { notFound, Problem, validationFailed } from "@realtime-avatar/domain/problem";
 import { UPLOAD_PATH } from "@realtime-avatar/storage/disk/signed-url";
@@ -13,7 +13,7 @@ import { Elysia } from "elysia";
 import type { Dependencies } from "../dependencies.ts";
 import { clientNetwork } from "../http/client-address.ts";
 import { openBody, streamOf } from "../http/files/body-reader.ts";
-import { withRequestContext } from "../http/request-context.ts";
+import { type RequestContext, withRequestContext } from "../http/request-context.ts";
 import type { RouteDetail } from "../openapi/operation.ts";
 
 /** Its address comes from another operation, and depends on the store. */
@@ -36,13 +36,14 @@ const refusalOf = (reason: Extract<VerifiedPut, { kind: "refused" }>["reason"]):
  * Whether the asset still waits for the file with this key. The quota counts the file of no other: without this, a deleted asset
  * would leave room for the next one, and its URL would still take a file.
  */
-const isExpected = async (db: Db, key: string): Promise<boolean> => {
+const isExpected = async (databases: Databases, key: string, context: RequestContext): Promise<boolean> => {
   const [, tenantId, id] = key.split("/");
-  const [asset] = await existingAssets(db, [{ tenantId: tenantId as TenantId, id: id as AssetId }]);
+  const named = { tenantId: tenantId as TenantId, id: id as AssetId };
+  const [asset] = await existingAssets(databases.ofTenant(named.tenantId).until(context), [named]);
   return asset?.status === "pending_upload";
 };
 
-export const signedUploadRoutes = ({ db, storage, uploadSlots, clock, peerAddress, config }: Dependencies) =>
+export const signedUploadRoutes = ({ databases, storage, uploadSlots, clock, peerAddress, config }: Dependencies) =>
   new Elysia({ name: "signed-uploads", prefix: UPLOAD_PATH.replace(/\/$/, "") }).use(withRequestContext).put(
     "/:token",
     async ({ params: { token }, request, requestContext }) => {
@@ -52,7 +53,7 @@ export const signedUploadRoutes = ({ db, storage, uploadSlots, clock, peerAddres
       if (verified.kind === "refused") throw refusalOf(verified.reason);
       const { upload } = verified;
       const [, tenantId = null] = upload.key.split("/");
-      const isStillExpected = () => isExpected(db.until(requestContext), upload.key);
+      const isStillExpected = () => isExpected(databases, upload.key, requestContext);
       const client = clientNetwork(request, peerAddress(request), config.trustedProxyHops);
       return uploadSlots.run({ tenantId, client }, async (place) => {
         if (!(await isStillExpected())) throw notFound();

@@ -6,6 +6,7 @@
 
 import { afterAll, describe, expect } from "bun:test";
 import { connect } from "@realtime-avatar/db/connection/pool";
+import { oneDatabase } from "@realtime-avatar/db/shards/databases";
 import type { ProblemCode } from "@realtime-avatar/domain/problem";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
@@ -45,7 +46,7 @@ const appWith = (given: Partial<Dependencies> = {}) =>
 const app = appWith();
 const limited = appWith({ config: { ...TEST_CONFIG, rateLimit: { perSecond: 1, burst: 0 } } });
 const nowhere = connect("postgres://nobody@127.0.0.1:1/nothing");
-const unreachable = appWith({ db: nowhere });
+const unreachable = appWith({ databases: oneDatabase(nowhere) });
 const tenantId = await seedTenant(database.db, { live: AMPLE_CREDITS });
 const ROOT: Parameters<typeof seedKey>[2] = { environment: "live", scopes: ["*", "usage:write"] };
 /** Live, with every scope. */

@@ -100,7 +100,7 @@ const LATER: Migration[] = [
 --> statement-breakpoint
 CREATE INDEX CONCURRENTLY IF NOT EXISTS "later_events_index" ON "audit_events" ("tenant_id","later");`,
 ].map((text, index) => ({ tag: `later_${index}`, when: NEXT + index, text }));
-const migrateLater = ({ url }: TestDatabase): Promise<void> =>
+const migrateLater = ({ url }: TestDatabase): Promise<boolean> =>
   withLock(url, {}, (client) => applyMigrations(client, LATER));
 
 /** Drops what a later release has added, and changes a type: statements planned with the other one are planned anew. */

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { recordUses } from "@realtime-avatar/db/api-keys/usage";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { recordPeopleSeen } from "@realtime-avatar/db/people/seen";
+import { oneDatabase } from "@realtime-avatar/db/shards/databases";
 import type { CreateApiKey } from "@realtime-avatar/domain/api-keys/schemas";
 import type { ApiKeyId, TenantId, UserId, UserSessionId } from "@realtime-avatar/domain/id";
 import { createLog } from "@realtime-avatar/runtime/log";
@@ -134,7 +135,7 @@ const noStorage = new Proxy({} as Storage, {
 /** The application as the tests want it, but for what is given. */
 export const createTestApp = (db: Db, given: Partial<AppOptions> = {}) =>
   createApp({
-    db,
+    databases: oneDatabase(db),
     clock: () => new Date(),
     random,
     config: TEST_CONFIG,
@@ -183,8 +184,8 @@ export const startApi = async (
   const { db } = database;
   const log: string[] = [];
   const logger = createLog("trace", { write: (line) => void log.push(line) });
-  const uses = createUses(db, logger, recordUses);
-  const seen = createUses(db, logger, recordPeopleSeen);
+  const uses = createUses(oneDatabase(db), logger, recordUses);
+  const seen = createUses(oneDatabase(db), logger, recordPeopleSeen);
   const files = await openFiles(() => server.url.origin);
   const app = createTestApp(db, { log: logger, noteUse: uses.note, noteSeen: seen.note, ...files, ...given });
   const server = serve(

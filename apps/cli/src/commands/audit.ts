@@ -97,7 +97,7 @@ const tail = async (options: TailOptions): Promise<void> => {
   const { filters, ...page } = pageRequest(AUDIT_EVENT_LIST, { limit, action, targetId, ...by, from, to });
   const request = { ...page, filters: normalizeWindow(filters) };
   refuseEmptyWindow(request.filters);
-  await withDatabase(async ({ db }) => {
+  await withDatabase(tenant, async (db) => {
     const newest = await listEvents(db, tenant, request);
     const events = newest.toReversed();
     if (!options.follow) {

@@ -43,7 +43,7 @@ const CHECKS: Columns<Check> = {
 const list = async (options: SearchOptions & { status?: string; sourceKind?: string }): Promise<void> => {
   const { tenant: tenantId, status, sourceKind, name, from, to, limit, cursor } = options;
   const request = pageRequest(AVATAR_LIST, { status, sourceKind, name, from, to, limit, cursor });
-  await withDatabase(async ({ db }) => {
+  await withDatabase(tenantId, async (db) => {
     const pages = ENVIRONMENTS.map((environment) => listAvatars(db, { tenantId, environment }, request, NO_ORIGIN));
     const written = mergePages(await Promise.all(pages), request.limit);
     printPage(options, { list: AVATAR_LIST, request, written }, COLUMNS, "No matching avatars.");
@@ -66,10 +66,10 @@ const printAvatar = (options: TenantOptions, record: AvatarRecord): void => {
 };
 
 const show = (id: Id<"ava">, options: TenantOptions): Promise<void> =>
-  withDatabase(async ({ db }) => printAvatar(options, await find(db, options.tenant, id)));
+  withDatabase(options.tenant, async (db) => printAvatar(options, await find(db, options.tenant, id)));
 
 const prepare = (id: Id<"ava">, options: TenantOptions): Promise<void> =>
-  withDatabase(async ({ db }) => {
+  withDatabase(options.tenant, async (db) => {
     const { tenant: tenantId } = options;
     const { avatar } = await retryWhileStale(async () => {
       const origin = operatorOrigin();

@@ -5,28 +5,19 @@ import { endLostCall } from "@realtime-avatar/db/calls/reconcile";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { findUsageSession } from "@realtime-avatar/db/credits/find-usage-session";
 import { listOpenSessions } from "@realtime-avatar/db/credits/list-usage-sessions";
-import { listTenants } from "@realtime-avatar/db/tenants/tenants";
 import type { UsageSession } from "@realtime-avatar/domain/credits/schemas";
 import { presentSession } from "@realtime-avatar/domain/credits/session";
-import { ENVIRONMENTS, type Environment } from "@realtime-avatar/domain/environment";
 import type { SessionId, TenantId } from "@realtime-avatar/domain/id";
 import { itemsOf } from "@realtime-avatar/domain/page";
 import { readLivekitConfig } from "@realtime-avatar/livekit/config";
 import { createRooms } from "@realtime-avatar/livekit/rooms";
 import type { Command } from "commander";
-import { operatorOrigin, withDatabase } from "../database.ts";
+import { type Owner, operatorOrigin, ownersOf, withDatabases } from "../database.ts";
 import { idParser, type OutputOptions, withOutputOptions } from "../options.ts";
 import { type Columns, fields, print, table } from "../terminal.ts";
 import { listSessions, sessionColumns, withSessionOptions } from "./credits-sessions.ts";
 
-type Owner = { tenantId: TenantId; environment: Environment };
 type OwnSession = { tenantId: TenantId } & UsageSession;
-
-/** Every environment of every tenant, or of one. */
-const ownersOf = async (db: Db, tenant: TenantId | undefined): Promise<Owner[]> => {
-  const tenants = tenant ? [tenant] : (await listTenants(db)).map(({ tenantId }) => tenantId);
-  return tenants.flatMap((tenantId) => ENVIRONMENTS.map((environment) => ({ tenantId, environment })));
-};
 
 const openSessionsOf = async (db: Db, owner: Owner): Promise<OwnSession[]> => {
   const sessions: OwnSession[] = [];
@@ -39,9 +30,10 @@ const openSessionsOf = async (db: Db, owner: Owner): Promise<OwnSession[]> => {
 };
 
 const listOpen = (options: OutputOptions & { tenant?: TenantId }): Promise<void> =>
-  withDatabase(async ({ db }) => {
+  withDatabases(async (databases) => {
     const open: OwnSession[] = [];
-    for (const owner of await ownersOf(db, options.tenant)) open.push(...(await openSessionsOf(db, owner)));
+    for (const [db, owner] of await ownersOf(databases, options.tenant))
+      open.push(...(await openSessionsOf(db, owner)));
     const columns: Columns<OwnSession> = { TENANT: ({ tenantId }) => tenantId, ...sessionColumns(Date.now()) };
     print(options, { data: open }, open.length > 0 ? table(columns, open) : "No open sessions.");
   });
@@ -56,8 +48,8 @@ const deleteRoom = async (room: string): Promise<void> => {
 };
 
 const end = (id: SessionId, options: OutputOptions & { tenant?: TenantId }): Promise<void> =>
-  withDatabase(async ({ db }) => {
-    for (const owner of await ownersOf(db, options.tenant)) {
+  withDatabases(async (databases) => {
+    for (const [db, owner] of await ownersOf(databases, options.tenant)) {
       const found = await findUsageSession(db, owner, id);
       if (!found) continue;
       if (found.endedAt === null) {
@@ -86,8 +78,9 @@ const WORKER: Columns<ShownWorker> = {
 };
 
 const workers = (options: OutputOptions): Promise<void> =>
-  withDatabase(async ({ db }) => {
-    const data = (await listWorkers(db)).map(presentWorker);
+  withDatabases(async (databases) => {
+    const lists = await Promise.all(databases.all().map(listWorkers));
+    const data = lists.flat().map(presentWorker);
     print(options, { data }, data.length > 0 ? table(WORKER, data) : "No avatar workers.");
   });
 

@@ -67,7 +67,7 @@ export const listSessions = async (options: ListOptions): Promise<void> => {
   const isOpen = shownStatus === "open";
   if (isOpen) checkOpen(options);
   const window = isOpen ? null : windowOf(normalizeWindow(others), now);
-  await withDatabase(async ({ db }) => {
+  await withDatabase(tenantId, async (db) => {
     const pages = owners.map((owner) => {
       if (window === null || shownStatus === "open")
         return listOpenSessions(db, owner, { ...page, apiKeyId: others.apiKeyId });
@@ -94,7 +94,7 @@ const ENTRY: Columns<CreditEntry> = {
 };
 
 const show = (id: SessionId, options: TenantOptions): Promise<void> =>
-  withDatabase(async ({ db }) => {
+  withDatabase(options.tenant, async (db) => {
     const owners = ENVIRONMENTS.map((environment) => ({ tenantId: options.tenant, environment }));
     const found = await Promise.all(owners.map((owner) => findUsageSession(db, owner, id)));
     const record = found.find((session) => session !== null);

@@ -6,7 +6,7 @@ import { type CreditDrift, findCreditDrift, listTenantIds } from "@realtime-avat
 import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
 import type { TenantId } from "@realtime-avatar/domain/id";
 import type { Command } from "commander";
-import { withDatabase } from "../database.ts";
+import { withDatabases } from "../database.ts";
 import { idParser, type OutputOptions, withOutputOptions } from "../options.ts";
 import { type Columns, print, table } from "../terminal.ts";
 
@@ -20,7 +20,7 @@ type Finding = { tenantId: TenantId } & CreditDrift;
 /** `findings`: their number, of each tenant at most `MAX_FINDINGS`. `drift`: the first of them. */
 type Verified = { tenants: number; findings: number; drift: Finding[] };
 
-/** The ids of every tenant, in pages. */
+/** The ids of every tenant of a database, in pages. */
 async function* allTenants(db: Db): AsyncGenerator<TenantId> {
   for (let after: TenantId | null = null; ; ) {
     const page: TenantId[] = await listTenantIds(db, after, TENANTS);
@@ -36,8 +36,12 @@ const isTenant = async (db: Db, tenantId: TenantId): Promise<boolean> => {
   return (await Promise.all(balances)).some((balance) => balance !== null);
 };
 
-const verifyTenants = async (db: Db, ids: AsyncIterable<TenantId> | Iterable<TenantId>): Promise<Verified> => {
-  const verified: Verified = { tenants: 0, findings: 0, drift: [] };
+/** Adds what is found of these tenants to `verified`. */
+const verifyTenants = async (
+  db: Db,
+  ids: AsyncIterable<TenantId> | Iterable<TenantId>,
+  verified: Verified,
+): Promise<void> => {
   for await (const tenantId of ids) {
     const drift = await findCreditDrift(db, tenantId, MAX_FINDINGS);
     verified.tenants++;
@@ -45,7 +49,6 @@ const verifyTenants = async (db: Db, ids: AsyncIterable<TenantId> | Iterable<Ten
     const shown = drift.slice(0, MAX_SHOWN - verified.drift.length);
     verified.drift.push(...shown.map((finding) => ({ tenantId, ...finding })));
   }
-  return verified;
 };
 
 const COLUMNS: Columns<Finding> = {
@@ -83,10 +86,16 @@ const writeMetrics = async (file: string, { findings }: Verified): Promise<void>
 };
 
 const verify = (options: OutputOptions & { tenant?: TenantId; metricsFile?: string }): Promise<void> =>
-  withDatabase(async ({ db }) => {
+  withDatabases(async (databases) => {
     const { tenant } = options;
-    if (tenant && !(await isTenant(db, tenant))) throw new Error("No tenant has this id.");
-    const verified = await verifyTenants(db, tenant ? [tenant] : allTenants(db));
+    const verified: Verified = { tenants: 0, findings: 0, drift: [] };
+    if (tenant) {
+      const db = databases.ofTenant(tenant);
+      if (!(await isTenant(db, tenant))) throw new Error("No tenant has this id.");
+      await verifyTenants(db, [tenant], verified);
+    } else {
+      for (const db of databases.all()) await verifyTenants(db, allTenants(db), verified);
+    }
     if (options.metricsFile !== undefined) await writeMetrics(options.metricsFile, verified);
     print(options, verified, textOf(verified));
     if (verified.findings > 0) process.exitCode = 1;

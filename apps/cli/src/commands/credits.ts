@@ -80,7 +80,7 @@ const move =
     const errors = validate(MoveCredits, request);
     if (errors.length > 0) throw usageError(errors);
     const environments = sessionId ? ENVIRONMENTS : [(environment ?? "test") as Environment];
-    await withDatabase(async ({ db }) => {
+    await withDatabase(tenantId, async (db) => {
       const origin = operatorOrigin();
       const { now: createdAt, requestId } = origin;
       const id = newId("ent", createdAt, random);
@@ -121,7 +121,7 @@ const BALANCE: Columns<CreditBalance> = {
 };
 
 const balance = (options: TenantOptions): Promise<void> =>
-  withDatabase(async ({ db }) => {
+  withDatabase(options.tenant, async (db) => {
     const found = ENVIRONMENTS.map((environment) => findCreditBalance(db, options.tenant, environment));
     const balances = (await Promise.all(found)).filter((one) => one !== null);
     if (balances.length === 0) throw new Error("No tenant has this id.");
@@ -144,7 +144,7 @@ const ENTRY: Columns<CreditEntry> = {
 const entries = async (options: PageOptions & { kind?: string; key?: string; session?: string }): Promise<void> => {
   const { tenant: tenantId, kind, key: apiKeyId, session: sessionId, limit, cursor } = options;
   const request = pageRequest(CREDIT_ENTRY_LIST, { kind, apiKeyId, sessionId, limit, cursor });
-  await withDatabase(async ({ db }) => {
+  await withDatabase(tenantId, async (db) => {
     const pages = ENVIRONMENTS.map((environment) => listCreditEntries(db, { tenantId, environment }, request));
     const written = mergePages(await Promise.all(pages), request.limit);
     printPage(options, { list: CREDIT_ENTRY_LIST, request, written }, ENTRY, "No matching entries.");
@@ -162,7 +162,7 @@ const limit = async (options: LimitOptions): Promise<void> => {
     environment: environment as Environment,
     sessionLimit: maxConcurrentSessions as number,
   };
-  await withDatabase(async ({ db }) => {
+  await withDatabase(tenantId, async (db) => {
     const target = { tenantId, id: tenantId, environment: change.environment };
     const event = auditEvent("credits.limit_changed", target, operatorOrigin(), ["maxConcurrentSessions"]);
     if (!(await changeSessionLimit(db, change, event))) throw new Error("No tenant has this id.");
@@ -187,7 +187,7 @@ const threshold = async ({
   if (errors.length > 0) throw usageError(errors);
   const owner = { tenantId, environment: environment as Environment };
   const lowThreshold = lowThresholdCreditMicros as number | null;
-  await withDatabase(async ({ db }) => {
+  await withDatabase(owner.tenantId, async (db) => {
     const fields = ["lowThresholdCreditMicros"];
     const event = auditEvent("credits.limit_changed", { ...owner, id: tenantId }, operatorOrigin(), fields);
     const { kind } = await changeLowThreshold(db, { ...owner, lowThreshold }, null, event);

@@ -86,7 +86,7 @@ const createRequest = ({ name, environment, scopes, spendLimit, ...options }: Cr
 
 const create = async (options: CreateOptions): Promise<void> => {
   const request = createRequest(options);
-  await withDatabase(async ({ db }) => {
+  await withDatabase(options.tenant, async (db) => {
     const origin = operatorOrigin();
     const { now } = origin;
     const { record, secret } = issueApiKey(request, OPERATOR, {
@@ -94,6 +94,7 @@ const create = async (options: CreateOptions): Promise<void> => {
       checkedAt: now,
       now,
       random,
+      shard: db.shard,
     });
     if (!(await insertRootApiKey(db, record, secret, origin))) throw new Error("No tenant has this id.");
     const key = presentApiKeyWithSecret(record, secret);
@@ -115,21 +116,21 @@ const COLUMNS: Columns<ApiKey> = {
 const list = async (options: SearchOptions & { status?: string; environment?: string }): Promise<void> => {
   const { status, environment, name, from, to, limit, cursor } = options;
   const request = pageRequest(API_KEY_LIST, { status, environment, name, from, to, limit, cursor });
-  await withDatabase(async ({ db }) => {
+  await withDatabase(options.tenant, async (db) => {
     const written = await listApiKeys(db, options.tenant, ENVIRONMENTS, request);
     printPage(options, { list: API_KEY_LIST, request, written }, COLUMNS, "No matching keys.");
   });
 };
 
 const show = (id: string, options: TenantOptions): Promise<void> =>
-  withDatabase(async ({ db }) => {
+  withDatabase(options.tenant, async (db) => {
     const found = await findKey(db, options.tenant, id);
     const key = { ...presentApiKey(found), ...(await findCreator(db, found, "live")) };
     print(options, key, fields(key));
   });
 
 const revoke = (id: string, options: TenantOptions): Promise<void> =>
-  withDatabase(async ({ db }) => {
+  withDatabase(options.tenant, async (db) => {
     const { key } = await retryWhileStale(async () => {
       const target = await findKey(db, options.tenant, id);
       return revokeApiKey(db, target, { version: null }, null, operatorOrigin());
@@ -141,10 +142,10 @@ const rotate = async (id: string, options: TenantOptions & { overlap?: number | 
   const request = options.overlap === undefined ? {} : { overlapSeconds: options.overlap };
   const errors = validate(RotateApiKey, request);
   if (errors.length > 0) throw usageError(errors);
-  await withDatabase(async ({ db }) => {
+  await withDatabase(options.tenant, async (db) => {
     const { rotated } = await retryWhileStale(async () => {
       const target = await findKey(db, options.tenant, id);
-      const rotated = rotatedApiKey(target, request as RotateApiKey, OPERATOR, random);
+      const rotated = rotatedApiKey(target, request as RotateApiKey, OPERATOR, random, db.shard);
       return { ...(await rotateApiKey(db, rotated, null, operatorOrigin())), rotated };
     });
     const key = presentApiKeyWithSecret(rotated.record, rotated.secret);

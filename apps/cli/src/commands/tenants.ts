@@ -1,14 +1,17 @@
 /** `tenants`: the owners of keys and avatars. */
-import { insertTenant, listTenants } from "@realtime-avatar/db/tenants/tenants";
+import type { Db } from "@realtime-avatar/db/connection/pool";
+import type { Databases } from "@realtime-avatar/db/shards/databases";
+import { countTenants, insertTenant, listTenants } from "@realtime-avatar/db/tenants/tenants";
 import { initialGrants } from "@realtime-avatar/domain/credits/grants";
 import { newId, newRequestId } from "@realtime-avatar/domain/id";
 import { validate } from "@realtime-avatar/domain/schema";
+import { newTenantId } from "@realtime-avatar/domain/shards";
 import { CreateTenant, type TenantRecord } from "@realtime-avatar/domain/tenant";
 import { secureRandom as random } from "@realtime-avatar/runtime/random";
 import type { Command } from "commander";
-import { withDatabase } from "../database.ts";
-import { type OutputOptions, withOutputOptions } from "../options.ts";
-import { type Columns, print, printable, table, usageError } from "../terminal.ts";
+import { withDatabases } from "../database.ts";
+import { type OutputOptions, parseShard, withOutputOptions } from "../options.ts";
+import { type Columns, print, printable, table, UsageError, usageError } from "../terminal.ts";
 
 const presentTenant = ({ tenantId, name, createdAt }: TenantRecord) => ({
   id: tenantId,
@@ -22,21 +25,42 @@ const COLUMNS: Columns<ReturnType<typeof presentTenant>> = {
   NAME: ({ name }) => name,
 };
 
-const create = async (options: OutputOptions & { name: string }): Promise<void> => {
+/** The database for a new tenant: of the shard that is named, or of two shards by chance the one with fewer tenants. */
+const placeOf = async (databases: Databases, shard: number | undefined): Promise<Db> => {
+  const all = databases.all();
+  if (shard !== undefined) {
+    const named = all.find((db) => db.shard === shard);
+    if (!named) throw new UsageError("--shard: There is no such shard.");
+    return named;
+  }
+  const two = all.toSorted(() => Math.random() - 0.5).slice(0, 2);
+  if (two.length < 2) return two[0] as Db;
+  const counts = await Promise.all(two.map(countTenants));
+  return two[counts.indexOf(Math.min(...counts))] as Db;
+};
+
+const create = async (options: OutputOptions & { name: string; shard?: number }): Promise<void> => {
   const errors = validate(CreateTenant, { name: options.name });
   if (errors.length > 0) throw usageError(errors);
   const now = new Date();
-  const tenant = { tenantId: newId("ten", now, random), name: options.name, createdAt: now };
-  await withDatabase(async ({ db }) => {
+  await withDatabases(async (databases) => {
     const requestId = newRequestId(now, random);
+    const db = await placeOf(databases, options.shard);
+    const shards = databases.shards();
+    const tenantId = shards === null ? newId("ten", now, random) : newTenantId(now, random, shards, db.shard ?? 0);
+    const tenant = { tenantId, name: options.name, createdAt: now };
     await insertTenant(db, tenant, initialGrants(tenant.tenantId, { now, random, requestId, isFirstRun: false }));
     print(options, presentTenant(tenant), `Created ${tenant.tenantId}  ${printable(tenant.name)}`);
   });
 };
 
 const list = (options: OutputOptions): Promise<void> =>
-  withDatabase(async ({ db }) => {
-    const all = (await listTenants(db)).map(presentTenant);
+  withDatabases(async (databases) => {
+    const lists = await Promise.all(databases.all().map(listTenants));
+    const all = lists
+      .flat()
+      .map(presentTenant)
+      .toSorted((a, b) => (a.id < b.id ? -1 : 1));
     print(options, all, all.length > 0 ? table(COLUMNS, all) : "No tenants.");
   });
 
@@ -45,6 +69,7 @@ export const addTenants = (program: Command): void => {
 
   withOutputOptions(tenants.command("create").requiredOption("--name <name>", "name, 1 to 120 characters"))
     .description("create a tenant")
+    .option("--shard <number>", "the shard where it is kept, for ever (default: one with few tenants)", parseShard)
     .action(create);
 
   withOutputOptions(tenants.command("list")).description("list every tenant, oldest first").action(list);

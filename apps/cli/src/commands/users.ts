@@ -33,7 +33,7 @@ const invite = async (options: InviteOptions): Promise<void> => {
   const errors = validate(CreateInvitation, request);
   if (errors.length > 0) throw usageError(errors);
   const url = publicUrl();
-  await withDatabase(async ({ db }) => {
+  await withDatabase(tenantId, async (db) => {
     const user = await findUserByEmail(db, tenantId, email);
     if (user === null && options.role === undefined)
       throw new UsageError(`--role: A new user needs one: ${ROLES_TEXT}.`);
@@ -64,7 +64,7 @@ const COLUMNS: Columns<User> = {
 const list = async (options: PageOptions): Promise<void> => {
   const { limit, cursor } = options;
   const request = pageRequest(USER_LIST, { limit, cursor });
-  await withDatabase(async ({ db }) => {
+  await withDatabase(options.tenant, async (db) => {
     const written = await listUsers(db, options.tenant, request);
     printPage(options, { list: USER_LIST, request, written }, COLUMNS, "No users.");
   });
@@ -78,7 +78,7 @@ const parseUser = (text: string): string => {
 };
 
 const remove = (text: string, options: TenantOptions): Promise<void> =>
-  withDatabase(async ({ db }) => {
+  withDatabase(options.tenant, async (db) => {
     const { tenant: tenantId } = options;
     const found = isId("usr", text)
       ? await findUser(db, tenantId, text as UserId)

@@ -3,33 +3,21 @@
 import { createClient } from "@realtime-avatar/client";
 import { forwardedLine, listen, listeningMessage, type WebhookSelection } from "@realtime-avatar/client/listen";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import { listTenants } from "@realtime-avatar/db/tenants/tenants";
+import type { Databases } from "@realtime-avatar/db/shards/databases";
 import { recoverDeliveries } from "@realtime-avatar/db/webhooks/deliveries";
-import {
-  disableEndpoint,
-  findEndpoint,
-  listEndpoints,
-  type WebhookOwner,
-} from "@realtime-avatar/db/webhooks/endpoints";
+import { disableEndpoint, findEndpoint, listEndpoints } from "@realtime-avatar/db/webhooks/endpoints";
 import { parseDateTime } from "@realtime-avatar/domain/date-time";
-import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
 import type { TenantId, WebhookEndpointId } from "@realtime-avatar/domain/id";
 import { itemsOf } from "@realtime-avatar/domain/page";
 import { presentWebhookEndpoint, type WebhookEndpointRecord } from "@realtime-avatar/domain/webhooks/endpoint";
 import { recoveredSince } from "@realtime-avatar/domain/webhooks/schedule";
 import { DELIVERY_DAYS, MAX_ENDPOINTS, type WebhookEndpoint } from "@realtime-avatar/domain/webhooks/schemas";
 import type { Command } from "commander";
-import { operatorOrigin, withDatabase } from "../database.ts";
+import { operatorOrigin, ownersOf, withDatabases } from "../database.ts";
 import { idParser, type OutputOptions, withOutputOptions } from "../options.ts";
 import { type Columns, fields, print, table, UsageError } from "../terminal.ts";
 
 type TenantOption = OutputOptions & { tenant?: TenantId };
-
-/** Every environment of every tenant, or of one. */
-const ownersOf = async (db: Db, tenant: TenantId | undefined): Promise<WebhookOwner[]> => {
-  const tenants = tenant ? [tenant] : (await listTenants(db)).map(({ tenantId }) => tenantId);
-  return tenants.flatMap((tenantId) => ENVIRONMENTS.map((environment) => ({ tenantId, environment })));
-};
 
 const COLUMNS: Columns<WebhookEndpoint> = {
   TENANT: ({ tenantId }) => tenantId,
@@ -41,27 +29,32 @@ const COLUMNS: Columns<WebhookEndpoint> = {
 };
 
 const list = (options: TenantOption & { disabled?: boolean }): Promise<void> =>
-  withDatabase(async ({ db }) => {
+  withDatabases(async (databases) => {
     const data: WebhookEndpoint[] = [];
-    for (const owner of await ownersOf(db, options.tenant)) {
+    for (const [db, owner] of await ownersOf(databases, options.tenant)) {
       const page = await listEndpoints(db, owner, { before: null, limit: MAX_ENDPOINTS });
       data.push(...itemsOf<WebhookEndpoint>(page).filter(({ status }) => !options.disabled || status === "disabled"));
     }
     print(options, { data }, data.length > 0 ? table(COLUMNS, data) : "No webhook endpoints.");
   });
 
-const find = async (db: Db, id: WebhookEndpointId, tenant: TenantId | undefined): Promise<WebhookEndpointRecord> => {
-  for (const owner of await ownersOf(db, tenant)) {
-    const found = await findEndpoint(db, owner, id);
-    if (found) return found;
+/** The endpoint, and the database that has it. */
+const find = async (
+  databases: Databases,
+  id: WebhookEndpointId,
+  tenant: TenantId | undefined,
+): Promise<{ db: Db; endpoint: WebhookEndpointRecord }> => {
+  for (const [db, owner] of await ownersOf(databases, tenant)) {
+    const endpoint = await findEndpoint(db, owner, id);
+    if (endpoint) return { db, endpoint };
   }
   throw new Error("There is no webhook endpoint with this id.");
 };
 
 const disable = (id: WebhookEndpointId, options: TenantOption): Promise<void> =>
-  withDatabase(async ({ db }) => {
-    const { tenantId } = await find(db, id, options.tenant);
-    const outcome = await disableEndpoint(db, tenantId, id, operatorOrigin());
+  withDatabases(async (databases) => {
+    const { db, endpoint: found } = await find(databases, id, options.tenant);
+    const outcome = await disableEndpoint(db, found.tenantId, id, operatorOrigin());
     if (outcome.kind === "not_found") throw new Error("There is no webhook endpoint with this id.");
     const endpoint = presentWebhookEndpoint(outcome.endpoint);
     print(options, endpoint, fields(endpoint));
@@ -74,8 +67,9 @@ const parseSince = (text: string): Date => {
 };
 
 const recover = (id: WebhookEndpointId, options: TenantOption & { since: Date }): Promise<void> =>
-  withDatabase(async ({ db }) => {
-    const { tenantId, environment, status } = await find(db, id, options.tenant);
+  withDatabases(async (databases) => {
+    const { db, endpoint } = await find(databases, id, options.tenant);
+    const { tenantId, environment, status } = endpoint;
     const outcome = await recoverDeliveries(db, id, options.since, { tenantId, environment }, operatorOrigin());
     if (outcome.kind !== "written") throw new Error("There is no webhook endpoint with this id.");
     const { recovered } = outcome;

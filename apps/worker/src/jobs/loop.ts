@@ -2,24 +2,38 @@
  * The job loop: claims jobs and runs some at a time. Any number of workers may run it. A job that fails, or whose handler
  * throws, is tried again later and never ends the worker.
  */
+import type { Db } from "@realtime-avatar/db/connection/pool";
 import { claimJob, claimJobBeside } from "@realtime-avatar/db/jobs/jobs";
+import type { Databases } from "@realtime-avatar/db/shards/databases";
 import { JOB_KINDS } from "@realtime-avatar/domain/job";
 import type { Metrics } from "@realtime-avatar/runtime/metrics";
 import type { Tracing } from "@realtime-avatar/runtime/tracing";
+import type { JobHandlers } from "./handler.ts";
 import { errorText, type JobRunner, runJob } from "./run-job.ts";
+import { createTurns } from "./turns.ts";
 
 /**
  * The mean pause after a claim that found nothing, spread by half of it: what a new job waits for. Such a claim reads one entry
  * of an index.
  */
 const IDLE_PAUSE_MS = 200;
+/** The same for each of several shards: there may be many. */
+const IDLE_SHARD_PAUSE_MS = 1000;
 /** The mean pause after a claim that failed. */
 const FAILED_PAUSE_MS = 1000;
+/**
+ * How long a claim in one of several shards may take, and the pause after one that failed: meanwhile the other shards wait. A job that
+ * was claimed all the same goes on when its lease ends.
+ */
+const SHARD_CLAIM_MS = 1000;
+const FAILED_SHARD_PAUSE_MS = 10_000;
 /** While claims fail, one is logged each minute. */
 const LOG_INTERVAL_MS = 60_000;
 const LEASE_BYTES = 16;
 
-export type JobLoopOptions = JobRunner & {
+export type JobLoopOptions = Omit<JobRunner, "db" | "handlers"> & {
+  databases: Databases;
+  handlersOf(db: Db): JobHandlers;
   metrics: Metrics | null;
   tracing: Pick<Tracing, "record"> | null;
   /** How many jobs run at once. */
@@ -38,31 +52,43 @@ export type JobLoop = {
 
 /** Starts to claim jobs. */
 export const startJobLoop = (options: JobLoopOptions): JobLoop => {
-  const { db, log, random, metrics, tracing, concurrency, slotsPerTenant, timing } = options;
+  const { databases, log, random, metrics, tracing, concurrency, slotsPerTenant, timing, handlersOf } = options;
+  const turns = createTurns(databases);
   const running = new Set<Promise<void>>();
   const stopping = Promise.withResolvers<void>();
   const handBack = new AbortController();
   let isStopping = false;
   /** Whether the job that runs must run alone. */
   let isAlone = false;
+  /** The shard with a job that must run alone: the jobs of other shards must not keep it from that. */
+  let aloneIn: Db | null = null;
   let loggedAt = Number.NEGATIVE_INFINITY;
 
-  /** Claims a job and starts it. Returns the pause before the next claim. */
-  const claimOne = async (): Promise<number> => {
+  /** Claims a job of a database and starts it. Returns the pause before the next claim there. */
+  const claimOne = async (db: Db): Promise<number> => {
     const claimedAt = performance.now();
     const claimedTime = Date.now();
     const lease = Buffer.from(random(LEASE_BYTES)).toString("base64url");
     const claim = { lease, leaseSeconds: timing.leaseSeconds, slots: slotsPerTenant, kinds: JOB_KINDS };
-    const job = await (running.size === 0 ? claimJob : claimJobBeside)(db, claim);
+    const claiming = db.shard === null ? db : db.within(SHARD_CLAIM_MS);
+    const job = await (running.size === 0 ? claimJob : claimJobBeside)(claiming, claim);
     // For a job that must run alone, the others are left to end.
-    if (job === null || job === "alone") return IDLE_PAUSE_MS;
+    if (job === "alone" && db.shard !== null) aloneIn = db;
+    if (job === null || job === "alone") return db.shard === null ? IDLE_PAUSE_MS : IDLE_SHARD_PAUSE_MS;
     isAlone = job.runsAlone;
-    const ended: Promise<void> = runJob(options, job, claimedAt, handBack.signal).then((outcome) => {
+    const ended: Promise<void> = runJob(
+      { ...options, db, handlers: handlersOf(db) },
+      job,
+      claimedAt,
+      handBack.signal,
+    ).then((outcome) => {
       metrics?.jobEnds({ kind: job.kind, outcome, durationMs: performance.now() - claimedAt });
       const attributes = { job_id: job.id, kind: job.kind, outcome, attempts: job.attempts };
       tracing?.record("job", claimedTime, attributes, outcome === "failed");
       log.debug({ jobId: job.id, kind: job.kind, outcome, attempts: job.attempts }, "a job has ended");
       running.delete(ended);
+      // It frees a place of its tenant, whose next job may wait for that.
+      turns.pause(db, 0);
     });
     running.add(ended);
     return 0;
@@ -70,20 +96,26 @@ export const startJobLoop = (options: JobLoopOptions): JobLoop => {
 
   const run = async (): Promise<void> => {
     while (!isStopping) {
-      if (running.size >= (isAlone ? 1 : concurrency)) {
+      const places = aloneIn !== null || isAlone ? 1 : concurrency;
+      if (running.size >= places) {
         await Promise.race([...running, stopping.promise]);
         continue;
       }
-      const pauseMs = await claimOne().catch((error: unknown) => {
-        if (performance.now() - loggedAt >= LOG_INTERVAL_MS) {
-          loggedAt = performance.now();
-          log.warn({ error: errorText(error) }, "failed to claim a job; retrying");
-        }
-        return FAILED_PAUSE_MS;
-      });
-      if (pauseMs === 0) continue;
-      // A job that ends frees a place of its tenant, whose next job may wait for that.
-      await Promise.race([Bun.sleep(pauseMs * (0.75 + Math.random() / 2)), ...running, stopping.promise]);
+      const turn = aloneIn === null ? turns.next() : { db: aloneIn };
+      aloneIn = null;
+      if (turn.db !== null) {
+        const { db } = turn;
+        const pauseMs = await claimOne(db).catch((error: unknown) => {
+          if (performance.now() - loggedAt >= LOG_INTERVAL_MS) {
+            loggedAt = performance.now();
+            log.warn({ error: errorText(error), shard: db.shard ?? undefined }, "failed to claim a job; retrying");
+          }
+          return db.shard === null ? FAILED_PAUSE_MS : FAILED_SHARD_PAUSE_MS;
+        });
+        turns.pause(db, pauseMs * (0.75 + Math.random() / 2));
+        continue;
+      }
+      await Promise.race([Bun.sleep(turn.pauseMs), ...running, stopping.promise]);
     }
   };
   const claiming = run();

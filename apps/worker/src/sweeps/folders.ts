@@ -20,6 +20,9 @@ export type Sorted = {
   unknown: number;
 };
 
+/** The tenant of a key for which `hasKey` of a folder is true. */
+export const tenantOf = (key: string): TenantId => key.split("/")[1] as TenantId;
+
 export type Folder = {
   name: string;
   /** The age from which a file that nothing needs is removed. */

@@ -1,5 +1,6 @@
 /** The sweep of stored files that no asset keeps. */
 import { describe, expect, test } from "bun:test";
+import { oneDatabase } from "@realtime-avatar/db/shards/databases";
 import { originalKey, publicKey, uploadKey } from "@realtime-avatar/domain/assets/asset";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import { manifestId, type PreparedType, preparedFile, preparedKey } from "@realtime-avatar/domain/avatars/preparation";
@@ -20,7 +21,7 @@ const keys = async (): Promise<string[]> => {
 };
 const sweepOf = (options: Partial<ObjectSweepOptions> = {}) =>
   createObjectSweep({
-    db: world.database.db,
+    databases: oneDatabase(world.database.db),
     storage: world.storage,
     log: world.log,
     pauseScale: 0,

@@ -4,10 +4,10 @@
  * deleted, or its avatar no longer needs what was prepared.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import type { Runner } from "@realtime-avatar/db/connection/batch";
+import type { Databases } from "@realtime-avatar/db/shards/databases";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import type { Storage, StoredFile } from "@realtime-avatar/storage/storage";
-import { FOLDERS, type Folder } from "./folders.ts";
+import { FOLDERS, type Folder, tenantOf } from "./folders.ts";
 
 /** How many files one step looks at: one list of the store and one statement. */
 const STEP_FILES = 500;
@@ -24,7 +24,7 @@ const candidatesOf = ({ hasKey, minAgeMs }: Folder, files: readonly StoredFile[]
     .map(({ key }) => key);
 
 export type ObjectSweepOptions = {
-  db: Runner;
+  databases: Databases;
   storage: Storage;
   log: Logger;
   /** Pauses are multiplied by it: 0 in tests. */
@@ -38,14 +38,18 @@ export type ObjectSweepOptions = {
  * is resumed by the next call at the step that it did not complete.
  */
 export const createObjectSweep = (options: ObjectSweepOptions): ((signal: AbortSignal) => Promise<number>) => {
-  const { db, storage, log, pauseScale = 1, stepFiles = STEP_FILES, now = () => new Date() } = options;
+  const { databases, storage, log, pauseScale = 1, stepFiles = STEP_FILES, now = () => new Date() } = options;
   /** Where the next step begins: a folder, and the last key that was looked at. */
   let next: { folder: number; after: string | undefined } = { folder: 0, after: undefined };
 
   /** Removes those of the candidates that nothing needs. */
   const remove = async (folder: Folder, candidates: readonly string[], signal: AbortSignal): Promise<number> => {
     if (candidates.length === 0) return 0;
-    const { unused, unknown } = await folder.sort(db, candidates);
+    // One that does not respond fails the step: what it needs is not known.
+    const byDatabase = Map.groupBy(candidates, (key) => databases.ofTenant(tenantOf(key)));
+    const sorted = await Promise.all([...byDatabase].map(([db, keys]) => folder.sort(db, keys)));
+    const unused = sorted.flatMap((one) => one.unused);
+    const unknown = sorted.reduce((sum, one) => sum + one.unknown, 0);
     if (candidates.length >= SUSPICIOUS_FILES && 2 * unknown > candidates.length) {
       log.error(
         { files: candidates.length, withoutRow: unknown },

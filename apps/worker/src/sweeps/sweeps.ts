@@ -1,7 +1,7 @@
 /** The sweeps of assets and of webhooks: what they remove or announce, and how often. */
 import type { Runner } from "@realtime-avatar/db/connection/batch";
-import type { Db } from "@realtime-avatar/db/connection/pool";
 import { failAbandonedUploads } from "@realtime-avatar/db/jobs/jobs";
+import type { Databases } from "@realtime-avatar/db/shards/databases";
 import { announceExpiringKeys } from "@realtime-avatar/db/webhooks/expiring-keys";
 import { sweepDeliveries } from "@realtime-avatar/db/webhooks/sending";
 import { newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
@@ -31,9 +31,23 @@ const untilDone = async (signal: AbortSignal, pass: () => Promise<number>): Prom
   }
 };
 
-/** Deliveries that are older than 30 days, and the events that no delivery needs; and the events of keys that expire soon. */
-export const webhookSweeps = (db: Runner): Sweep[] => [
+/** What is done in each database. */
+export const rowSweeps = (db: Runner, random: RandomBytes): Sweep[] => [
   {
+    name: "abandoned uploads",
+    intervalMs: 10 * MINUTE_MS,
+    run: async (signal) => {
+      for (let all = 0; ; ) {
+        const now = new Date();
+        const origin = { actor: null, requestId: newRequestId(now, random), now, random };
+        const ended = await failAbandonedUploads(db, UPLOADS, origin);
+        all += ended;
+        if (ended < UPLOADS || signal.aborted) return all;
+      }
+    },
+  },
+  {
+    // Those that are older than 30 days, and the events that no delivery needs.
     name: "webhook deliveries",
     intervalMs: HOUR_MS,
     run: (signal) => untilDone(signal, () => sweepDeliveries(db, WEBHOOKS, new Date())),
@@ -46,35 +60,22 @@ export const webhookSweeps = (db: Runner): Sweep[] => [
 ];
 
 export type SweepOptions = {
-  db: Db;
+  databases: Databases;
   storage: Storage;
   log: Logger;
-  random: RandomBytes;
   metrics: Metrics | null;
   temporary: TemporaryFolders;
 };
 
-export const assetSweeps = ({ db, storage, log, random, metrics, temporary }: SweepOptions): Sweep[] => {
-  const sweepObjects = createObjectSweep({ db, storage, log });
+/** What is done in the store and on the disk, which all databases share. */
+export const fileSweeps = ({ databases, storage, log, metrics, temporary }: SweepOptions): Sweep[] => {
+  const sweepObjects = createObjectSweep({ databases, storage, log });
   const counted = async (removing: Promise<number>): Promise<number> => {
     const removed = await removing;
     metrics?.filesSwept(removed);
     return removed;
   };
   return [
-    {
-      name: "abandoned uploads",
-      intervalMs: 10 * MINUTE_MS,
-      run: async (signal) => {
-        for (let all = 0; ; ) {
-          const now = new Date();
-          const origin = { actor: null, requestId: newRequestId(now, random), now, random };
-          const ended = await failAbandonedUploads(db, UPLOADS, origin);
-          all += ended;
-          if (ended < UPLOADS || signal.aborted) return all;
-        }
-      },
-    },
     { name: "files that nothing needs", intervalMs: 6 * HOUR_MS, run: (signal) => counted(sweepObjects(signal)) },
     {
       name: "interrupted writes of the store",

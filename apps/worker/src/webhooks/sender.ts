@@ -35,6 +35,9 @@ export const SENDER_TIMING: SenderTiming = {
   stopMs: 5000,
 };
 
+/** In each of several shards. There may be many, and each is asked for itself. */
+export const SHARD_TIMING: SenderTiming = { ...SENDER_TIMING, idleMs: 1000 };
+
 /** Deliveries of one claim. What becomes due meanwhile waits for the handshakes of all of them. */
 const MAX_BATCH = 50;
 /** Deliveries that are open at once, in all workers together. */
@@ -206,7 +209,6 @@ export const startSender = (options: SenderOptions): Sender => {
       await Promise.all(running);
       clearTimeout(timer);
       await recorder.stop();
-      options.poster.close();
     },
   };
 };

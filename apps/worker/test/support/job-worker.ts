@@ -4,6 +4,7 @@
  */
 import { existsSync } from "node:fs";
 import { connect } from "@realtime-avatar/db/connection/pool";
+import { oneDatabase } from "@realtime-avatar/db/shards/databases";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import { secureRandom } from "@realtime-avatar/runtime/random";
 import { openStorage } from "@realtime-avatar/storage/open";
@@ -56,14 +57,15 @@ export const startTestWorker = async (options: TestWorker, temporary: string, lo
   };
   const loop = startJobLoop({
     ...parts,
-    handlers: {
+    databases: oneDatabase(db),
+    handlersOf: () => ({
       process_asset: createProcessAsset({
         ...parts,
         fetchRemote: (remoteUrl, request) => fetchRemote(remoteUrl, { ...request, network }),
         inspect: createInspect({ log, command: (task) => [...inspector, task] }),
       }),
       prepare_avatar: createPrepareAvatar({ ...parts, checkSource }),
-    },
+    }),
     metrics: null,
     tracing: null,
     concurrency,

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { Caller } from "@realtime-avatar/db/api-keys/callers";
 import { insertAsset } from "@realtime-avatar/db/assets/assets";
 import type { JobRecord } from "@realtime-avatar/db/jobs/jobs";
+import { oneDatabase } from "@realtime-avatar/db/shards/databases";
 import { type AssetRecord, newAsset, originalKey, publicKey } from "@realtime-avatar/domain/assets/asset";
 import type { AssetKind } from "@realtime-avatar/domain/assets/limits";
 import { newId } from "@realtime-avatar/domain/id";
@@ -54,7 +55,8 @@ const loopTools = (db: TestDatabase["db"], storage: Storage, temporary: string) 
     loop: (handlers: Partial<JobHandlers>, { timing, ...options }: LoopOptions = {}): JobLoop => {
       const loop = startJobLoop({
         ...parts(),
-        handlers: { process_asset: unexpected, prepare_avatar: unexpected, ...handlers },
+        databases: oneDatabase(db),
+        handlersOf: () => ({ process_asset: unexpected, prepare_avatar: unexpected, ...handlers }),
         metrics: null,
         tracing: null,
         concurrency: 2,

@@ -12,6 +12,7 @@ import { type StatementJob, StatementQueue } from "./pool/queue.ts";
 import { Slots } from "./pool/slots.ts";
 import { type IsAborted, type RequestLimit, withSpan } from "./request-limit.ts";
 import type { ConnectionOptions } from "./server/connection.ts";
+import type { Host } from "./server/hosts.ts";
 import { CONNECT_MS, primaryOpener } from "./server/primary.ts";
 import type { PoolStats, Watcher } from "./watcher.ts";
 
@@ -19,6 +20,8 @@ import type { PoolStats, Watcher } from "./watcher.ts";
 export type Db = {
   /** How long the database may take for one request, in milliseconds. */
   readonly deadlineMs: number;
+  /** The number of the shard, which new ids carry; null for one database. */
+  readonly shard: number | null;
   /**
    * Runs one statement. `name` is its name in metrics, traces and logs. Throws a `DatabaseError` when the database failed,
    * and the server's error otherwise.
@@ -37,6 +40,7 @@ export type Db = {
 
 /** How a shard is reached: see `shards/shard.ts`. */
 export type ShardOptions = {
+  number: number;
   searchPath: string;
   /** A statement of the service, as the shard has it. */
   textOf(text: string): string;
@@ -51,6 +55,8 @@ export type PoolOptions = Partial<ConnectionOptions> & {
   watcher?: Watcher | undefined;
   /** The shard; null for one database. */
   shard?: ShardOptions | null;
+  /** The servers of now, in place of those of the URL. A connection to another one is replaced when it is idle. */
+  hosts?: (() => readonly Host[]) | undefined;
 };
 
 /** The default of `waiting` for each connection: as long as fifty statements take. */
@@ -77,8 +83,9 @@ class Pool {
     this.#watcher = watcher;
     this.#queue = new StatementQueue(this.#maxWaiting);
     this.#textOf = shard?.textOf ?? null;
-    const open = primaryOpener(url, { prepare, connectMs, allowWeakAuth, searchPath: shard?.searchPath });
-    this.#slots = new Slots(open, this.#queue, connections, watcher);
+    const { hosts } = options;
+    const open = primaryOpener(url, { prepare, connectMs, allowWeakAuth, searchPath: shard?.searchPath }, hosts);
+    this.#slots = new Slots(open, this.#queue, connections, watcher, hosts ?? null);
   }
 
   /** Runs a statement on an idle connection, or queues it. */
@@ -157,6 +164,7 @@ class Pool {
 /** Creates a pool for a `postgres://` URL, which may name several hosts. Connects when the first statement is run. */
 export const connect = (url: string, options: PoolOptions = {}): Db => {
   const { deadlineMs = 5000 } = options;
+  const shard = options.shard?.number ?? null;
   const pool = new Pool(url, options);
   /** The database under the limit that `limitOf` returns for each statement. */
   const view = (limitOf: () => RequestLimit): Db => {
@@ -167,6 +175,7 @@ export const connect = (url: string, options: PoolOptions = {}): Db => {
     };
     return {
       deadlineMs,
+      shard,
       run: <Row extends object>(text: string, parameters: readonly unknown[], name = UNNAMED) =>
         perform(name, (limit) => pool.submit({ text, parameters, name }, limit) as Promise<Row[]>),
       batch: (kind, input, owner) =>

@@ -17,7 +17,7 @@ const logAs = (level: string) => (fields: object, message: string) => void lines
 const log = { info: logAs("info"), warn: logAs("warn") };
 
 const start = (changes: Partial<SweeperOptions> = {}) =>
-  startSweeper({ db: database.db, log, random, metrics: null, intervalMs: 20, ...changes });
+  startSweeper({ db: database.db, log, random, intervalMs: 20, ...changes });
 
 /** Opens so many sessions of a new tenant, all overdue for so many seconds. */
 const seedOverdue = async (count: number, seconds: number): Promise<TenantId> => {

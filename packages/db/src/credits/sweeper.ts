@@ -27,7 +27,6 @@ export type SweeperOptions = {
   db: Runner;
   log: { info: Log; warn: Log };
   random: RandomBytes;
-  metrics: { showSweeper(stats: () => SweepStats): void } | null;
   /** By default `SWEEP_INTERVAL_MS`. */
   intervalMs?: number;
 };
@@ -77,7 +76,7 @@ const sweepOnce = async ({ db, random }: SweeperOptions, isStopping: () => boole
 
 /** Starts a sweeper. A pass that fails is logged, and the next one tries again. */
 export const startSweeper = (options: SweeperOptions): Sweeper => {
-  const { log, metrics, intervalMs = SWEEP_INTERVAL_MS } = options;
+  const { log, intervalMs = SWEEP_INTERVAL_MS } = options;
   const stopping = Promise.withResolvers<void>();
   let isStopping = false;
   let swept = 0;
@@ -112,7 +111,7 @@ export const startSweeper = (options: SweeperOptions): Sweeper => {
     }
   };
   const running = run();
-  const sweeper: Sweeper = {
+  return {
     // The lag grows from the last list on, so that a sweeper that fails or hangs shows it.
     stats: () => ({ swept, lagSeconds: known.lagSeconds + (performance.now() - known.at) / 1000 }),
     stop: () => {
@@ -121,6 +120,4 @@ export const startSweeper = (options: SweeperOptions): Sweeper => {
       return running;
     },
   };
-  metrics?.showSweeper(sweeper.stats);
-  return sweeper;
 };

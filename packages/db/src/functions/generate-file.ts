@@ -13,8 +13,8 @@ const { generate } = await import("./generate.ts");
 const folder = await mkdtemp(join(tmpdir(), "realtime-avatar-functions-"));
 try {
   const config = { databaseUrl: null, dataDirectory: folder, deadlineMs: 5000, connections: 1, prepare: true };
-  const { db, close } = await openDatabase(config);
-  await Bun.write(join(GENERATED, "functions.ts"), await generate((text, values) => db.run(text, values)));
+  const { server, close } = await openDatabase(config);
+  await Bun.write(join(GENERATED, "functions.ts"), await generate((text, values) => server.run(text, values)));
   await close();
 } finally {
   await rm(folder, { recursive: true });

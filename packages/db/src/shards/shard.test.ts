@@ -9,8 +9,8 @@ import { findCredential } from "../api-keys/callers.ts";
 import { connect, type Db } from "../connection/pool.ts";
 import { CREATE_FUNCTIONS, FUNCTIONS_SCHEMA } from "../functions/schema.ts";
 import { grantService } from "../grant.ts";
-import { migrate, withLock } from "../migrate.ts";
-import { isShardMigrated, migrateShard } from "./migrate-shard.ts";
+import { isMigrated, migrate, withLock } from "../migrate.ts";
+import { migrateShard } from "./migrate-shard.ts";
 import { functionsInShard, shardOptions, textInShard } from "./shard.ts";
 
 const functionsOf = (text: string): string[] => text.split(/(?=^create function )/m).slice(1);
@@ -71,8 +71,8 @@ const [four, five] = [await open(4), await open(5)];
 describe("two shards in one database", () => {
   test("shards, migrated again: unchanged, and the database beside them as ever", async () => {
     await migrateAll();
-    expect(await isShardMigrated(four, 4)).toBe(true);
-    expect(await isShardMigrated(await open(6), 6)).toBe(false);
+    expect(await isMigrated(four)).toBe(true);
+    expect(await isMigrated(await open(6))).toBe(false);
     expect(await migrate(database.url)).toBe(true);
     await seedCaller(database.db);
     await migrateAll();
@@ -123,7 +123,7 @@ describe("two shards in one database", () => {
     const tenantId = await seedTenant(five);
     const { secret } = await seedKey(five, tenantId, { environment: "live", scopes: ["*"] });
     const [own, foreign] = [await open(5, role.url), await open(4, role.url)];
-    expect(await isShardMigrated(own, 5)).toBe(true);
+    expect(await isMigrated(own)).toBe(true);
     const avatar = await seedAvatar(own, await callerOf(own, secret.keyId));
     expect(avatar.tenantId).toBe(tenantId);
     await expect(foreign.run("select from avatars", [])).rejects.toThrow();

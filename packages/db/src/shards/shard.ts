@@ -2,8 +2,8 @@
  * A shard: a schema that has all tables of the service, and its own schema of functions. Citus can place it on any of its nodes. One
  * database has no shards, and none of this applies to it.
  *
- * All texts are written for one database. Here they become those of a shard: it has the tables of both `public` and `fleet`, and its
- * functions name them, so that no session can divert them.
+ * All texts are written for one database. Here they become those of a shard: it has the tables of both `public` and `fleet` and the
+ * journal of migrations, and its functions name them, so that no session can divert them.
  */
 import { CALLED_FILES, FUNCTION_FILES } from "../../generated/function-files.ts";
 import type { ShardOptions } from "../connection/pool.ts";
@@ -16,7 +16,7 @@ export const schemaOf = (shard: number): string => `s${String(shard).padStart(2,
 export const textInShard = (text: string, shard: number): string =>
   text
     .replaceAll(/"(?:public|fleet)"\./g, `"${schemaOf(shard)}".`)
-    .replaceAll(/\b(?:public|fleet)\./g, `${schemaOf(shard)}.`);
+    .replaceAll(/\b(?:public|fleet|drizzle)\./g, `${schemaOf(shard)}.`);
 
 /**
  * The end of a move waits for statements that write to the shard, and not for those that only lock rows. A write that has locked its
@@ -62,6 +62,7 @@ export const shardOptions = (shard: number): ShardOptions => {
   const { name } = functionsInShard(shard);
   const texts = new Map<string, string>();
   return {
+    number: shard,
     searchPath: schemaOf(shard),
     textOf: (text) => {
       const known = texts.get(text);

@@ -11,7 +11,7 @@ import type { ConnectionOptions } from "../connection/server/connection.ts";
 import { SCHEMA_NAMES } from "../functions/schema.ts";
 import { withLock } from "../migrate.ts";
 import { migrateShard, RENAMED } from "./migrate-shard.ts";
-import { schemaOf, textInShard } from "./shard.ts";
+import { functionsInShard, schemaOf, textInShard } from "./shard.ts";
 
 type Row = { count: number; splitAt: Date | null };
 const SELECT_SHARDS = `select count, split_at as "splitAt" from public.shards`;
@@ -55,16 +55,34 @@ const splitDatabase = async (client: postgres.TransactionSql): Promise<Date> => 
   return new Date(newest?.id ? Math.max(now, timeOfId(newest.id) + 1) : now);
 };
 
+/** Throws unless the server is a coordinator of Citus that knows shards which are schemas. */
+const requireCoordinator = async (client: postgres.Sql): Promise<void> => {
+  const [server] = await client<{ knowsSchemas: boolean }[]>`
+    select to_regproc('citus_schema_distribute') is not null as "knowsSchemas" from pg_extension where extname = 'citus'`;
+  if (!server) throw new Error("Shards need Citus: the database of DATABASE_URL does not have the extension citus.");
+  if (!server.knowsSchemas)
+    throw new Error("Shards need Citus 12 or later: `alter extension citus update` on each node.");
+  const [group] = await client<{ id: number }[]>`select groupid as id from pg_dist_local_group`;
+  if (group?.id !== 0) throw new Error("DATABASE_URL must be the coordinator of Citus; it is another node.");
+};
+
+export type ShardMigration = Shards & {
+  /** Whether anything was missing. */
+  hasChanged: boolean;
+};
+
+type MigrateOptions = Pick<ConnectionOptions, "allowWeakAuth"> & {
+  /** For tests, which need no Citus: all shards are in one database then. */
+  isPlain?: boolean;
+};
+
 /**
  * Brings an installation of `count` shards up to date. An empty database gets them, one database becomes shard 0 of them, and one
  * with fewer shards gets further ones, for new tenants. While one database is split, no replica may use it.
  */
-export const migrateShards = (
-  url: string,
-  count: number,
-  options: Pick<ConnectionOptions, "allowWeakAuth"> = {},
-): Promise<Shards> =>
+export const migrateShards = (url: string, count: number, options: MigrateOptions = {}): Promise<ShardMigration> =>
   withLock(url, options, async (client) => {
+    if (options.isPlain !== true) await requireCoordinator(client);
     if (!Number.isInteger(count) || count < 1 || count > MAX_SHARDS) {
       throw new Error(`There can be from 1 to ${MAX_SHARDS} shards.`);
     }
@@ -80,8 +98,24 @@ export const migrateShards = (
     }
     const [known] = await client.unsafe<Row[]>(SELECT_SHARDS);
     if (!known || known.count > count) throw new Error(`There are ${known?.count} shards: they cannot become fewer.`);
-    for (let shard = 0; shard < count; shard++) await migrateShard(client, shard);
+    let hasChanged = known.count < count;
+    for (let shard = 0; shard < count; shard++) hasChanged = (await migrateShard(client, shard)) || hasChanged;
     // Only now are tenants created in them.
     await client`update public.shards set count = ${count}`;
-    return { count, splitAt: known.splitAt };
+    return { count, splitAt: known.splitAt, hasChanged };
+  });
+
+/** Drops the functions that other versions have in the shards, as `pruneFunctions` does in one database. */
+export const pruneShards = (
+  url: string,
+  { count }: Shards,
+  options: Pick<ConnectionOptions, "allowWeakAuth"> = {},
+): Promise<string[]> =>
+  withLock(url, options, async (client) => {
+    const current = Array.from({ length: count }, (_, shard) => functionsInShard(shard).name);
+    const rows = await client<{ name: string }[]>`
+      select nspname as name from pg_namespace
+      where nspname ~ '^rta_[0-9a-f]{12}_s[0-9]{2,4}$' and nspname not in ${client(current)} order by nspname`;
+    for (const { name } of rows) await client`drop schema ${client(name)} cascade`;
+    return rows.map(({ name }) => name);
   });

@@ -19,5 +19,13 @@ const select = statement<TenantRecord>(
   from ${tenants} order by ${tenants.tenantId}`,
 );
 
+const selectCount = statement<{ tenants: number }>(
+  "count_tenants",
+  sql`select count(*)::integer as "tenants" from ${tenants}`,
+);
+
+/** How many tenants the database has. It reads them all: there are not many. */
+export const countTenants = async (db: Db): Promise<number> => (await selectCount(db, {}))[0]?.tenants ?? 0;
+
 /** Every tenant, oldest first. */
 export const listTenants = (db: Db): Promise<TenantRecord[]> => select(db, {});

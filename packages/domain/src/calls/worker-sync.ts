@@ -24,6 +24,14 @@ const WORKER_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
 export const isWorkerId = (text: string): boolean => WORKER_ID.test(text);
 
+const SHARD_OF_WORKER = /-s(\d{1,4})$/;
+
+/**
+ * The shard whose calls an avatar worker takes, in an installation with shards: its id ends with `-s` and the number. Without that it
+ * takes those of shard 0. An installation without shards does not look at it.
+ */
+export const shardOfWorkerId = (workerId: string): number => Number(SHARD_OF_WORKER.exec(workerId)?.[1] ?? 0);
+
 export const syncPath = (workerId: string): string => `/internal/avatar-workers/${workerId}/sync`;
 
 /** The path of a prepared file that the manifest of the avatar of a call names. */

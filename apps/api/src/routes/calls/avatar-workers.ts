@@ -18,11 +18,18 @@ import {
   MIN_CALL_LEASE_SECONDS,
 } from "@realtime-avatar/domain/calls/limits";
 import { avatarToken } from "@realtime-avatar/domain/calls/room";
-import { type AssignedCall, isWorkerId, SyncRequest, SyncResponse } from "@realtime-avatar/domain/calls/worker-sync";
+import {
+  type AssignedCall,
+  isWorkerId,
+  SyncRequest,
+  SyncResponse,
+  shardOfWorkerId,
+} from "@realtime-avatar/domain/calls/worker-sync";
 import { isId } from "@realtime-avatar/domain/id";
 import { notFound, Problem } from "@realtime-avatar/domain/problem";
 import { mintToken } from "@realtime-avatar/livekit/tokens";
 import type { Secret } from "@realtime-avatar/storage/secret";
+import type { Storage } from "@realtime-avatar/storage/storage";
 import { Elysia } from "elysia";
 import { type Realtime, realtimeOf } from "../../calls/realtime.ts";
 import type { Dependencies } from "../../dependencies.ts";
@@ -59,7 +66,7 @@ const statesOf = ({ slots, calls }: SyncRequest): string => {
 
 /** The manifest of the avatar of a call, for its renderer; null for an avatar without one. Throws when the store fails. */
 const readManifest = async (
-  { db, storage }: Pick<Dependencies, "db" | "storage">,
+  { db, storage }: { db: Db; storage: Storage },
   workerId: string,
   { sessionId, manifest }: Assignment,
 ): Promise<Record<string, unknown> | null> => {
@@ -84,7 +91,7 @@ const accessOf = async (
 };
 
 const presentAssigned = async (
-  dependencies: Pick<Dependencies, "db" | "storage">,
+  dependencies: { db: Db; storage: Storage },
   workerId: string,
   assignment: Assignment,
   realtime: Realtime,
@@ -134,7 +141,7 @@ const presentSync = async (
 const MAX_WORKERS = 10_000;
 
 const createSync = (dependencies: Dependencies) => {
-  const { db, config, metrics } = dependencies;
+  const { config, metrics } = dependencies;
   const sessionLeaseSeconds = Math.max(config.sessionLeaseSeconds, MIN_CALL_LEASE_SECONDS);
   const leases = { leaseSeconds: LEASE_SECONDS, sessionLeaseSeconds };
   /** By worker, the states of its last sync. */
@@ -151,6 +158,7 @@ const createSync = (dependencies: Dependencies) => {
   };
 
   return async (
+    db: Db,
     workerId: string,
     request: SyncRequest,
     { rooms, waitingWorkers }: Realtime,
@@ -158,7 +166,7 @@ const createSync = (dependencies: Dependencies) => {
   ): Promise<SyncResult> => {
     const syncOnce = async (): Promise<SyncResult> => {
       const origin = originOf(dependencies, null, context);
-      const outcome = await runWrite(() => syncWorker(db.until(context), workerId, request, leases, origin));
+      const outcome = await runWrite(() => syncWorker(db, workerId, request, leases, origin));
       rooms.deleteLater(outcome.rooms.filter((room) => room !== null));
       metrics?.sessionSettled(outcome.rooms.length);
       return outcome;
@@ -167,30 +175,30 @@ const createSync = (dependencies: Dependencies) => {
     const hasWork = outcome.start.length + outcome.end.length + outcome.rooms.length > 0;
     // A worker without slots has nothing to wait for.
     if (isChange(workerId, request) || hasWork || request.slots === 0) return outcome;
-    return (await waitingWorkers.wait(workerId)) ? syncOnce() : outcome;
+    return (await waitingWorkers(db).wait(workerId)) ? syncOnce() : outcome;
   };
 };
 
 export const avatarWorkerRoutes = (dependencies: Dependencies) => {
-  const { db, storage, fileSender } = dependencies;
+  const { databases, storage, fileSender } = dependencies;
   const sync = createSync(dependencies);
-  /** The realtime of a request with the secret, for a worker with a valid id. */
-  const authenticate = (request: Request, workerId: string): Realtime => {
+  /** The realtime of a request with the secret, for a worker with a valid id, and the database of its shard. */
+  const authenticate = (request: Request, workerId: string, context: RequestContext) => {
     const realtime = realtimeOf(dependencies);
     checkSecret(request, realtime.workerSecret);
     if (!isWorkerId(workerId)) throw notFound();
-    return realtime;
+    return { realtime, db: databases.ofShard(shardOfWorkerId(workerId)).until(context) };
   };
   return new Elysia({ name: "avatar-workers", prefix: "/internal/avatar-workers/:id" })
     .use(withRequestContext)
     .post(
       "/sync",
       async ({ params: { id }, request, requestContext, set }) => {
-        const realtime = authenticate(request, id);
+        const { realtime, db } = authenticate(request, id, requestContext);
         requestContext.isRoutine = true;
         const body = await readBody(request, requestContext, SyncRequest, [], SYNC_BODY);
-        const result = await sync(id, body, realtime, requestContext);
-        const response = await presentSync(dependencies, db.until(requestContext), id, result, realtime);
+        const result = await sync(db, id, body, realtime, requestContext);
+        const response = await presentSync(dependencies, db, id, result, realtime);
         return sendJson(SYNC, response, set);
       },
       { detail: DETAIL },
@@ -198,11 +206,11 @@ export const avatarWorkerRoutes = (dependencies: Dependencies) => {
     .get(
       "/calls/:session/files/:generation/:name",
       async ({ params: { id, session, generation, name }, request, requestContext, set }) => {
-        authenticate(request, id);
+        const { db } = authenticate(request, id, requestContext);
         const file = `${generation}/${name}`;
         const prepared = readPreparedFile(file);
         if (prepared === null || !isId("ses", session)) throw notFound();
-        const call = await findCallFile(db.until(requestContext), id, session);
+        const call = await findCallFile(db, id, session);
         if (call === null) throw notFound();
         const key = preparedKey({ tenantId: call.tenantId, id: call.avatarId }, file);
         const stream = await fileSender.open({ client: `worker ${id}`, file: key }, () => storage.open(key));

@@ -72,17 +72,20 @@ const bringOperation = (price: number) => ({
   body: BringRoom,
   representation: REPRESENTATION,
   /** No look at the limits here: the same token may have opened the call that reaches them. */
-  lookUp: async ({ body, caller, origin, dependencies }: BringAttempt): Promise<BringBasis> => {
+  lookUp: async ({ body, db, caller, origin, dependencies }: BringAttempt): Promise<BringBasis> => {
     const { config, agents, instance } = realtimeOf(dependencies);
     const url = allowedUrl(body, agents.livekitHosts, config.url);
     const { room, agentIdentity } = readRoomToken(body.livekit_token, origin.now);
-    const ownInstance = await instance();
-    if (isOwnServer(url, config.url) && room.startsWith(roomPrefix(ownInstance))) {
+    const isOwnRoom = async (): Promise<boolean> => {
+      const instances = await Promise.all(dependencies.databases.all().map(instance));
+      return instances.some((name) => room.startsWith(roomPrefix(name)));
+    };
+    if (isOwnServer(url, config.url) && (await isOwnRoom())) {
       throw refusedToken(
         "The room is of a call of this service: its agent has a key for it in the metadata of its dispatch.",
       );
     }
-    const terms = { priceCreditMicrosPerSecond: price, instance: ownInstance };
+    const terms = { priceCreditMicrosPerSecond: price, instance: await instance(db) };
     const { environment } = keyOf(caller);
     return {
       planned: plannedCall({ avatar_id: body.avatar_id }, terms, { environment, ...origin }),
@@ -150,12 +153,17 @@ const bringOperation = (price: number) => ({
 });
 
 /** What the agent of a call in one of our rooms brings. Throws a problem unless it is for the server and the room of the call. */
-const broughtTo = async (dependencies: Dependencies, body: BringRoom, call: CallOfKey): Promise<BroughtRoom> => {
+const broughtTo = async (
+  dependencies: Dependencies,
+  db: Db,
+  body: BringRoom,
+  call: CallOfKey,
+): Promise<BroughtRoom> => {
   const { config, instance, tokenKey } = realtimeOf(dependencies);
   const url = allowedUrl(body, [], config.url);
   const token = body.livekit_token;
   const { room, agentIdentity } = readRoomToken(token, dependencies.clock());
-  if (room !== roomName(await instance(), call.sessionId)) throw refusedToken("The room is not that of the call.");
+  if (room !== roomName(await instance(db), call.sessionId)) throw refusedToken("The room is not that of the call.");
   return {
     url,
     token: sealRoomToken(token, call, tokenKey, dependencies.random),
@@ -177,8 +185,8 @@ const attach = async (
   const counted = { tenantId, id: sessionId, lineage: [] };
   await dependencies.limitRequests?.(counted, set.headers as Record<string, string>);
   const body = await readBody(request, requestContext, BringRoom);
-  const brought = await broughtTo(dependencies, body, call);
-  const db = dependencies.db.until(requestContext);
+  const db = dependencies.databases.ofTenant(tenantId).until(requestContext);
+  const brought = await broughtTo(dependencies, db, body, call);
   switch (await runWrite(() => attachAgent(db, call, body.avatar_id, brought))) {
     case "attached": {
       const { location = null, body: created } = createdCall(sessionId);

@@ -79,7 +79,7 @@ const livekitUnavailable = (): Problem =>
   });
 
 /** The database for what must be done although the client has disconnected, and for longer, as LiveKit has taken its time. */
-const patientDb = ({ db }: Dependencies, { recordSpan }: RequestContext): Db =>
+const patientDb = (db: Db, { recordSpan }: RequestContext): Db =>
   db.until({ deadline: performance.now() + db.deadlineMs, recordSpan });
 
 type NewRoom = { tenantId: TenantId; sessionId: SessionId; roomName: string; agent: AgentDispatch | null };
@@ -118,7 +118,7 @@ const openWithRoom = async (
   const { tenantId } = caller;
   const { id: sessionId, roomName, input } = request;
   const realtime = realtimeOf(dependencies);
-  const patient = patientDb(dependencies, requestContext);
+  const patient = patientDb(db, requestContext);
   const agent = dispatchOf(realtime, dependencies, { tenantId, sessionId, avatarId: request.avatarId ?? "", input });
   const room = await createRoom(patient, { tenantId, sessionId, roomName, agent }, realtime.rooms, requestContext);
   if (room === "unavailable") await failCall(patient, tenantId, sessionId, claim, caller, origin);
@@ -136,7 +136,7 @@ const restoreRoom = async (response: string, attempt: StartAttempt): Promise<voi
   const session = await findUsageSession(db, keyOf(caller), sessionId);
   if (session === null || session.endedAt !== null) return;
   const realtime = realtimeOf(dependencies);
-  const patient = patientDb(dependencies, requestContext);
+  const patient = patientDb(db, requestContext);
   const { tenantId } = caller;
   const agent = dispatchOf(realtime, dependencies, { tenantId, sessionId, avatarId: body.avatar_id, input: body });
   const room = await createRoom(patient, { tenantId, sessionId, roomName, agent }, realtime.rooms, requestContext);
@@ -157,7 +157,7 @@ const startOperation = (price: number, hasAgent: boolean) => ({
     const caller = keyOf(anyCaller);
     const { config, instance, rooms } = realtimeOf(dependencies);
     if (!rooms.isAvailable()) throw livekitUnavailable();
-    const terms = { priceCreditMicrosPerSecond: price, instance: await instance() };
+    const terms = { priceCreditMicrosPerSecond: price, instance: await instance(db) };
     const planned = plannedCall(body, terms, { environment: caller.environment, ...origin });
     await checkHeadroom(db, planned.session, caller);
     return { ...planned, token: await mintToken(config, personToken(planned.roomName)) };

@@ -99,12 +99,18 @@ const OPTIONS = { schema: InvitationOptions, toText: JSON.stringify };
 const VERSION = { version: 1 };
 const FIRST_PASSKEY_NAME = "First passkey";
 
-/** The invitation of a token. Throws the problem `invalid_invitation`, with the same text for every reason. */
-export const findValidInvitation = async (db: Db, text: string): Promise<StoredInvitation> => {
+/** The invitation of a token, and the database that has it. Throws the problem `invalid_invitation`, with the same text for every reason. */
+export const findValidInvitation = async (
+  { databases }: Dependencies,
+  text: string,
+  context: RequestContext,
+): Promise<{ invitation: StoredInvitation; db: Db }> => {
   const token = parseToken("invitation", text);
-  const stored = token && (await findInvitation(db, token));
-  if (!token || !stored || !verifyToken(token, stored.digest) || !stored.isValid) throw invalidInvitation();
-  return stored;
+  if (!token) throw invalidInvitation();
+  const db = databases.ofTenant(token.tenantId).until(context);
+  const invitation = await findInvitation(db, token);
+  if (!invitation || !verifyToken(token, invitation.digest) || !invitation.isValid) throw invalidInvitation();
+  return { invitation, db };
 };
 
 const invalidInvitation = (): Problem =>
@@ -120,13 +126,12 @@ const useOf = ({ id }: StoredInvitation) => ({ purpose: "registration" as const,
 
 /** Registers the passkey and signs in. Throws the problem that says why it cannot. */
 const accept = async (
-  db: Db,
   dependencies: Dependencies,
   { token, name, credential }: AcceptInvitation,
   request: Request,
   context: RequestContext,
 ): Promise<SessionToken> => {
-  const invitation = await findValidInvitation(db, token);
+  const { invitation, db } = await findValidInvitation(dependencies, token, context);
   const { challenge, ...created } = await dependencies.passkeys.verifyRegistration(credential, useOf(invitation));
   const origin = originOf(dependencies, null, context);
   const { now, random } = origin;
@@ -175,8 +180,7 @@ export const invitationAcceptanceRoutes = (dependencies: Dependencies) => {
       async ({ request, set, requestContext }) => {
         await check(request);
         const { token } = await readBody(request, requestContext, InvitationOptionsRequest);
-        const db = dependencies.db.until(requestContext);
-        const invitation = await findValidInvitation(db, token);
+        const { invitation, db } = await findValidInvitation(dependencies, token, requestContext);
         const { tenantId, tenantName, email, role } = invitation;
         const existing = invitation.userId ? await findPasskeysOf(db, tenantId, invitation.userId) : [];
         const user = { tenantId, id: invitedUserId(invitation), email, name: email };
@@ -192,9 +196,8 @@ export const invitationAcceptanceRoutes = (dependencies: Dependencies) => {
       async ({ request, set, requestContext }) => {
         await check(request);
         const body = await readBody(request, requestContext, AcceptInvitation);
-        const db = dependencies.db.until(requestContext);
-        const token = await accept(db, dependencies, body, request, requestContext);
-        return sendNewSession(db, dependencies, token, set);
+        const token = await accept(dependencies, body, request, requestContext);
+        return sendNewSession(dependencies, token, requestContext, set);
       },
       { detail: OPERATIONS.acceptInvitation },
     );

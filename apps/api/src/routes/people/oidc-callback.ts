@@ -125,11 +125,11 @@ const acceptanceOf = (
   const challenge = spentAttempt(attempt);
   return { origin, acceptance: { ...signedIn, user: isNew ? user : null, passkey: null, identity, challenge } };
 };
-type Invited = Awaited<ReturnType<typeof findValidInvitation>>;
+type Invited = Awaited<ReturnType<typeof findValidInvitation>>["invitation"];
 
 const endAcceptance = async (callback: CallbackOf<"acceptance">): Promise<Success> => {
-  const { db, attempt, context } = callback;
-  const invitation = await findValidInvitation(db, attempt.purpose.token);
+  const { dependencies, db, attempt, context } = callback;
+  const { invitation } = await findValidInvitation(dependencies, attempt.purpose.token, context);
   // The attempt is sealed, and the token carries its tenant. A difference is a defect.
   if (invitation.tenantId !== attempt.tenantId) throw new OidcError("invalid_invitation");
   const { acceptance, origin } = acceptanceOf(callback, invitation);
@@ -293,7 +293,7 @@ export const endOidcAttempt = async (
     cookies.push(clearedAttemptCookie(publicUrl()));
     if (parameters.get("error") === "access_denied") throw new OidcError("denied");
     const person = await untimed(context, () => oidc.exchange(begun, parameters));
-    const db = dependencies.db.until(context);
+    const db = dependencies.databases.ofTenant(begun.tenantId).until(context);
     const success = await endAttempt({ dependencies, db, attempt: begun, person, request, context });
     if (success.session) cookies.push(sessionCookie(publicUrl(), success.session));
     page = success.page;

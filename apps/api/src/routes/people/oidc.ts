@@ -134,8 +134,8 @@ export const oidcRoutes = (dependencies: Dependencies) => {
       async ({ request, set, requestContext }) => {
         await check(request);
         const { token, name } = await readBody(request, requestContext, BeginOidcAcceptance);
-        const { tenantId } = await findValidInvitation(dependencies.db.until(requestContext), token);
-        return sendBegin(dependencies, tenantId, { kind: "acceptance", token, name }, requestContext, set);
+        const { invitation } = await findValidInvitation(dependencies, token, requestContext);
+        return sendBegin(dependencies, invitation.tenantId, { kind: "acceptance", token, name }, requestContext, set);
       },
       { detail: OPERATIONS.beginOidcAcceptance },
     )

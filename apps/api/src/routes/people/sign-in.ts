@@ -1,5 +1,4 @@
 /** What the routes that sign people in have in common. */
-import type { Db } from "@realtime-avatar/db/connection/pool";
 import { findUserSession } from "@realtime-avatar/db/people/user-sessions";
 import { presentCurrentSession } from "@realtime-avatar/domain/people/people";
 import { CurrentSession } from "@realtime-avatar/domain/people/schemas";
@@ -9,6 +8,7 @@ import type { Dependencies } from "../../dependencies.ts";
 import { entityTag } from "../../http/conditional.ts";
 import { isForeign, sessionCookie } from "../../http/people/cookie.ts";
 import { createNetworkLimit } from "../../http/rate-limit.ts";
+import type { RequestContext } from "../../http/request-context.ts";
 import { type ResponseHead, responseText, sendText } from "../../http/response.ts";
 
 /** Maximum number of requests without credentials of one client in a minute. A sign-in takes two. */
@@ -43,12 +43,12 @@ export const shownProvider = ({ oidc }: Dependencies): { name: string } | null =
 
 /** Sends the new session and its cookie. */
 export const sendNewSession = async (
-  db: Db,
-  { publicUrl }: Dependencies,
+  { databases, publicUrl }: Dependencies,
   token: SessionToken,
+  context: RequestContext,
   set: ResponseHead,
 ): Promise<string> => {
-  const stored = await findUserSession(db, token);
+  const stored = await findUserSession(databases.ofTenant(token.tenantId).until(context), token);
   // It was ended in the meantime.
   if (!stored) throw new Problem("invalid_session", "The session has ended. Sign in again.");
   const { session, user, tenantName, checkedAt } = stored.person;

@@ -132,15 +132,15 @@ const findNamedPasskey = async (
 
 /** Signs in with the response of a passkey. */
 const signIn = async (
-  db: Db,
   dependencies: Dependencies,
   credential: JsonObject,
   request: Request,
   context: RequestContext,
 ): Promise<SessionToken> => {
-  const { passkeys } = dependencies;
+  const { passkeys, databases } = dependencies;
   const { credentialId, user } = passkeys.readAssertion(credential);
   if (!user) throw invalidPasskey();
+  const db = databases.ofTenant(user.tenantId).until(context);
   const passkey = await findNamedPasskey(db, user, credentialId);
   const { assertion, challenge } = await passkeys.verifyAssertion(credential, passkey, SIGN_IN);
   const origin = originOf(dependencies, null, context);
@@ -169,9 +169,8 @@ export const signInRoutes = (dependencies: Dependencies) => {
       async ({ request, set, requestContext }) => {
         await check(request);
         const { credential } = await readBody(request, requestContext, SignIn);
-        const db = dependencies.db.until(requestContext);
-        const token = await signIn(db, dependencies, credential, request, requestContext);
-        return sendNewSession(db, dependencies, token, set);
+        const token = await signIn(dependencies, credential, request, requestContext);
+        return sendNewSession(dependencies, token, requestContext, set);
       },
       { detail: OPERATIONS.signIn },
     );

@@ -165,10 +165,11 @@ const POLL_MS = 100;
 
 /** The delivery of a test when it was attempted, or as it is after `testWaitMs`. Between two looks no connection is held. */
 const attempted = async (write: WriteRequest, id: WebhookDeliveryId): Promise<WebhookDelivery> => {
-  const { db, isEnding, webhooks } = write.dependencies;
+  const { isEnding, webhooks } = write.dependencies;
+  // Each look has a deadline of its own: the wait is longer than a request may otherwise take.
+  const db = write.db.within(write.db.deadlineMs);
   const end = performance.now() + webhooks.testWaitMs;
   for (;;) {
-    // Each look has a deadline of its own: the wait is longer than a request may otherwise take.
     const delivery = await readWritten(db, id, write);
     const isOver = performance.now() >= end || isEnding() || write.requestContext.isAborted();
     if (delivery.attempts.length > 0 || delivery.status !== "pending" || isOver) return delivery;

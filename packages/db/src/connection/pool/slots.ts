@@ -12,6 +12,7 @@ import {
   toStatementError,
 } from "../errors.ts";
 import type { Connection } from "../server/connection.ts";
+import type { Host } from "../server/hosts.ts";
 import type { PoolStats, StatementOutcome, Watcher } from "../watcher.ts";
 import { countHanging, hasRespondedLately, maxOpen } from "./hang.ts";
 import type { StatementJob, StatementQueue } from "./queue.ts";
@@ -35,6 +36,7 @@ export class Slots {
   readonly #queue: StatementQueue;
   readonly #maxConnections: number;
   readonly #watcher: Watcher | null;
+  readonly #hosts: (() => readonly Host[]) | null;
 
   readonly #slots = new Set<Slot>();
   /** The last one was used most recently, and is used next. */
@@ -48,11 +50,24 @@ export class Slots {
   #plansValidSince = 0;
   #isClosed = false;
 
-  constructor(open: OpenConnection, queue: StatementQueue, maxConnections: number, watcher: Watcher | null) {
+  /** `hosts`: the servers of now; null when they are always the same. */
+  constructor(
+    open: OpenConnection,
+    queue: StatementQueue,
+    maxConnections: number,
+    watcher: Watcher | null,
+    hosts: (() => readonly Host[]) | null,
+  ) {
     this.#open = open;
     this.#queue = queue;
     this.#maxConnections = maxConnections;
     this.#watcher = watcher;
+    this.#hosts = hosts;
+  }
+
+  /** Whether the connection is to a server that no longer counts. */
+  #hasMoved({ connection: { host } }: Slot): boolean {
+    return this.#hosts !== null && !this.#hosts().some((one) => one.host === host.host && one.port === host.port);
   }
 
   /** Removes and returns an idle connection. Discards those that cannot be trusted while another one hangs. */
@@ -61,7 +76,7 @@ export class Slots {
     const now = performance.now();
     const isAnyHanging = countHanging(this.#slots, now) > 0;
     for (let slot = this.#idle.pop(); slot; slot = this.#idle.pop()) {
-      if (!isAnyHanging || hasRespondedLately(slot, now)) return slot;
+      if ((!isAnyHanging || hasRespondedLately(slot, now)) && !this.#hasMoved(slot)) return slot;
       this.discard(slot);
     }
     return undefined;
@@ -124,7 +139,7 @@ export class Slots {
   /** Gives a slot its next job, keeps it idle, or discards it if it is too old or there are too many. */
   #release(slot: Slot): void {
     const now = performance.now();
-    const isOld = now - slot.openedAt > LIFETIME_MS || slot.openedAt < this.#plansValidSince;
+    const isOld = now - slot.openedAt > LIFETIME_MS || slot.openedAt < this.#plansValidSince || this.#hasMoved(slot);
     // Most of the time the first comparison is enough, and nothing has to be counted.
     const isSurplus = this.#slots.size > this.#maxConnections && this.#slots.size > this.#maxOpen(now);
     if (this.#isClosed || isOld || isSurplus) {

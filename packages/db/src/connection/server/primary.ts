@@ -53,14 +53,18 @@ const moveToFront = (hosts: Host[], host: Host): void => {
   if (index > 0) hosts.unshift(...hosts.splice(index, 1));
 };
 
-/** Returns a function that opens connections to the primary, and tries the last known primary first. */
+/**
+ * Returns a function that opens connections to the primary, and tries the last known primary first. `hostsNow`: the servers of
+ * now, in place of those of the URL.
+ */
 export const primaryOpener = (
   url: string,
   options: ConnectionOptions,
+  hostsNow?: () => readonly Host[],
 ): ((onClose: () => void) => Promise<Connection>) => {
   const hosts = hostsOf(url);
   return async (onClose) => {
-    const connection = await openPrimary(url, [...hosts], options, onClose);
+    const connection = await openPrimary(url, hostsNow?.() ?? [...hosts], options, onClose);
     moveToFront(hosts, connection.host);
     return connection;
   };

@@ -1,0 +1,165 @@
+/**
+ * The shards of an installation as databases: a pool for each, whose connections are to the node that has the shard. The coordinator
+ * is asked where the shards are, at the start and then again and again. Any node can serve any shard: on a connection to the node of before,
+ * a statement costs a hop. So the service goes on with what it knows when the coordinator does not respond.
+ */
+import { type Shards, shardOfTenant, shardsOfKeyId, shardsOfToken } from "@realtime-avatar/domain/shards";
+import { notExecuted } from "../connection/errors.ts";
+import { connect, type Db, type PoolOptions } from "../connection/pool.ts";
+import { type Host, hostsOf } from "../connection/server/hosts.ts";
+import type { PoolStats } from "../connection/watcher.ts";
+import { combined, type Databases } from "./databases.ts";
+import { type Node, placementOf } from "./placement.ts";
+import { shardOptions } from "./shard.ts";
+import { findShards } from "./split.ts";
+
+/** How often the coordinator is asked. */
+const REFRESH_MS = 10_000;
+/** How long it may take over each statement of that. */
+const ASK_MS = 2000;
+/** The least number of connections to a shard. */
+const MIN_CONNECTIONS = 2;
+
+type ShardedOptions = PoolOptions & {
+  deadlineMs: number;
+  /** To each node; its shards share them evenly. */
+  connections: number;
+  /** Whether each shard is reached at its node; otherwise all are at the coordinator. */
+  isByNode: boolean;
+  /** By default `REFRESH_MS`. */
+  refreshMs?: number;
+  notify?: ((message: string) => void) | undefined;
+};
+
+const NO_STATS: PoolStats = {
+  connections: { open: 0, busy: 0, hanging: 0, maximum: 0 },
+  waiting: { statements: 0, batched: 0 },
+};
+
+/** The database of a shard that this process does not know: it may be new, so nothing is said of what is there. */
+const unknownShard = (deadlineMs: number): Db => {
+  const refuse = async (): Promise<never> => {
+    throw notExecuted("NO_SHARD", "there is no such shard");
+  };
+  const db: Db = {
+    deadlineMs,
+    shard: null,
+    run: refuse,
+    batch: refuse,
+    until: () => db,
+    within: () => db,
+    stats: () => NO_STATS,
+    close: async () => {},
+  };
+  return db;
+};
+
+class ShardPools {
+  readonly all: Db[] = [];
+  shards: Shards = { count: 0, splitAt: null };
+  readonly #starts: ((db: Db) => void)[] = [];
+  readonly #url: string;
+  readonly #ownHosts: readonly Host[];
+  readonly #asking: Db;
+  readonly #options: ShardedOptions;
+  readonly #unknown: Db;
+  /** The hosts of each shard. Those of one node are the same list. */
+  #hosts: readonly (readonly Host[])[] = [];
+
+  constructor(url: string, coordinator: Db, options: ShardedOptions) {
+    this.#url = url;
+    this.#ownHosts = hostsOf(url);
+    this.#asking = coordinator.within(ASK_MS);
+    this.#options = options;
+    this.#unknown = unknownShard(options.deadlineMs);
+  }
+
+  #listsOf(count: number, placement: ReadonlyMap<number, Node>): (readonly Host[])[] {
+    const lists = new Map<string, readonly Host[]>();
+    return Array.from({ length: count }, (_, shard) => {
+      const node = placement.get(shard);
+      if (!node || node.isCoordinator) return this.#ownHosts;
+      const name = `${node.host}:${node.port}`;
+      const list = lists.get(name) ?? [node];
+      lists.set(name, list);
+      return list;
+    });
+  }
+
+  #add(shard: number): void {
+    const { isByNode, connections: ofNode } = this.#options;
+    const nodes = Math.max(1, new Set(this.#hosts).size);
+    const connections = Math.max(MIN_CONNECTIONS, Math.ceil((ofNode * nodes) / this.shards.count));
+    const hosts = isByNode ? () => this.#hosts[shard] ?? this.#ownHosts : undefined;
+    const db = connect(this.#url, { ...this.#options, connections, shard: shardOptions(shard), hosts });
+    this.all.push(db);
+    for (const start of this.#starts) start(db);
+  }
+
+  /** Asks how many shards there are, and where. */
+  async refresh(): Promise<void> {
+    const known = await findShards(this.#asking);
+    if (known === null) throw new Error("the table of the shards is gone");
+    if (this.#options.isByNode) {
+      const placement = await placementOf((text) => this.#asking.run(text, []));
+      this.#hosts = this.#listsOf(known.count, placement);
+    }
+    this.shards = known;
+    for (let shard = this.all.length; shard < known.count; shard++) this.#add(shard);
+  }
+
+  at(shard: number | null): Db {
+    return (shard === null ? undefined : this.all[shard]) ?? this.#unknown;
+  }
+
+  each(start: (db: Db) => void): void {
+    this.#starts.push(start);
+    for (const db of this.all) start(db);
+  }
+
+  stats(): PoolStats {
+    const stats = this.all.map((db) => db.stats());
+    return {
+      connections: combined([NO_STATS, ...stats].map(({ connections }) => connections)),
+      waiting: combined([NO_STATS, ...stats].map(({ waiting }) => waiting)),
+    };
+  }
+}
+
+/** Calls `refresh` again and again. Says once that it fails, until it succeeds again. Returns a function that ends this. */
+const repeat = (refresh: () => Promise<void>, { refreshMs = REFRESH_MS, notify }: ShardedOptions): (() => void) => {
+  let hasFailed = false;
+  const timer = setInterval(async () => {
+    const failed = await refresh().then(
+      () => false,
+      () => true,
+    );
+    if (failed && !hasFailed) {
+      notify?.("the coordinator does not say where the shards are; going on with what is known");
+    }
+    hasFailed = failed;
+  }, refreshMs);
+  return () => clearInterval(timer);
+};
+
+/** Opens the shards of the installation whose coordinator has the URL. */
+export const openShards = async (url: string, coordinator: Db, options: ShardedOptions): Promise<Databases> => {
+  const pools = new ShardPools(url, coordinator, options);
+  await pools.refresh();
+  const stop = repeat(() => pools.refresh(), options);
+  return {
+    shards: () => pools.shards,
+    deadlineMs: options.deadlineMs,
+    all: () => pools.all,
+    ofTenant: (tenantId) => pools.at(shardOfTenant(tenantId, pools.shards)),
+    ofKeyId: (keyId) => shardsOfKeyId(keyId, pools.shards).map((shard) => pools.at(shard)),
+    ofToken: (token) => shardsOfToken(token, pools.shards).map((shard) => pools.at(shard)),
+    ofShard: (shard) => pools.at(shard),
+    each: (start) => pools.each(start),
+    stats: () => pools.stats(),
+    close: async () => {
+      stop();
+      await Promise.all([...pools.all, coordinator].map((db) => db.close()));
+    },
+  };
+};

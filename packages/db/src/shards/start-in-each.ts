@@ -1,0 +1,24 @@
+/** Work that goes on in each database for itself: one that fails or hangs does not hold up another. */
+import type { Db } from "../connection/pool.ts";
+import { combined, type Databases } from "./databases.ts";
+
+type Worker<Stats extends object> = { stats?(): Stats; stop(hasCrashed?: boolean): Promise<void> };
+
+/** Starts `start` in each database, also in those of shards that are new later. */
+export const startInEach = <Stats extends object>(
+  databases: Databases,
+  start: (db: Db) => Worker<Stats>,
+): Required<Worker<Stats>> => {
+  const workers: Worker<Stats>[] = [];
+  let isStopping = false;
+  databases.each((db) => {
+    if (!isStopping) workers.push(start(db));
+  });
+  return {
+    stats: () => combined(workers.flatMap((worker) => worker.stats?.() ?? [])),
+    stop: async (hasCrashed) => {
+      isStopping = true;
+      await Promise.all(workers.map((worker) => worker.stop(hasCrashed)));
+    },
+  };
+};

@@ -206,6 +206,13 @@ const checkPlaces = async (config: ApiConfig): Promise<void> => {
   await checkDataDirectory(config);
 };
 
+/** Closes overdue usage sessions in this process. */
+const sweepSessions = (databases: Databases, log: Logger, metrics: Metrics | null, atExit: AtExit): void => {
+  const sweepers = startInEach(databases, (db) => startSweeper({ db, log, random: secureRandom }));
+  metrics?.showSweeper(sweepers.stats);
+  atExit(() => sweepers.stop());
+};
+
 const start = async (atExit: AtExit, isStopping: () => boolean): Promise<void> => {
   // Before anything else: its environment contains secrets, and the children of a worker can have the same user.
   protectMemory();
@@ -219,11 +226,7 @@ const start = async (atExit: AtExit, isStopping: () => boolean): Promise<void> =
   const { databases, isEmbedded } = await openDatabaseOf(config, log, metrics, atExit);
   const hasCurrentSchema = await areMigrated(databases);
   const notes = startBackgroundWork(databases, log, atExit);
-  if (config.sweepInApi ?? isEmbedded) {
-    const sweepers = startInEach(databases, (db) => startSweeper({ db, log, random: secureRandom }));
-    metrics?.showSweeper(sweepers.stats);
-    atExit(() => sweepers.stop());
-  }
+  if (config.sweepInApi ?? isEmbedded) sweepSessions(databases, log, metrics, atExit);
   const calls = await openCalls(
     { databases, isEmbedded, config, livekitProgram, metrics, tracing, log, logOutput },
     atExit,

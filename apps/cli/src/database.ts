@@ -25,7 +25,10 @@ export const withOpenDatabase = async (work: (database: OpenDatabase) => Promise
     requireEmbedded();
     await checkDataDirectory(config);
   }
-  const database = await openDatabase(config.database, { notify: (message) => console.error(message) });
+  const database = await openDatabase(config.database, {
+    notify: (message) => console.error(message),
+    refreshMs: null,
+  });
   try {
     await work(database);
   } finally {

@@ -137,6 +137,7 @@ describe("what cannot be done", () => {
 describe("--help", () => {
   const COMMANDS = {
     tenants: ["create", "list"],
+    shards: ["list", "move", "rebalance", "add"],
     keys: ["create", "list", "show", "revoke", "rotate"],
     avatars: ["list", "show"],
     audit: ["tail"],
@@ -147,9 +148,12 @@ describe("--help", () => {
     ...names.map((name) => `${group} ${name}`),
   ]);
 
-  test.each(["", "migrate", "health", ...groups])("the help of %j, requested: exit 0 with the usage", async (line) => {
-    const { code, stdout, stderr } = await cli(...words(line), "--help");
-    expect([code, stderr]).toEqual([0, ""]);
-    expect(stdout).toContain("Usage: realtime-avatar");
-  });
+  test.each(["", "migrate", "verify", "health", ...groups])(
+    "the help of %j, requested: exit 0 with the usage",
+    async (line) => {
+      const { code, stdout, stderr } = await cli(...words(line), "--help");
+      expect([code, stderr]).toEqual([0, ""]);
+      expect(stdout).toContain("Usage: realtime-avatar");
+    },
+  );
 });

@@ -1,4 +1,4 @@
-/** The operator's command line: migrations, health, tenants, users, API keys, avatars, credits, sessions, avatar workers, webhooks and the audit trail. */
+/** The operator's command line: migrations, shards, health, tenants, users, API keys, avatars, credits, sessions, avatar workers, webhooks and the audit trail. */
 import { Command, CommanderError } from "commander";
 import { addAudit } from "./commands/audit.ts";
 import { addAvatars } from "./commands/avatars.ts";
@@ -7,6 +7,7 @@ import { addCredits } from "./commands/credits.ts";
 import { addHealth } from "./commands/health.ts";
 import { addKeys } from "./commands/keys.ts";
 import { addMigrate } from "./commands/migrate.ts";
+import { addShards } from "./commands/shards.ts";
 import { addTenants } from "./commands/tenants.ts";
 import { addUsers } from "./commands/users.ts";
 import { addWebhooks } from "./commands/webhooks.ts";
@@ -14,13 +15,14 @@ import { explain } from "./terminal.ts";
 
 const program = new Command("realtime-avatar")
   .description(
-    "Operates the Realtime Avatar Service: migrations, health, tenants, users, API keys, avatars, credits, sessions, avatar workers, webhooks, audit trail.",
+    "Operates the Realtime Avatar Service: migrations, shards, health, tenants, users, API keys, avatars, credits, sessions, avatar workers, webhooks, audit trail.",
   )
   .showHelpAfterError("(use --help for usage)")
   .exitOverride();
 
 for (const add of [
   addMigrate,
+  addShards,
   addHealth,
   addTenants,
   addUsers,

@@ -95,11 +95,11 @@ const checkServer = async (db: Db): Promise<void> => {
 /**
  * With a `databaseUrl`, connects to that server, and leaves its schema alone. Without one, starts or joins the
  * embedded server of `dataDirectory` and brings its schema up to date. Throws when the server cannot be reached or
- * does not meet what the service needs.
+ * does not meet what the service needs. `refreshMs`: how often it is asked where the shards are; null, for a command: once.
  */
 export const openDatabase = async (
   config: DatabaseConfig,
-  options: EmbeddedOptions & { watcher?: Watcher | undefined } = {},
+  options: EmbeddedOptions & { watcher?: Watcher | undefined; refreshMs?: number | null } = {},
 ): Promise<OpenDatabase> => {
   const embedded = config.databaseUrl === null ? await openEmbedded(config.dataDirectory, options) : null;
   const url = embedded?.url ?? (config.databaseUrl as string);

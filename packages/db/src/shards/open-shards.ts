@@ -26,8 +26,8 @@ type ShardedOptions = PoolOptions & {
   connections: number;
   /** Whether each shard is reached at its node; otherwise all are at the coordinator. */
   isByNode: boolean;
-  /** By default `REFRESH_MS`. */
-  refreshMs?: number;
+  /** By default `REFRESH_MS`; null: never. */
+  refreshMs?: number | null;
   notify?: ((message: string) => void) | undefined;
 };
 
@@ -60,16 +60,14 @@ class ShardPools {
   readonly #starts: ((db: Db) => void)[] = [];
   readonly #url: string;
   readonly #ownHosts: readonly Host[];
-  readonly #asking: Db;
   readonly #options: ShardedOptions;
   readonly #unknown: Db;
   /** The hosts of each shard. Those of one node are the same list. */
   #hosts: readonly (readonly Host[])[] = [];
 
-  constructor(url: string, coordinator: Db, options: ShardedOptions) {
+  constructor(url: string, options: ShardedOptions) {
     this.#url = url;
     this.#ownHosts = hostsOf(url);
-    this.#asking = coordinator.within(ASK_MS);
     this.#options = options;
     this.#unknown = unknownShard(options.deadlineMs);
   }
@@ -96,12 +94,12 @@ class ShardPools {
     for (const start of this.#starts) start(db);
   }
 
-  /** Asks how many shards there are, and where. */
-  async refresh(): Promise<void> {
-    const known = await findShards(this.#asking);
+  /** Asks the coordinator how many shards there are, and where. */
+  async refresh(coordinator: Db): Promise<void> {
+    const known = await findShards(coordinator);
     if (known === null) throw new Error("the table of the shards is gone");
     if (this.#options.isByNode) {
-      const placement = await placementOf((text) => this.#asking.run(text, []));
+      const placement = await placementOf((text) => coordinator.run(text, []));
       this.#hosts = this.#listsOf(known.count, placement);
     }
     this.shards = known;
@@ -128,6 +126,7 @@ class ShardPools {
 
 /** Calls `refresh` again and again. Says once that it fails, until it succeeds again. Returns a function that ends this. */
 const repeat = (refresh: () => Promise<void>, { refreshMs = REFRESH_MS, notify }: ShardedOptions): (() => void) => {
+  if (refreshMs === null) return () => {};
   let hasFailed = false;
   const timer = setInterval(async () => {
     const failed = await refresh().then(
@@ -144,9 +143,9 @@ const repeat = (refresh: () => Promise<void>, { refreshMs = REFRESH_MS, notify }
 
 /** Opens the shards of the installation whose coordinator has the URL. */
 export const openShards = async (url: string, coordinator: Db, options: ShardedOptions): Promise<Databases> => {
-  const pools = new ShardPools(url, coordinator, options);
-  await pools.refresh();
-  const stop = repeat(() => pools.refresh(), options);
+  const pools = new ShardPools(url, options);
+  await pools.refresh(coordinator);
+  const stop = repeat(() => pools.refresh(coordinator.within(ASK_MS)), options);
   return {
     shards: () => pools.shards,
     deadlineMs: options.deadlineMs,

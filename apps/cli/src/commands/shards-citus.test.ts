@@ -1,0 +1,143 @@
+/** The commands of shards, on Citus: see `packages/testing/src/postgres/citus.ts`. */
+import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { findCredential } from "@realtime-avatar/db/api-keys/callers";
+import { connect } from "@realtime-avatar/db/connection/pool";
+import { migrate } from "@realtime-avatar/db/migrate";
+import { shardOptions } from "@realtime-avatar/db/shards/shard";
+import { client } from "@realtime-avatar/testing/database";
+import { CITUS_BIN, type Citus, startNodes } from "@realtime-avatar/testing/postgres/citus";
+import { seedAvatar, seedCaller, seedTenant } from "@realtime-avatar/testing/seeds";
+import { run, runProcess } from "../../test/cli.ts";
+
+setDefaultTimeout(600_000);
+
+describe.skipIf(CITUS_BIN === undefined)("the commands of shards, on Citus", () => {
+  let citus: Citus;
+  let url = "";
+  // The machine may be busy: no test asserts a time.
+  const cli = (...args: string[]) => run({ DATABASE_URL: url, REQUEST_TIMEOUT_MS: "60000" }, ...args);
+  const json = async (...args: string[]) => {
+    const { code, stdout, stderr } = await cli(...args, "--json");
+    expect([code, stderr]).toEqual([0, ""]);
+    return JSON.parse(stdout);
+  };
+  beforeAll(async () => {
+    citus = await startNodes(CITUS_BIN as string);
+    url = citus.coordinator;
+  });
+
+  test("migrate --shards on an empty coordinator, twice at once: the shards, on all nodes; then nothing to do", async () => {
+    const args = ["migrate", "--shards", "4", "--json"];
+    const both = await Promise.all([
+      runProcess({ DATABASE_URL: url }, ...args),
+      runProcess({ DATABASE_URL: url }, ...args),
+    ]);
+    expect(both.map(({ code, stderr }) => [code, stderr])).toEqual([
+      [0, ""],
+      [0, ""],
+    ]);
+    expect(both.map(({ stdout }) => JSON.parse(stdout).migrated).sort()).toEqual([false, true]);
+    expect(await json("migrate")).toEqual({ migrated: false });
+    expect(await json("verify")).toEqual({ findings: [] });
+    const listed: { shard: number; node: string }[] = await json("shards");
+    expect(listed.map(({ shard }) => shard)).toEqual([0, 1, 2, 3]);
+    expect(new Set(listed.map(({ node }) => node)).size).toBe(2);
+    expect((await cli("migrate", "--shards", "2")).stderr).toBe("There are 4 shards: they cannot become fewer.\n");
+  });
+
+  test("migrate --shards at a node that is not the coordinator: exit 1", async () => {
+    const worker = citus.nodes[1].url;
+    const { code, stderr } = await run({ DATABASE_URL: worker, REQUEST_TIMEOUT_MS: "60000" }, "migrate", "--shards", "4");
+    expect([code, stderr]).toEqual([1, "DATABASE_URL must be the coordinator of Citus; it is another node.\n"]);
+  });
+
+  test("tenants: in the shard that is named, or spread; then found by every command", async () => {
+    const named = await json("tenants", "create", "--name", "Named", "--shard", "3");
+    expect(named.id).toEndWith("03");
+    for (let index = 0; index < 8; index++) await json("tenants", "create", "--name", `Tenant ${index}`);
+    const all: { id: string }[] = await json("tenants", "list");
+    expect(all.map(({ id }) => id)).toEqual(all.map(({ id }) => id).toSorted());
+    expect(all).toHaveLength(9);
+    const counts: { tenants: number }[] = await json("shards");
+    expect(counts.reduce((sum, { tenants }) => sum + tenants, 0)).toBe(9);
+    expect(Math.max(...counts.map(({ tenants }) => tenants))).toBeLessThan(6);
+    const key = await json("keys", "create", "--tenant", named.id, "--name", "ops", "--environment", "live");
+    expect(key.apiKey).toStartWith("rta_live_03");
+    expect((await json("keys", "show", key.keyId, "--tenant", named.id)).id).toBe(key.id);
+    expect((await json("keys", "rotate", key.id, "--tenant", named.id)).keyId).toStartWith("03");
+    await json("credits", "grant", "--tenant", named.id, "--amount", "5", "--reference", "r", "--environment", "live");
+    expect(await json("credits", "verify")).toMatchObject({ tenants: 9, findings: 0 });
+    expect(await json("sessions", "list", "--open")).toEqual({ data: [] });
+    expect((await json("audit", "tail", "--tenant", named.id)).length).toBeGreaterThan(2);
+    expect(await json("workers", "list")).toEqual({ data: [] });
+    expect(await json("webhooks", "list")).toEqual({ data: [] });
+  });
+
+  test("shards move, add and rebalance: do what they say", async () => {
+    const before: { shard: number; node: string }[] = await json("shards");
+    const at = (shard: number) => before[shard]?.node as string;
+    const other = before.find(({ node }) => node !== at(3))?.node as string;
+    expect(await json("shards", "move", "3", other)).toEqual({ shard: 3, node: other });
+    expect((await json("shards"))[3].node).toBe(other);
+    expect(await json("verify")).toEqual({ findings: [] });
+    expect(await json("shards", "add", "2")).toEqual({ shards: 6 });
+    for (let shard = 0; shard < 6; shard++) await cli("shards", "move", String(shard), other);
+    const { moved } = await json("shards", "rebalance");
+    expect(moved).toBe(3);
+    const after: { node: string }[] = await json("shards");
+    expect(after.filter(({ node }) => node === other)).toHaveLength(3);
+    expect(await json("verify")).toEqual({ findings: [] });
+    expect(await json("credits", "verify")).toMatchObject({ tenants: 9, findings: 0 });
+    expect((await cli("shards", "move", "6", other)).code).toBe(2);
+  });
+
+  test("verify: names a trigger that is disabled on a node, functions that are missing there, and its settings", async () => {
+    const [{ node } = { node: "" }] = await json("shards");
+    const admin = client(Object.assign(new URL(url), { host: node }).href);
+    await admin.unsafe("set citus.enable_ddl_propagation = off");
+    await admin.unsafe("set citus.enable_manual_changes_to_shards = on");
+    await admin.unsafe("set citus.override_table_visibility = off");
+    const [part] = await admin<{ name: string }[]>`
+      select relname as name from pg_class where relnamespace = 's00'::regnamespace and relname ~ '^audit_events_[0-9]+$'`;
+    await admin.unsafe(`alter table s00.${part?.name} disable trigger all`);
+    const [schema] = await admin<
+      { name: string }[]
+    >`select nspname as name from pg_namespace where nspname ~ '^rta_.*_s00$'`;
+    await admin.unsafe(`drop function ${schema?.name}.create_avatars cascade`);
+    await admin.unsafe("alter system set wal_receiver_status_interval = '10s'");
+    await admin`select pg_reload_conf()`;
+    const interval = () => admin`select 1 from pg_settings where name = 'wal_receiver_status_interval' and setting = '10'`;
+    while ((await interval()).length === 0) await Bun.sleep(20);
+    const found = await cli("verify", "--json");
+    expect(found.code).toBe(1);
+    const { findings } = JSON.parse(found.stdout) as { findings: { place: string; problem: string }[] };
+    expect(findings.map(({ place }) => place)).toEqual(["shard 0", `node ${node}`, `node ${node}`]);
+    expect(findings.map(({ problem }) => problem).join("\n")).toMatch(
+      /audit_events_append_only.*\n.*_s00 has \d+ functions, not \d+\nwal_receiver_status_interval is 10 s/,
+    );
+    await admin.unsafe("alter system reset wal_receiver_status_interval");
+    await admin`select pg_reload_conf()`;
+    await admin.end();
+  });
+
+  test("migrate --shards on one database with tenants: it is shard 0, and its keys are valid", async () => {
+    url = await citus.database("older");
+    await migrate(url);
+    const own = connect(url);
+    const tenantId = await seedTenant(own);
+    const caller = await seedCaller(own, tenantId);
+    const avatar = await seedAvatar(own, caller);
+    await own.close();
+    expect(await json("migrate", "--shards", "3")).toEqual({ migrated: true });
+    expect(await json("verify")).toEqual({ findings: [] });
+    expect(await json("shards")).toMatchObject([{ tenants: 1 }, { tenants: 0 }, { tenants: 0 }]);
+    expect((await json("avatars", "show", avatar.id, "--tenant", tenantId)).id).toBe(avatar.id);
+    const zero = connect(url, { shard: shardOptions(0) });
+    expect((await findCredential(zero, caller.credentialKeyId))?.caller.id).toBe(caller.id);
+    await expect(zero.run("delete from audit_events", [])).rejects.toThrow();
+    await zero.close();
+    const created = await json("tenants", "create", "--name", "New", "--shard", "2");
+    expect(created.id).toEndWith("02");
+    expect(await json("tenants", "list")).toHaveLength(2);
+  });
+});

@@ -1,0 +1,109 @@
+/** `shards`: the shards of an installation on Citus; and `verify`, which also verifies one database. */
+
+import type { OpenDatabase } from "@realtime-avatar/db/open";
+import { listShards, moveShard, rebalanceShards, type ShardState } from "@realtime-avatar/db/shards/manage";
+import { type Finding, verifySchema } from "@realtime-avatar/db/shards/verify";
+import { countTenants } from "@realtime-avatar/db/tenants/tenants";
+import type { Shards } from "@realtime-avatar/domain/shards";
+import type { Command } from "commander";
+import { withOpenDatabase } from "../database.ts";
+import { type OutputOptions, parseShard, withOutputOptions } from "../options.ts";
+import { type Columns, print, table, UsageError } from "../terminal.ts";
+import { parseShards } from "./migrate.ts";
+
+/** How long the nodes may take to say how large their shards are. */
+const LIST_MS = 60_000;
+
+const withShards = (work: (database: OpenDatabase, shards: Shards) => Promise<void>): Promise<void> =>
+  withOpenDatabase(async (database) => {
+    const shards = database.databases.shards();
+    if (shards === null) throw new Error("This installation has one database, and no shards.");
+    await work(database, shards);
+  });
+
+type ShownShard = ShardState & { tenants: number | null };
+
+const MIB = 1024 * 1024;
+const COLUMNS: Columns<ShownShard> = {
+  SHARD: ({ shard }) => String(shard),
+  NODE: ({ node }) => node,
+  TENANTS: ({ tenants }) => (tenants === null ? null : String(tenants)),
+  ROWS: ({ rows }) => (rows === null ? null : String(rows)),
+  SIZE: ({ bytes }) => `${Math.ceil(bytes / MIB)} MiB`,
+};
+
+const list = (options: OutputOptions): Promise<void> =>
+  withShards(async ({ databases, server }, { count }) => {
+    const states = await listShards(server.within(LIST_MS), count);
+    const shown = states.map(async (state) => ({
+      ...state,
+      // Of a node that does not respond it is not known.
+      tenants: await countTenants(databases.ofShard(state.shard)).catch(() => null),
+    }));
+    const all = await Promise.all(shown);
+    print(options, all, table(COLUMNS, all));
+  });
+
+/** Parses `host:port`. */
+const parseNode = (text: string): { host: string; port: number } => {
+  const [, host = "", port = ""] = /^(.+):(\d{1,5})$/.exec(text) ?? [];
+  if (host === "") throw new UsageError("<node>: Must be the host and the port of a node, as `shards` lists it.");
+  return { host, port: Number(port) };
+};
+
+const move = (shard: number, node: { host: string; port: number }, options: OutputOptions): Promise<void> =>
+  withShards(async ({ url }, { count }) => {
+    if (shard >= count) throw new UsageError(`<shard>: There are ${count} shards, from 0.`);
+    await moveShard(url, shard, node);
+    print(options, { shard, node: `${node.host}:${node.port}` }, `Shard ${shard} is on ${node.host}:${node.port}.`);
+  });
+
+const rebalance = (options: OutputOptions): Promise<void> =>
+  withShards(async ({ url }) => {
+    const moved = await rebalanceShards(url);
+    print(options, { moved }, moved === 0 ? "The shards are balanced already." : `Moved ${moved} shards.`);
+  });
+
+const add = (more: number, options: OutputOptions): Promise<void> =>
+  withShards(async (database, { count }) => {
+    const shards = count + more;
+    await database.migrate(shards);
+    const text = `There are ${shards} shards. Wait 10 seconds before tenants of new shards send requests: replicas look that often.`;
+    print(options, { shards }, text);
+  });
+
+const COLUMNS_OF_FINDINGS: Columns<Finding> = { PLACE: ({ place }) => place, PROBLEM: ({ problem }) => problem };
+
+const verify = (options: OutputOptions): Promise<void> =>
+  withOpenDatabase(async ({ databases, server }) => {
+    const findings = await verifySchema(databases, server);
+    const count = databases.shards()?.count;
+    const fine =
+      count === undefined ? "The database is as it should be." : `All ${count} shards are as they should be.`;
+    print(options, { findings }, findings.length === 0 ? fine : table(COLUMNS_OF_FINDINGS, findings));
+    if (findings.length > 0) process.exitCode = 1;
+  });
+
+export const addShards = (program: Command): void => {
+  const shards = program.command("shards").description("see and move the shards of an installation on Citus");
+  withOutputOptions(shards.command("list", { isDefault: true }))
+    .description("list the shards, with their nodes, tenants, rows (about) and sizes")
+    .action(list);
+  withOutputOptions(shards.command("move"))
+    .argument("<shard>", "the number of a shard", parseShard)
+    .argument("<node>", "host:port of a node", parseNode)
+    .description("move a shard to another node while the service runs")
+    .action(move);
+  withOutputOptions(shards.command("rebalance"))
+    .description("move shards until all nodes have about as much")
+    .action(rebalance);
+  withOutputOptions(shards.command("add"))
+    .argument("<count>", "how many", parseShards)
+    .description("add shards, for new tenants")
+    .action(add);
+  withOutputOptions(program.command("verify"))
+    .description(
+      "verify the schema, the triggers that protect it, and every node; exit code 0 if all is well, 1 if not",
+    )
+    .action(verify);
+};

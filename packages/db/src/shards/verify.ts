@@ -1,0 +1,98 @@
+/**
+ * Verifies the schema of each database: its migrations and functions, the triggers that protect it, and with shards the functions
+ * and the settings of every node.
+ */
+import { FUNCTION_FILES } from "../../generated/function-files.ts";
+import { databaseFailure } from "../connection/errors.ts";
+import type { Db } from "../connection/pool.ts";
+import { isMigrated, migrations } from "../migrate.ts";
+import type { Databases } from "./databases.ts";
+import { type NodeState, statesOfNodes } from "./node-state.ts";
+import { placementOf } from "./placement.ts";
+import { functionsInShard, schemaOf } from "./shard.ts";
+
+/** Something that is wrong: `place` is a shard, a node, or the database. */
+export type Finding = { place: string; problem: string };
+
+/** The triggers that the migrations create, as `table.trigger`. */
+const TRIGGERS: readonly string[] = migrations().flatMap(({ text }) =>
+  [...text.matchAll(/^CREATE TRIGGER (\w+)\s+BEFORE [A-Z ]+? ON "?(\w+)"?/gm)].map(([, name, table]) => `${table}.${name}`),
+);
+
+/** How many functions a schema of a shard has: also the one that holds the shard. */
+const FUNCTIONS = FUNCTION_FILES.filter((text) => text.includes("create function ")).length + 1;
+
+/** Within how many seconds a node reports at the latest, so that the end of a move does not keep writes waiting longer. */
+const REPORT_SECONDS = 1;
+
+const missingTriggers = (place: string, enabled: readonly string[]): Finding[] =>
+  TRIGGERS.filter((name) => !enabled.includes(name)).map((name) => ({
+    place,
+    problem: `the trigger ${name} is missing or disabled`,
+  }));
+
+const placeOf = ({ shard }: Db): string => (shard === null ? "database" : `shard ${shard}`);
+
+const verifyMigrations = async (db: Db): Promise<Finding[]> => {
+  const place = placeOf(db);
+  try {
+    return (await isMigrated(db)) ? [] : [{ place, problem: "migrations are pending, or the role may not use it" }];
+  } catch (error) {
+    if (databaseFailure(error) === null) throw error;
+    return [{ place, problem: "it does not respond" }];
+  }
+};
+
+const verifyOne = async (db: Db): Promise<Finding[]> => {
+  const rows = await db.run<{ name: string }>(
+    `select relname || '.' || tgname as name from pg_trigger join pg_class on pg_class.oid = tgrelid
+     where relnamespace = 'public'::regnamespace and not tgisinternal and tgenabled in ('O', 'A')`,
+    [],
+  );
+  return missingTriggers(
+    placeOf(db),
+    rows.map(({ name }) => name),
+  );
+};
+
+const verifyNode = ({ node: name, isActive, state }: NodeState, count: number): Finding[] => {
+  const place = `node ${name}`;
+  if (state === null) return [{ place, problem: "it does not respond" }];
+  const { functions, reportSeconds, prepared } = state;
+  const findings: Finding[] = [];
+  if (!isActive) findings.push({ place, problem: "Citus does not keep it up to date" });
+  for (let shard = 0; shard < count; shard++) {
+    const schema = functionsInShard(shard).name;
+    const found = functions[schema] ?? 0;
+    if (found !== FUNCTIONS) findings.push({ place, problem: `${schema} has ${found} functions, not ${FUNCTIONS}` });
+  }
+  if (reportSeconds === 0 || reportSeconds > REPORT_SECONDS) {
+    const problem = `wal_receiver_status_interval is ${reportSeconds} s: set 1s, or moves keep writes waiting`;
+    findings.push({ place, problem });
+  }
+  if (prepared > 0) findings.push({ place, problem: `${prepared} prepared transactions are older than 5 minutes` });
+  return findings;
+};
+
+/** How long a question to all nodes may take. */
+const VERIFY_MS = 30_000;
+
+/** What is wrong. `server`: the one database, or the coordinator of the shards. */
+export const verifySchema = async (databases: Databases, server: Db): Promise<Finding[]> => {
+  const all = databases.all();
+  const shards = databases.shards();
+  if (all.length === 0) return [{ place: "database", problem: "there are no shards yet: run migrate" }];
+  const found = (await Promise.all(all.map(verifyMigrations))).flat();
+  if (shards === null) return found.length > 0 ? found : Promise.all(all.map(verifyOne)).then((each) => each.flat());
+  const asking = server.within(VERIFY_MS);
+  const nodes = await statesOfNodes(asking);
+  const placement = await placementOf((text) => asking.run(text, []));
+  for (const db of all) {
+    const place = placement.get(db.shard ?? 0);
+    const state = nodes.find(({ node }) => place !== undefined && node === `${place.host}:${place.port}`)?.state;
+    // That it does not respond is said once, of the node.
+    if (state) found.push(...missingTriggers(placeOf(db), state.triggers[schemaOf(db.shard ?? 0)] ?? []));
+    else if (!place) found.push({ place: placeOf(db), problem: "it is on no node" });
+  }
+  return [...found, ...nodes.flatMap((node) => verifyNode(node, shards.count))];
+};

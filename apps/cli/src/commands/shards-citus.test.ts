@@ -47,7 +47,12 @@ describe.skipIf(CITUS_BIN === undefined)("the commands of shards, on Citus", () 
 
   test("migrate --shards at a node that is not the coordinator: exit 1", async () => {
     const worker = citus.nodes[1].url;
-    const { code, stderr } = await run({ DATABASE_URL: worker, REQUEST_TIMEOUT_MS: "60000" }, "migrate", "--shards", "4");
+    const { code, stderr } = await run(
+      { DATABASE_URL: worker, REQUEST_TIMEOUT_MS: "60000" },
+      "migrate",
+      "--shards",
+      "4",
+    );
     expect([code, stderr]).toEqual([1, "DATABASE_URL must be the coordinator of Citus; it is another node.\n"]);
   });
 
@@ -106,7 +111,8 @@ describe.skipIf(CITUS_BIN === undefined)("the commands of shards, on Citus", () 
     await admin.unsafe(`drop function ${schema?.name}.create_avatars cascade`);
     await admin.unsafe("alter system set wal_receiver_status_interval = '10s'");
     await admin`select pg_reload_conf()`;
-    const interval = () => admin`select 1 from pg_settings where name = 'wal_receiver_status_interval' and setting = '10'`;
+    const interval = () =>
+      admin`select 1 from pg_settings where name = 'wal_receiver_status_interval' and setting = '10'`;
     while ((await interval()).length === 0) await Bun.sleep(20);
     const found = await cli("verify", "--json");
     expect(found.code).toBe(1);

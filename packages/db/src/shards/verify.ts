@@ -16,7 +16,9 @@ export type Finding = { place: string; problem: string };
 
 /** The triggers that the migrations create, as `table.trigger`. */
 const TRIGGERS: readonly string[] = migrations().flatMap(({ text }) =>
-  [...text.matchAll(/^CREATE TRIGGER (\w+)\s+BEFORE [A-Z ]+? ON "?(\w+)"?/gm)].map(([, name, table]) => `${table}.${name}`),
+  [...text.matchAll(/^CREATE TRIGGER (\w+)\s+BEFORE [A-Z ]+? ON "?(\w+)"?/gm)].map(
+    ([, name, table]) => `${table}.${name}`,
+  ),
 );
 
 /** How many functions a schema of a shard has: also the one that holds the shard. */

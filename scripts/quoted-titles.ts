@@ -35,7 +35,8 @@ const titlesIn = async (paths: readonly string[]): Promise<Set<string>> => {
 const errors: string[] = [];
 let quoted = 0;
 for (const document of files.filter((path) => path.endsWith(".md") && path !== "CHANGELOG.md")) {
-  const text = await read(document);
+  // A file that the reader is to write does not exist: "Put this into `first.ts`".
+  const text = (await read(document)).replace(/(?<=Put this into )`[\w.-]+`/g, "");
   if (text.split("\n").some((line) => line.length > 400))
     errors.push(`${document} has a line of more than 400 characters`);
   for (const [, name = "", words = ""] of text.matchAll(CITATION)) {

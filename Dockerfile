@@ -39,7 +39,7 @@ COPY --from=build /src/dist/avatar-worker/bin/ /usr/local/bin/
 COPY --from=build /src/dist/avatar-worker/lib/ /usr/local/lib/
 COPY --from=build /src/dist/bin/realtime-avatar /usr/local/bin/
 COPY --from=build /src/dist/THIRD_PARTY_NOTICES.txt /usr/share/doc/realtime-avatar/
-ENV HOST=0.0.0.0
+ENV HOST=0.0.0.0 RUST_LOG=off
 USER 65532:65532
 EXPOSE 3002
 STOPSIGNAL SIGTERM

@@ -8,6 +8,7 @@ import { type AvatarWorkerConfig, readConfig } from "./config.ts";
 import { createService } from "./fleet/service.ts";
 import { type Sync, startSync } from "./fleet/sync.ts";
 import { respondHealth, serveHttp, type WorkerHealth } from "./health.ts";
+import { dropLibraryLog } from "./library-log.ts";
 import type { WorkerMetrics } from "./metrics.ts";
 import { portrait } from "./renderer/portrait.ts";
 import { traceCalls } from "./tracing.ts";
@@ -33,6 +34,7 @@ const serveHealth = async (
 
 const start = async (atExit: AtExit): Promise<void> => {
   const config = readConfig(process.env);
+  dropLibraryLog();
   const logOutput = inTurns(process.stdout);
   atExit(logOutput.drained);
   const log = createLog(

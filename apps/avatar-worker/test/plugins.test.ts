@@ -146,7 +146,7 @@ describe.skipIf(missing !== "").each(SETTINGS)(
       const stranger = await joinAsStranger(url, token);
       const { apiUrl, apiKey, apiSecret } = service.livekit;
       const dispatches = stranger && (await new AgentDispatchClient(apiUrl, apiKey, apiSecret).listDispatch(room));
-      const asked = await Promise.all([
+      const asked: number[] = await Promise.all([
         askLivekit(url, token, "AgentDispatchService/CreateDispatch", { room, agentName: CALL_AGENT }),
         askLivekit(url, token, "RoomService/CreateRoom", { name: room, agents: [{ agentName: CALL_AGENT }] }),
       ]);

@@ -2,13 +2,14 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
+import { findCreditDrift } from "@realtime-avatar/db/credits/invariants";
 import { BROWSER } from "@realtime-avatar/testing/browser";
 import { fixture } from "@realtime-avatar/testing/fixture";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { startLivekit } from "@realtime-avatar/testing/livekit/server";
 import { source, startProcess } from "@realtime-avatar/testing/processes";
 import { seedKey } from "@realtime-avatar/testing/seeds";
-import type { Page } from "playwright-core";
+import type { Browser, BrowserContext, Page } from "playwright-core";
 import { expectAccessible } from "./support/axe.ts";
 import { callerOf, seedCaller } from "./support/calls.ts";
 import { DESKTOP, expectQuiet, PHONE } from "./support/person.ts";
@@ -20,6 +21,11 @@ const skipped = missing === null ? "" : ` (skipped: ${missing})`;
 /** Where the picture of the README is written: `CALL_PICTURE=docs/images/call-page.png bun test apps/dashboard/test/call.test.ts`. */
 const CALL_PICTURE = process.env["CALL_PICTURE"];
 const SECRET = randomBytes(32).toString("hex");
+const SLOTS = 2;
+/** How many pages are opened at once. */
+const PAGES = process.env["LONG"] === "1" ? 50 : 5;
+/** Fifty pages load for long on a busy machine. */
+const PAGES_MS = 600_000;
 
 const openWorld = async () => {
   const livekit = await startLivekit(binary.kind === "found" ? binary.path : "");
@@ -36,6 +42,7 @@ const openWorld = async () => {
     SERVICE_URL: world.service.url.replace("localhost", "127.0.0.1"),
     AVATAR_WORKER_SECRET: SECRET,
     AVATAR_WORKER_PORT: "0",
+    AVATAR_SLOTS: String(SLOTS),
   });
   const close = () => {
     worker.kill("SIGTERM");
@@ -179,6 +186,94 @@ describe.skipIf(missing !== null)(`a call on its page in Chromium${skipped}`, ()
     expect([await activeKeys(), await openCalls()]).toEqual([1, 1]);
     await closing.close({ runBeforeUnload: true });
     await until(isOver);
+  });
+
+  describe("opened many times at once", () => {
+    type Pages = readonly Page[];
+    const openIn = async (contexts: readonly BrowserContext[]): Promise<Pages> => {
+      // Fifty pages take longer than a sign-in is fresh.
+      await service.database.db.client`update user_sessions set verified_until = now() + interval '1 hour'`;
+      const pages = await Promise.all(contexts.map((context) => context.newPage()));
+      for (const one of pages) one.setDefaultTimeout(PAGES_MS);
+      await Promise.all(pages.map(open));
+      return pages;
+    };
+    const startAll = (pages: Pages): Promise<unknown> =>
+      Promise.all(pages.map((one) => button("Start the call", one).or(button("Call again", one)).click()));
+    /** The pages of those that have a call, that wait for one, and that were refused. */
+    const sort = async (pages: Pages) => {
+      const found = { inCall: [] as Page[], waiting: [] as Page[], refused: [] as Page[] };
+      for (const one of pages) {
+        if (await button("Mute the microphone", one).isVisible()) found.inCall.push(one);
+        if (await one.getByText("Yours in the queue is").isVisible()) found.waiting.push(one);
+        if (await button("Call again", one).isVisible()) found.refused.push(one);
+      }
+      return found;
+    };
+    const untilSorted = async (pages: Pages, inCall: number, waiting: number) => {
+      for (;;) {
+        const found = await sort(pages);
+        const counts = [found.inCall.length, found.waiting.length, found.refused.length];
+        if (counts.join() === [inCall, waiting, pages.length - inCall - waiting].join()) return found;
+        await Bun.sleep(50);
+      }
+    };
+    const closeAll = (pages: Pages): Promise<unknown> =>
+      Promise.all(pages.map((one) => one.close({ runBeforeUnload: true })));
+    /** No hold, no slot, and what is counted is right. */
+    const expectNothingLeft = async (): Promise<void> => {
+      await until(isOver);
+      const { db } = service.database;
+      expect(await db.client`select from fleet.avatar_slots where session_id is not null`).toHaveLength(0);
+      expect(await findCreditDrift(db, service.tenantId, 10)).toEqual([]);
+    };
+
+    test(
+      "in tabs of one browser: one of them has a key and a call, the others say so; closed: nothing is left",
+      async () => {
+        const tabs = await openIn(Array(PAGES).fill(owner.context));
+        await startAll(tabs);
+        await untilSorted(tabs, 1, 0);
+        expect([await activeKeys(), await openCalls()]).toEqual([1, 1]);
+        await closeAll(tabs);
+        await expectNothingLeft();
+      },
+      PAGES_MS,
+    );
+
+    test(
+      "in many browsers: calls up to the limit and the slots, the others are refused or wait; closed: nothing is left",
+      async () => {
+        const { client } = service.database.db;
+        const setLimit = (limit: number) =>
+          client`update credit_accounts set max_concurrent_sessions = ${limit} where tenant_id = ${service.tenantId}`;
+        const browser = owner.context.browser() as Browser;
+        const storageState = await owner.context.storageState();
+        const contexts = await Promise.all(Array.from({ length: PAGES }, () => browser.newContext({ storageState })));
+        const pages = await openIn(contexts);
+        // The service responds to others all the time.
+        const statuses = new Set<number>();
+        const ask = () => fetch(`${service.url}/readyz`).then(({ status }) => statuses.add(status));
+        const asking = setInterval(() => void ask().catch(() => statuses.add(0)), 200);
+        await setLimit(1);
+        await startAll(pages);
+        const { refused } = await untilSorted(pages, 1, 0);
+        expect([await activeKeys(), await openCalls()]).toEqual([1, 1]);
+        await setLimit(10);
+        await startAll(refused);
+        const { inCall, waiting } = await untilSorted(pages, SLOTS, PAGES - SLOTS);
+        expect([await activeKeys(), await openCalls()]).toEqual([PAGES, SLOTS]);
+        await closeAll(inCall);
+        await untilSorted(waiting, SLOTS, PAGES - 2 * SLOTS);
+        expect([await activeKeys(), await openCalls()]).toEqual([PAGES - SLOTS, SLOTS]);
+        await closeAll(waiting);
+        await expectNothingLeft();
+        clearInterval(asking);
+        expect([...statuses]).toEqual([200]);
+        await Promise.all(contexts.map((context) => context.close()));
+      },
+      PAGES_MS,
+    );
   });
 
   test("no microphone: the avatar is seen, and the page says why it hears nothing", async () => {

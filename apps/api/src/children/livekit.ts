@@ -109,6 +109,8 @@ const avatarWorkerVariables = (variables: Variables, serviceUrl: string, secret:
   ...Object.fromEntries(Object.entries(variables).filter(([name]) => NEEDED.test(name))),
   SERVICE_URL: serviceUrl,
   AVATAR_WORKER_SECRET: secret.reveal(),
+  // What the library of LiveKit would write to standard error is no line of our log.
+  RUST_LOG: "off",
 });
 
 export type EmbeddedLivekit = {

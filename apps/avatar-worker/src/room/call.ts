@@ -22,6 +22,7 @@ import { joinRoom, leaveRoom } from "./join.ts";
 import { sendLastMessage, tellSpeech, tellTimes } from "./messages.ts";
 import { createPresence, type Presence } from "./presence.ts";
 import { type Published, publishAvatar } from "./publish.ts";
+import { type Relay, startRelay } from "./relay.ts";
 
 /** How often the times of the call are checked. */
 const TICK_MS = 100;
@@ -60,6 +61,21 @@ const sideOf = ({ agent_identity }: AssignedCall): "person" | "agent" => (agent_
  * In another room, nothing is obeyed, and nothing sent beside the picture and the sound.
  */
 const isOurs = ({ name = "" }: Room, { session_id }: AssignedCall): boolean => sessionOfRoom(name) === session_id;
+
+/** Joins the room of a call. The server of an agent's owner is a stranger: `onFlood` is called when it sends too much. */
+const connect = (room: Room, assigned: AssignedCall, onFlood: () => void) => {
+  const { agent_identity, url, token } = assigned;
+  let relay: Relay | null = null;
+  const join = async (): Promise<void> => {
+    if (agent_identity !== null) relay = await startRelay(url, onFlood);
+    await joinRoom(room, relay?.url ?? url, token, MAX_STREAM_BYTES[sideOf(assigned)]);
+  };
+  const disconnect = async (): Promise<void> => {
+    await leaveRoom(room);
+    relay?.close();
+  };
+  return { joining: join(), disconnect };
+};
 
 /** The avatar in the room; `voice` is that of the agent, if there is one. */
 type Entered = { rendering: Rendering; published: Published; voice: AgentVoice | null };
@@ -187,7 +203,7 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   let timer: NodeJS.Timeout | undefined;
   let usedAtEnd: number | null = null;
   let leaving: Promise<void> | null = null;
-  const joining = joinRoom(room, assigned.url, assigned.token, MAX_STREAM_BYTES[sideOf(assigned)]);
+  const { joining, disconnect } = connect(room, assigned, () => void end("agent_ended"));
 
   const usedSeconds = (): number => usedAtEnd ?? presence?.usedSeconds(performance.now()) ?? used_seconds;
   const change = (next: ReportedCall["state"]): void => {
@@ -207,7 +223,7 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
     // While it is still joining, there is nothing to leave.
     leaving ??= joining
       .catch(() => {})
-      .then(() => leaveRoom(room))
+      .then(disconnect)
       .then(() => entered?.published.close());
     return leaving;
   };
@@ -243,7 +259,7 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
       void end("failed");
     })
     // The room cannot be left while it is being joined.
-    .then(() => leaving?.then(() => leaveRoom(room)));
+    .then(() => leaving?.then(disconnect));
 
   return {
     report: () => {

@@ -1,0 +1,150 @@
+/** A LiveKit server of an agent's owner that means harm, at the level of the protocol; and what it can do to an avatar worker. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { createSocket } from "node:dgram";
+import { createServer } from "node:net";
+import { personToken } from "@realtime-avatar/domain/calls/room";
+import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
+import { type LivekitServer, startLivekit } from "@realtime-avatar/testing/livekit/server";
+import { type RunningProcess, source, startProcess } from "@realtime-avatar/testing/processes";
+import { AGENT_IDENTITY, joinAsAgent } from "./support/agent.ts";
+import { type ControlPlane, sign, startControlPlane } from "./support/control-plane.ts";
+import { joinAsPerson, type Person } from "./support/person.ts";
+import { AVATAR_WORKER } from "./support/service.ts";
+
+setDefaultTimeout(60_000);
+
+const LONG = process.env["LONG"] === "1";
+/** How much more memory the worker takes while a server does its worst. Without a limit it was two gigabytes in ten seconds. */
+const MORE_MIB = 250;
+
+const binary = await livekitBinary();
+const title = `a LiveKit server that means harm${binary.kind === "missing" ? ` (skipped: ${binary.reason})` : ""}`;
+
+/** Listens with TCP and UDP at one port, and records what comes. */
+const startListener = async () => {
+  const received: string[] = [];
+  const tcp = createServer((socket) => {
+    received.push("tcp");
+    socket.on("data", (bytes) => received.push(bytes.toString("latin1"))).on("error", () => {});
+  });
+  await new Promise<void>((resolve) => tcp.listen(0, "127.0.0.1", resolve));
+  const { port } = tcp.address() as { port: number };
+  const udp = createSocket("udp4", (bytes) => received.push("udp", bytes.toString("latin1")));
+  await new Promise<void>((resolve) => udp.bind(port, "127.0.0.1", resolve));
+  const close = () => {
+    tcp.close();
+    udp.close();
+  };
+  return { port, received, close };
+};
+
+describe.skipIf(binary.kind === "missing")(title, () => {
+  let livekit: LivekitServer;
+  let control: ControlPlane;
+  let worker: RunningProcess;
+  let other: { session: string; person: Person };
+  beforeAll(async () => {
+    livekit = await startLivekit(binary.kind === "found" ? binary.path : "");
+    control = await startControlPlane(livekit);
+    worker = startProcess(AVATAR_WORKER, { ...control.variables, RUST_LOG: "off" });
+    const { session, personToken } = await control.start();
+    other = { session, person: await joinAsPerson(livekit.url, personToken) };
+    await other.person.publishMicrophone();
+    other.person.speak(true);
+    await control.untilReported(session, "started");
+  });
+  afterAll(async () => {
+    await other?.person.leave();
+    worker?.kill("SIGKILL");
+    await worker?.exited;
+    await control?.stop();
+    await livekit?.stop();
+  });
+
+  const memoryMib = async (): Promise<number> => {
+    const status = await Bun.file(`/proc/${worker.pid}/status`).text();
+    return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
+  };
+  const until = async (condition: () => boolean): Promise<void> => {
+    while (!condition()) await Bun.sleep(20);
+  };
+  /** The person of the other call hears the echo from now on. */
+  const untilOtherHears = (): Promise<void> => {
+    const { heard } = other.person;
+    heard.length = 0;
+    return until(() => heard.some(({ level }) => level > 0.1));
+  };
+  /** Has a call in a room at the server. `isJoined`: its agent is there, as the real server says. */
+  const startAt = async (behaviour: string, isJoined: boolean, port = 0) => {
+    const server = startProcess(
+      source("apps/avatar-worker/test/support/hostile-livekit.ts", livekit.url, behaviour, `${port}`),
+    );
+    const [url] = await server.waitFor(/ws:\S+(?=\/)|http:\S+(?=\/)/);
+    const { session, room } = await control.start(
+      { url: url.replace("http", "ws"), agent_identity: AGENT_IDENTITY },
+      true,
+    );
+    const { video, ...token } = personToken(room);
+    const { canPublishSources: _, ...grant } = video;
+    const signed = await sign(livekit, { ...token, identity: AGENT_IDENTITY, kind: "agent", video: grant });
+    const agent = isJoined ? await joinAsAgent(livekit.url, signed, "avatar") : null;
+    const stop = async (): Promise<void> => {
+      server.kill("SIGKILL");
+      await Promise.all([server.exited, agent?.leave()]);
+    };
+    return { server, session, token: control.assignedOf(session).token, stop };
+  };
+
+  const ends: [string, boolean][] = [
+    ["pings before the join", false],
+    ["metadata of the room", true],
+    ["silence", false],
+    ["a room of 60 MiB", false],
+    ["pings", true],
+    ["messages of 15 MiB", true],
+    ["participants", true],
+    ["tokens", true],
+    ["no messages", true],
+  ];
+  test.each(LONG ? ends : ends.slice(0, 2))(
+    "that sends %s, and closes nothing: its call ends, the connection is gone, and another call goes on",
+    async (behaviour, isJoined) => {
+      const before = await memoryMib();
+      const { server, session, stop } = await startAt(behaviour, isJoined);
+      await untilOtherHears();
+      const { used_seconds } = await control.untilReported(session, "ended");
+      if (!isJoined) expect(used_seconds).toBe(0);
+      expect((await memoryMib()) - before).toBeLessThan(MORE_MIB);
+      // The server may have had to be connected again before that.
+      await server.waitFor(/closed/);
+      await untilOtherHears();
+      expect(control.reportsOf(other.session).at(-1)).toMatchObject({ state: "started" });
+      expect(worker.stdout() + worker.stderr()).not.toContain("eyJ");
+      await stop();
+    },
+  );
+
+  test.skipIf(!LONG)("that tells the worker to go elsewhere: nothing is sent there", async () => {
+    const listener = await startListener();
+    const { server, session, stop } = await startAt("elsewhere", true, listener.port);
+    await server.waitFor(/closed/);
+    await Bun.sleep(5000);
+    expect(listener.received).toEqual([]);
+    control.end(session, "user_ended");
+    await control.untilReported(session, "ended");
+    await stop();
+    listener.close();
+  });
+
+  // docs/security.md says what remains.
+  test.skipIf(!LONG)("that names addresses for media: they are contacted, without the token", async () => {
+    const listener = await startListener();
+    const { session, token, stop } = await startAt("addresses", true, listener.port);
+    await until(() => listener.received.includes("udp"));
+    expect(listener.received.join()).not.toContain(token.split(".")[1]);
+    control.end(session, "user_ended");
+    await control.untilReported(session, "ended");
+    await stop();
+    listener.close();
+  });
+});

@@ -1431,11 +1431,24 @@ end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_mic
 
 -- list_api_keys. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, decomposed, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
+    sample as materialized (
+      select lower(api_keys.name collate "C") as name from api_keys
+      where api_keys.tenant_id = inputs."tenantId" and (hashtext(api_keys.id) & 1023) = 0 and inputs.pattern <> ''
+      order by api_keys.tenant_id desc, api_keys.id desc limit 2048
+    ),
+    reading as materialized (
+      select is_rare, case when is_rare then least(inputs."maxRead"::bigint, 1000) else inputs."maxRead"::bigint end as limit from (
+        select exists (
+          select from unnest(inputs.parts::text[]) part
+          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
+        ) as is_rare
+      ) parts
+    ),
     hits as materialized (
       select '' as range, hit.id from  lateral (
         select api_keys.id as id from (select * from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", inputs.before) and (api_keys.environment, api_keys.tenant_id, api_keys.id) >= (inputs.environment, inputs."tenantId", inputs.first) and exists (
     select from api_keys expired where expired.tenant_id = inputs."tenantId" and expired.expires_at <= now()
-  ) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit inputs."maxRead"::bigint) api_keys
+  ) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit (select reading.limit from reading)) api_keys
         where (
     inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
     else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
@@ -1449,38 +1462,28 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
       select max(last_read.id) as id from  lateral (
         select api_keys.id as id from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", inputs.before) and (api_keys.environment, api_keys.tenant_id, api_keys.id) >= (inputs.environment, inputs."tenantId", inputs.first) and exists (
     select from api_keys expired where expired.tenant_id = inputs."tenantId" and expired.expires_at <= now()
-  ) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit 1 offset inputs."maxRead"::bigint - 1
+  ) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit 1 offset (select reading.limit - 1 from reading)
       ) last_read
       where (select count(*) from hits where hits.range = '') < 1000
     ),
-    sample as materialized (
-      select lower(api_keys.name collate "C") as name from api_keys
-      where api_keys.tenant_id = inputs."tenantId" and (hashtext(api_keys.id) & 1023) = 0
-      order by api_keys.tenant_id desc, api_keys.id desc limit 2048
-    ),
     by_index as materialized (
       select from unread
-      where unread.id is not null and (select count(*) from hits where hits.id >= unread.id) < 1000
-        and exists (
-          select from unnest(inputs.parts::text[]) part
-          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
-        )
+      where unread.id is not null and (select is_rare from reading)
+        and (select count(*) from hits where hits.id >= unread.id) < 1000
     ),
     candidates as materialized (
-      select api_keys.id, api_keys.name, api_keys.lineage from (
-        select * from api_keys
-        where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
-          and exists (select from by_index)
-        offset 0
-      ) api_keys
-      where api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first and api_keys.environment = inputs.environment
+      select api_keys.id, api_keys.name, api_keys.environment, api_keys.lineage from api_keys
+      where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
+        and exists (select from by_index)
+      limit inputs."maxRead"::bigint + 1
     ),
     all_found as materialized (
       select from by_index where (select count(*) from candidates) <= inputs."maxRead"::bigint
     ),
     older as materialized (
       select api_keys.id as id from candidates api_keys
-      where exists (select from all_found) and (
+      where exists (select from all_found) and api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first
+        and api_keys.environment = inputs.environment and (
     inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
     else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
       or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
@@ -1596,11 +1599,24 @@ end = inputs.status
 
 -- list_api_keys. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, decomposed, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
+    sample as materialized (
+      select lower(api_keys.name collate "C") as name from api_keys
+      where api_keys.tenant_id = inputs."tenantId" and (hashtext(api_keys.id) & 1023) = 0 and inputs.pattern <> ''
+      order by api_keys.tenant_id desc, api_keys.id desc limit 2048
+    ),
+    reading as materialized (
+      select is_rare, case when is_rare then least(inputs."maxRead"::bigint, 1000) else inputs."maxRead"::bigint end as limit from (
+        select exists (
+          select from unnest(inputs.parts::text[]) part
+          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
+        ) as is_rare
+      ) parts
+    ),
     hits as materialized (
       select '' as range, hit.id from  lateral (
         select api_keys.id as id from (select * from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", inputs.before) and (api_keys.environment, api_keys.tenant_id, api_keys.id) >= (inputs.environment, inputs."tenantId", inputs.first) and exists (
     select from api_keys revoked where revoked.tenant_id = inputs."tenantId" and revoked.revoked_at is not null
-  ) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit inputs."maxRead"::bigint) api_keys
+  ) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit (select reading.limit from reading)) api_keys
         where (
     inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
     else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
@@ -1614,38 +1630,28 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
       select max(last_read.id) as id from  lateral (
         select api_keys.id as id from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", inputs.before) and (api_keys.environment, api_keys.tenant_id, api_keys.id) >= (inputs.environment, inputs."tenantId", inputs.first) and exists (
     select from api_keys revoked where revoked.tenant_id = inputs."tenantId" and revoked.revoked_at is not null
-  ) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit 1 offset inputs."maxRead"::bigint - 1
+  ) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit 1 offset (select reading.limit - 1 from reading)
       ) last_read
       where (select count(*) from hits where hits.range = '') < 1000
     ),
-    sample as materialized (
-      select lower(api_keys.name collate "C") as name from api_keys
-      where api_keys.tenant_id = inputs."tenantId" and (hashtext(api_keys.id) & 1023) = 0
-      order by api_keys.tenant_id desc, api_keys.id desc limit 2048
-    ),
     by_index as materialized (
       select from unread
-      where unread.id is not null and (select count(*) from hits where hits.id >= unread.id) < 1000
-        and exists (
-          select from unnest(inputs.parts::text[]) part
-          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
-        )
+      where unread.id is not null and (select is_rare from reading)
+        and (select count(*) from hits where hits.id >= unread.id) < 1000
     ),
     candidates as materialized (
-      select api_keys.id, api_keys.name, api_keys.lineage from (
-        select * from api_keys
-        where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
-          and exists (select from by_index)
-        offset 0
-      ) api_keys
-      where api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first and api_keys.environment = inputs.environment
+      select api_keys.id, api_keys.name, api_keys.environment, api_keys.lineage from api_keys
+      where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
+        and exists (select from by_index)
+      limit inputs."maxRead"::bigint + 1
     ),
     all_found as materialized (
       select from by_index where (select count(*) from candidates) <= inputs."maxRead"::bigint
     ),
     older as materialized (
       select api_keys.id as id from candidates api_keys
-      where exists (select from all_found) and (
+      where exists (select from all_found) and api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first
+        and api_keys.environment = inputs.environment and (
     inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
     else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
       or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
@@ -1761,9 +1767,22 @@ end = inputs.status
 
 -- list_api_keys. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, decomposed, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
+    sample as materialized (
+      select lower(api_keys.name collate "C") as name from api_keys
+      where api_keys.tenant_id = inputs."tenantId" and (hashtext(api_keys.id) & 1023) = 0 and inputs.pattern <> ''
+      order by api_keys.tenant_id desc, api_keys.id desc limit 2048
+    ),
+    reading as materialized (
+      select is_rare, case when is_rare then least(inputs."maxRead"::bigint, 1000) else inputs."maxRead"::bigint end as limit from (
+        select exists (
+          select from unnest(inputs.parts::text[]) part
+          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
+        ) as is_rare
+      ) parts
+    ),
     hits as materialized (
       select '' as range, hit.id from  lateral (
-        select api_keys.id as id from (select * from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", inputs.before) and (api_keys.environment, api_keys.tenant_id, api_keys.id) >= (inputs.environment, inputs."tenantId", inputs.first) and true order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit inputs."maxRead"::bigint) api_keys
+        select api_keys.id as id from (select * from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", inputs.before) and (api_keys.environment, api_keys.tenant_id, api_keys.id) >= (inputs.environment, inputs."tenantId", inputs.first) and true order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit (select reading.limit from reading)) api_keys
         where (
     inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
     else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
@@ -1775,38 +1794,28 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     ),
     unread as materialized (
       select max(last_read.id) as id from  lateral (
-        select api_keys.id as id from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", inputs.before) and (api_keys.environment, api_keys.tenant_id, api_keys.id) >= (inputs.environment, inputs."tenantId", inputs.first) and true order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit 1 offset inputs."maxRead"::bigint - 1
+        select api_keys.id as id from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", inputs.before) and (api_keys.environment, api_keys.tenant_id, api_keys.id) >= (inputs.environment, inputs."tenantId", inputs.first) and true order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit 1 offset (select reading.limit - 1 from reading)
       ) last_read
       where (select count(*) from hits where hits.range = '') < 1000
     ),
-    sample as materialized (
-      select lower(api_keys.name collate "C") as name from api_keys
-      where api_keys.tenant_id = inputs."tenantId" and (hashtext(api_keys.id) & 1023) = 0
-      order by api_keys.tenant_id desc, api_keys.id desc limit 2048
-    ),
     by_index as materialized (
       select from unread
-      where unread.id is not null and (select count(*) from hits where hits.id >= unread.id) < 1000
-        and exists (
-          select from unnest(inputs.parts::text[]) part
-          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
-        )
+      where unread.id is not null and (select is_rare from reading)
+        and (select count(*) from hits where hits.id >= unread.id) < 1000
     ),
     candidates as materialized (
-      select api_keys.id, api_keys.name, api_keys.lineage from (
-        select * from api_keys
-        where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
-          and exists (select from by_index)
-        offset 0
-      ) api_keys
-      where api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first and api_keys.environment = inputs.environment
+      select api_keys.id, api_keys.name, api_keys.environment, api_keys.lineage from api_keys
+      where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
+        and exists (select from by_index)
+      limit inputs."maxRead"::bigint + 1
     ),
     all_found as materialized (
       select from by_index where (select count(*) from candidates) <= inputs."maxRead"::bigint
     ),
     older as materialized (
       select api_keys.id as id from candidates api_keys
-      where exists (select from all_found) and (
+      where exists (select from all_found) and api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first
+        and api_keys.environment = inputs.environment and (
     inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
     else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
       or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
@@ -1922,9 +1931,22 @@ end = inputs.status
 
 -- list_api_keys. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, decomposed, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
+    sample as materialized (
+      select lower(api_keys.name collate "C") as name from api_keys
+      where api_keys.tenant_id = inputs."tenantId" and (hashtext(api_keys.id) & 1023) = 0 and inputs.pattern <> ''
+      order by api_keys.tenant_id desc, api_keys.id desc limit 2048
+    ),
+    reading as materialized (
+      select is_rare, case when is_rare then least(inputs."maxRead"::bigint, 1000) else inputs."maxRead"::bigint end as limit from (
+        select exists (
+          select from unnest(inputs.parts::text[]) part
+          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
+        ) as is_rare
+      ) parts
+    ),
     hits as materialized (
       select '' as range, hit.id from  lateral (
-        select api_keys.id as id from (select * from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", inputs.before) and (api_keys.environment, api_keys.tenant_id, api_keys.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit inputs."maxRead"::bigint) api_keys
+        select api_keys.id as id from (select * from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", inputs.before) and (api_keys.environment, api_keys.tenant_id, api_keys.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit (select reading.limit from reading)) api_keys
         where (
     inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
     else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
@@ -1936,38 +1958,28 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     ),
     unread as materialized (
       select max(last_read.id) as id from  lateral (
-        select api_keys.id as id from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", inputs.before) and (api_keys.environment, api_keys.tenant_id, api_keys.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit 1 offset inputs."maxRead"::bigint - 1
+        select api_keys.id as id from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", inputs.before) and (api_keys.environment, api_keys.tenant_id, api_keys.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit 1 offset (select reading.limit - 1 from reading)
       ) last_read
       where (select count(*) from hits where hits.range = '') < inputs.limit::bigint + 1
     ),
-    sample as materialized (
-      select lower(api_keys.name collate "C") as name from api_keys
-      where api_keys.tenant_id = inputs."tenantId" and (hashtext(api_keys.id) & 1023) = 0
-      order by api_keys.tenant_id desc, api_keys.id desc limit 2048
-    ),
     by_index as materialized (
       select from unread
-      where unread.id is not null and (select count(*) from hits where hits.id >= unread.id) < inputs.limit::bigint + 1
-        and exists (
-          select from unnest(inputs.parts::text[]) part
-          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
-        )
+      where unread.id is not null and (select is_rare from reading)
+        and (select count(*) from hits where hits.id >= unread.id) < inputs.limit::bigint + 1
     ),
     candidates as materialized (
-      select api_keys.id, api_keys.name, api_keys.lineage from (
-        select * from api_keys
-        where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
-          and exists (select from by_index)
-        offset 0
-      ) api_keys
-      where api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first and api_keys.environment = inputs.environment
+      select api_keys.id, api_keys.name, api_keys.environment, api_keys.lineage from api_keys
+      where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
+        and exists (select from by_index)
+      limit inputs."maxRead"::bigint + 1
     ),
     all_found as materialized (
       select from by_index where (select count(*) from candidates) <= inputs."maxRead"::bigint
     ),
     older as materialized (
       select api_keys.id as id from candidates api_keys
-      where exists (select from all_found) and (
+      where exists (select from all_found) and api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first
+        and api_keys.environment = inputs.environment and (
     inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
     else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
       or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
@@ -2065,11 +2077,24 @@ end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_mic
 
 -- list_api_keys. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, decomposed, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
+    sample as materialized (
+      select lower(api_keys.name collate "C") as name from api_keys
+      where api_keys.tenant_id = inputs."tenantId" and (hashtext(api_keys.id) & 1023) = 0 and inputs.pattern <> ''
+      order by api_keys.tenant_id desc, api_keys.id desc limit 2048
+    ),
+    reading as materialized (
+      select is_rare, case when is_rare then least(inputs."maxRead"::bigint, 1000) else inputs."maxRead"::bigint end as limit from (
+        select exists (
+          select from unnest(inputs.parts::text[]) part
+          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
+        ) as is_rare
+      ) parts
+    ),
     hits as materialized (
       select '' as range, hit.id from  lateral (
         select api_keys.id as id from (select * from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", inputs.before) and (api_keys.tenant_id, api_keys.id) >= (inputs."tenantId", inputs.first) and exists (
     select from api_keys expired where expired.tenant_id = inputs."tenantId" and expired.expires_at <= now()
-  ) order by api_keys.tenant_id desc, api_keys.id desc limit inputs."maxRead"::bigint) api_keys
+  ) order by api_keys.tenant_id desc, api_keys.id desc limit (select reading.limit from reading)) api_keys
         where (
     inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
     else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
@@ -2083,38 +2108,28 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
       select max(last_read.id) as id from  lateral (
         select api_keys.id as id from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", inputs.before) and (api_keys.tenant_id, api_keys.id) >= (inputs."tenantId", inputs.first) and exists (
     select from api_keys expired where expired.tenant_id = inputs."tenantId" and expired.expires_at <= now()
-  ) order by api_keys.tenant_id desc, api_keys.id desc limit 1 offset inputs."maxRead"::bigint - 1
+  ) order by api_keys.tenant_id desc, api_keys.id desc limit 1 offset (select reading.limit - 1 from reading)
       ) last_read
       where (select count(*) from hits where hits.range = '') < 1000
     ),
-    sample as materialized (
-      select lower(api_keys.name collate "C") as name from api_keys
-      where api_keys.tenant_id = inputs."tenantId" and (hashtext(api_keys.id) & 1023) = 0
-      order by api_keys.tenant_id desc, api_keys.id desc limit 2048
-    ),
     by_index as materialized (
       select from unread
-      where unread.id is not null and (select count(*) from hits where hits.id >= unread.id) < 1000
-        and exists (
-          select from unnest(inputs.parts::text[]) part
-          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
-        )
+      where unread.id is not null and (select is_rare from reading)
+        and (select count(*) from hits where hits.id >= unread.id) < 1000
     ),
     candidates as materialized (
-      select api_keys.id, api_keys.name, api_keys.lineage from (
-        select * from api_keys
-        where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
-          and exists (select from by_index)
-        offset 0
-      ) api_keys
-      where api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first and true
+      select api_keys.id, api_keys.name, api_keys.environment, api_keys.lineage from api_keys
+      where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
+        and exists (select from by_index)
+      limit inputs."maxRead"::bigint + 1
     ),
     all_found as materialized (
       select from by_index where (select count(*) from candidates) <= inputs."maxRead"::bigint
     ),
     older as materialized (
       select api_keys.id as id from candidates api_keys
-      where exists (select from all_found) and (
+      where exists (select from all_found) and api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first
+        and true and (
     inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
     else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
       or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
@@ -2230,11 +2245,24 @@ end = inputs.status
 
 -- list_api_keys. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, decomposed, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
+    sample as materialized (
+      select lower(api_keys.name collate "C") as name from api_keys
+      where api_keys.tenant_id = inputs."tenantId" and (hashtext(api_keys.id) & 1023) = 0 and inputs.pattern <> ''
+      order by api_keys.tenant_id desc, api_keys.id desc limit 2048
+    ),
+    reading as materialized (
+      select is_rare, case when is_rare then least(inputs."maxRead"::bigint, 1000) else inputs."maxRead"::bigint end as limit from (
+        select exists (
+          select from unnest(inputs.parts::text[]) part
+          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
+        ) as is_rare
+      ) parts
+    ),
     hits as materialized (
       select '' as range, hit.id from  lateral (
         select api_keys.id as id from (select * from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", inputs.before) and (api_keys.tenant_id, api_keys.id) >= (inputs."tenantId", inputs.first) and exists (
     select from api_keys revoked where revoked.tenant_id = inputs."tenantId" and revoked.revoked_at is not null
-  ) order by api_keys.tenant_id desc, api_keys.id desc limit inputs."maxRead"::bigint) api_keys
+  ) order by api_keys.tenant_id desc, api_keys.id desc limit (select reading.limit from reading)) api_keys
         where (
     inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
     else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
@@ -2248,38 +2276,28 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
       select max(last_read.id) as id from  lateral (
         select api_keys.id as id from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", inputs.before) and (api_keys.tenant_id, api_keys.id) >= (inputs."tenantId", inputs.first) and exists (
     select from api_keys revoked where revoked.tenant_id = inputs."tenantId" and revoked.revoked_at is not null
-  ) order by api_keys.tenant_id desc, api_keys.id desc limit 1 offset inputs."maxRead"::bigint - 1
+  ) order by api_keys.tenant_id desc, api_keys.id desc limit 1 offset (select reading.limit - 1 from reading)
       ) last_read
       where (select count(*) from hits where hits.range = '') < 1000
     ),
-    sample as materialized (
-      select lower(api_keys.name collate "C") as name from api_keys
-      where api_keys.tenant_id = inputs."tenantId" and (hashtext(api_keys.id) & 1023) = 0
-      order by api_keys.tenant_id desc, api_keys.id desc limit 2048
-    ),
     by_index as materialized (
       select from unread
-      where unread.id is not null and (select count(*) from hits where hits.id >= unread.id) < 1000
-        and exists (
-          select from unnest(inputs.parts::text[]) part
-          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
-        )
+      where unread.id is not null and (select is_rare from reading)
+        and (select count(*) from hits where hits.id >= unread.id) < 1000
     ),
     candidates as materialized (
-      select api_keys.id, api_keys.name, api_keys.lineage from (
-        select * from api_keys
-        where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
-          and exists (select from by_index)
-        offset 0
-      ) api_keys
-      where api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first and true
+      select api_keys.id, api_keys.name, api_keys.environment, api_keys.lineage from api_keys
+      where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
+        and exists (select from by_index)
+      limit inputs."maxRead"::bigint + 1
     ),
     all_found as materialized (
       select from by_index where (select count(*) from candidates) <= inputs."maxRead"::bigint
     ),
     older as materialized (
       select api_keys.id as id from candidates api_keys
-      where exists (select from all_found) and (
+      where exists (select from all_found) and api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first
+        and true and (
     inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
     else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
       or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
@@ -2395,9 +2413,22 @@ end = inputs.status
 
 -- list_api_keys. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, decomposed, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
+    sample as materialized (
+      select lower(api_keys.name collate "C") as name from api_keys
+      where api_keys.tenant_id = inputs."tenantId" and (hashtext(api_keys.id) & 1023) = 0 and inputs.pattern <> ''
+      order by api_keys.tenant_id desc, api_keys.id desc limit 2048
+    ),
+    reading as materialized (
+      select is_rare, case when is_rare then least(inputs."maxRead"::bigint, 1000) else inputs."maxRead"::bigint end as limit from (
+        select exists (
+          select from unnest(inputs.parts::text[]) part
+          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
+        ) as is_rare
+      ) parts
+    ),
     hits as materialized (
       select '' as range, hit.id from  lateral (
-        select api_keys.id as id from (select * from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", inputs.before) and (api_keys.tenant_id, api_keys.id) >= (inputs."tenantId", inputs.first) and true order by api_keys.tenant_id desc, api_keys.id desc limit inputs."maxRead"::bigint) api_keys
+        select api_keys.id as id from (select * from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", inputs.before) and (api_keys.tenant_id, api_keys.id) >= (inputs."tenantId", inputs.first) and true order by api_keys.tenant_id desc, api_keys.id desc limit (select reading.limit from reading)) api_keys
         where (
     inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
     else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
@@ -2409,38 +2440,28 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     ),
     unread as materialized (
       select max(last_read.id) as id from  lateral (
-        select api_keys.id as id from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", inputs.before) and (api_keys.tenant_id, api_keys.id) >= (inputs."tenantId", inputs.first) and true order by api_keys.tenant_id desc, api_keys.id desc limit 1 offset inputs."maxRead"::bigint - 1
+        select api_keys.id as id from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", inputs.before) and (api_keys.tenant_id, api_keys.id) >= (inputs."tenantId", inputs.first) and true order by api_keys.tenant_id desc, api_keys.id desc limit 1 offset (select reading.limit - 1 from reading)
       ) last_read
       where (select count(*) from hits where hits.range = '') < 1000
     ),
-    sample as materialized (
-      select lower(api_keys.name collate "C") as name from api_keys
-      where api_keys.tenant_id = inputs."tenantId" and (hashtext(api_keys.id) & 1023) = 0
-      order by api_keys.tenant_id desc, api_keys.id desc limit 2048
-    ),
     by_index as materialized (
       select from unread
-      where unread.id is not null and (select count(*) from hits where hits.id >= unread.id) < 1000
-        and exists (
-          select from unnest(inputs.parts::text[]) part
-          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
-        )
+      where unread.id is not null and (select is_rare from reading)
+        and (select count(*) from hits where hits.id >= unread.id) < 1000
     ),
     candidates as materialized (
-      select api_keys.id, api_keys.name, api_keys.lineage from (
-        select * from api_keys
-        where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
-          and exists (select from by_index)
-        offset 0
-      ) api_keys
-      where api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first and true
+      select api_keys.id, api_keys.name, api_keys.environment, api_keys.lineage from api_keys
+      where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
+        and exists (select from by_index)
+      limit inputs."maxRead"::bigint + 1
     ),
     all_found as materialized (
       select from by_index where (select count(*) from candidates) <= inputs."maxRead"::bigint
     ),
     older as materialized (
       select api_keys.id as id from candidates api_keys
-      where exists (select from all_found) and (
+      where exists (select from all_found) and api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first
+        and true and (
     inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
     else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
       or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
@@ -2556,9 +2577,22 @@ end = inputs.status
 
 -- list_api_keys. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, decomposed, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
+    sample as materialized (
+      select lower(api_keys.name collate "C") as name from api_keys
+      where api_keys.tenant_id = inputs."tenantId" and (hashtext(api_keys.id) & 1023) = 0 and inputs.pattern <> ''
+      order by api_keys.tenant_id desc, api_keys.id desc limit 2048
+    ),
+    reading as materialized (
+      select is_rare, case when is_rare then least(inputs."maxRead"::bigint, 1000) else inputs."maxRead"::bigint end as limit from (
+        select exists (
+          select from unnest(inputs.parts::text[]) part
+          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
+        ) as is_rare
+      ) parts
+    ),
     hits as materialized (
       select '' as range, hit.id from  lateral (
-        select api_keys.id as id from (select * from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", inputs.before) and (api_keys.tenant_id, api_keys.id) >= (inputs."tenantId", inputs.first) order by api_keys.tenant_id desc, api_keys.id desc limit inputs."maxRead"::bigint) api_keys
+        select api_keys.id as id from (select * from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", inputs.before) and (api_keys.tenant_id, api_keys.id) >= (inputs."tenantId", inputs.first) order by api_keys.tenant_id desc, api_keys.id desc limit (select reading.limit from reading)) api_keys
         where (
     inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
     else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
@@ -2570,38 +2604,28 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     ),
     unread as materialized (
       select max(last_read.id) as id from  lateral (
-        select api_keys.id as id from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", inputs.before) and (api_keys.tenant_id, api_keys.id) >= (inputs."tenantId", inputs.first) order by api_keys.tenant_id desc, api_keys.id desc limit 1 offset inputs."maxRead"::bigint - 1
+        select api_keys.id as id from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", inputs.before) and (api_keys.tenant_id, api_keys.id) >= (inputs."tenantId", inputs.first) order by api_keys.tenant_id desc, api_keys.id desc limit 1 offset (select reading.limit - 1 from reading)
       ) last_read
       where (select count(*) from hits where hits.range = '') < inputs.limit::bigint + 1
     ),
-    sample as materialized (
-      select lower(api_keys.name collate "C") as name from api_keys
-      where api_keys.tenant_id = inputs."tenantId" and (hashtext(api_keys.id) & 1023) = 0
-      order by api_keys.tenant_id desc, api_keys.id desc limit 2048
-    ),
     by_index as materialized (
       select from unread
-      where unread.id is not null and (select count(*) from hits where hits.id >= unread.id) < inputs.limit::bigint + 1
-        and exists (
-          select from unnest(inputs.parts::text[]) part
-          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
-        )
+      where unread.id is not null and (select is_rare from reading)
+        and (select count(*) from hits where hits.id >= unread.id) < inputs.limit::bigint + 1
     ),
     candidates as materialized (
-      select api_keys.id, api_keys.name, api_keys.lineage from (
-        select * from api_keys
-        where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
-          and exists (select from by_index)
-        offset 0
-      ) api_keys
-      where api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first and true
+      select api_keys.id, api_keys.name, api_keys.environment, api_keys.lineage from api_keys
+      where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
+        and exists (select from by_index)
+      limit inputs."maxRead"::bigint + 1
     ),
     all_found as materialized (
       select from by_index where (select count(*) from candidates) <= inputs."maxRead"::bigint
     ),
     older as materialized (
       select api_keys.id as id from candidates api_keys
-      where exists (select from all_found) and (
+      where exists (select from all_found) and api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first
+        and true and (
     inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
     else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
       or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
@@ -4109,9 +4133,22 @@ from (
 
 -- list_avatars. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[]) with ordinality inputs ("tenantId", environment, origin, before, limit, "maxRead", first, text, decomposed, upper, lower, pattern, parts, position) cross join lateral (with
+    sample as materialized (
+      select lower(avatars.display_name collate "C") as name from avatars
+      where avatars.tenant_id = inputs."tenantId" and (hashtext(avatars.id) & 1023) = 0 and inputs.pattern <> ''
+      order by avatars.tenant_id desc, avatars.id desc limit 2048
+    ),
+    reading as materialized (
+      select is_rare, case when is_rare then least(inputs."maxRead"::bigint, 1000) else inputs."maxRead"::bigint end as limit from (
+        select exists (
+          select from unnest(inputs.parts::text[]) part
+          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
+        ) as is_rare
+      ) parts
+    ),
     hits as materialized (
       select '' as range, hit.id from  lateral (
-        select avatars.id as id from (select * from avatars where (avatars.environment, avatars.tenant_id, avatars.id) < (inputs.environment, inputs."tenantId", inputs.before) and (avatars.environment, avatars.tenant_id, avatars.id) >= (inputs.environment, inputs."tenantId", inputs.first) and avatars.status <> 'deleted' order by avatars.environment desc, avatars.tenant_id desc, avatars.id desc limit inputs."maxRead"::bigint) avatars
+        select avatars.id as id from (select * from avatars where (avatars.environment, avatars.tenant_id, avatars.id) < (inputs.environment, inputs."tenantId", inputs.before) and (avatars.environment, avatars.tenant_id, avatars.id) >= (inputs.environment, inputs."tenantId", inputs.first) and avatars.status <> 'deleted' order by avatars.environment desc, avatars.tenant_id desc, avatars.id desc limit (select reading.limit from reading)) avatars
         where (
     inputs.text is null or strpos(case when inputs.upper is null then lower(avatars.display_name collate "C")
     else translate(lower(avatars.display_name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
@@ -4122,38 +4159,28 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     ),
     unread as materialized (
       select max(last_read.id) as id from  lateral (
-        select avatars.id as id from avatars where (avatars.environment, avatars.tenant_id, avatars.id) < (inputs.environment, inputs."tenantId", inputs.before) and (avatars.environment, avatars.tenant_id, avatars.id) >= (inputs.environment, inputs."tenantId", inputs.first) and avatars.status <> 'deleted' order by avatars.environment desc, avatars.tenant_id desc, avatars.id desc limit 1 offset inputs."maxRead"::bigint - 1
+        select avatars.id as id from avatars where (avatars.environment, avatars.tenant_id, avatars.id) < (inputs.environment, inputs."tenantId", inputs.before) and (avatars.environment, avatars.tenant_id, avatars.id) >= (inputs.environment, inputs."tenantId", inputs.first) and avatars.status <> 'deleted' order by avatars.environment desc, avatars.tenant_id desc, avatars.id desc limit 1 offset (select reading.limit - 1 from reading)
       ) last_read
       where (select count(*) from hits where hits.range = '') < inputs.limit::bigint + 1
     ),
-    sample as materialized (
-      select lower(avatars.display_name collate "C") as name from avatars
-      where avatars.tenant_id = inputs."tenantId" and (hashtext(avatars.id) & 1023) = 0
-      order by avatars.tenant_id desc, avatars.id desc limit 2048
-    ),
     by_index as materialized (
       select from unread
-      where unread.id is not null and (select count(*) from hits where hits.id >= unread.id) < inputs.limit::bigint + 1
-        and exists (
-          select from unnest(inputs.parts::text[]) part
-          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
-        )
+      where unread.id is not null and (select is_rare from reading)
+        and (select count(*) from hits where hits.id >= unread.id) < inputs.limit::bigint + 1
     ),
     candidates as materialized (
-      select avatars.id, avatars.display_name from (
-        select * from avatars
-        where (avatars.tenant_id || '') = inputs."tenantId" || '' and lower(avatars.display_name collate "C") like inputs.pattern
-          and exists (select from by_index)
-        offset 0
-      ) avatars
-      where avatars.id < (select unread.id from unread) and avatars.id >= inputs.first and avatars.environment = inputs.environment and avatars.status <> 'deleted'
+      select avatars.id, avatars.display_name, avatars.environment, avatars.status, avatars.source_kind from avatars
+      where (avatars.tenant_id || '') = inputs."tenantId" || '' and lower(avatars.display_name collate "C") like inputs.pattern
+        and exists (select from by_index)
+      limit inputs."maxRead"::bigint + 1
     ),
     all_found as materialized (
       select from by_index where (select count(*) from candidates) <= inputs."maxRead"::bigint
     ),
     older as materialized (
       select avatars.id as id from candidates avatars
-      where exists (select from all_found) and (
+      where exists (select from all_found) and avatars.id < (select unread.id from unread) and avatars.id >= inputs.first
+        and avatars.environment = inputs.environment and avatars.status <> 'deleted' and (
     inputs.text is null or strpos(case when inputs.upper is null then lower(avatars.display_name collate "C")
     else translate(lower(avatars.display_name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
       or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(avatars.display_name collate "C")
@@ -4188,10 +4215,23 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
 
 -- list_avatars. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[]) with ordinality inputs ("tenantId", environment, origin, before, limit, statuses, kinds, "maxRead", first, text, decomposed, upper, lower, pattern, parts, position) cross join lateral (with
+    sample as materialized (
+      select lower(avatars.display_name collate "C") as name from avatars
+      where avatars.tenant_id = inputs."tenantId" and (hashtext(avatars.id) & 1023) = 0 and inputs.pattern <> ''
+      order by avatars.tenant_id desc, avatars.id desc limit 2048
+    ),
+    reading as materialized (
+      select is_rare, case when is_rare then least(inputs."maxRead"::bigint, 1000) else inputs."maxRead"::bigint end as limit from (
+        select exists (
+          select from unnest(inputs.parts::text[]) part
+          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
+        ) as is_rare
+      ) parts
+    ),
     hits as materialized (
       select listed_status || listed_kind as range, hit.id from unnest(inputs.statuses::text[]) listed_status
           cross join unnest(inputs.kinds::text[]) listed_kind cross join lateral (
-        select avatars.id as id from (select * from avatars where (avatars.environment, avatars.tenant_id, avatars.status, avatars.source_kind, avatars.id) < (inputs.environment, inputs."tenantId", listed_status, listed_kind, inputs.before) and (avatars.environment, avatars.tenant_id, avatars.status, avatars.source_kind, avatars.id) >= (inputs.environment, inputs."tenantId", listed_status, listed_kind, inputs.first) and true order by avatars.environment desc, avatars.tenant_id desc, avatars.status desc, avatars.source_kind desc, avatars.id desc limit inputs."maxRead"::bigint) avatars
+        select avatars.id as id from (select * from avatars where (avatars.environment, avatars.tenant_id, avatars.status, avatars.source_kind, avatars.id) < (inputs.environment, inputs."tenantId", listed_status, listed_kind, inputs.before) and (avatars.environment, avatars.tenant_id, avatars.status, avatars.source_kind, avatars.id) >= (inputs.environment, inputs."tenantId", listed_status, listed_kind, inputs.first) and true order by avatars.environment desc, avatars.tenant_id desc, avatars.status desc, avatars.source_kind desc, avatars.id desc limit (select reading.limit from reading)) avatars
         where (
     inputs.text is null or strpos(case when inputs.upper is null then lower(avatars.display_name collate "C")
     else translate(lower(avatars.display_name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
@@ -4203,39 +4243,29 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     unread as materialized (
       select max(last_read.id) as id from unnest(inputs.statuses::text[]) listed_status
           cross join unnest(inputs.kinds::text[]) listed_kind cross join lateral (
-        select avatars.id as id from avatars where (avatars.environment, avatars.tenant_id, avatars.status, avatars.source_kind, avatars.id) < (inputs.environment, inputs."tenantId", listed_status, listed_kind, inputs.before) and (avatars.environment, avatars.tenant_id, avatars.status, avatars.source_kind, avatars.id) >= (inputs.environment, inputs."tenantId", listed_status, listed_kind, inputs.first) and true order by avatars.environment desc, avatars.tenant_id desc, avatars.status desc, avatars.source_kind desc, avatars.id desc limit 1 offset inputs."maxRead"::bigint - 1
+        select avatars.id as id from avatars where (avatars.environment, avatars.tenant_id, avatars.status, avatars.source_kind, avatars.id) < (inputs.environment, inputs."tenantId", listed_status, listed_kind, inputs.before) and (avatars.environment, avatars.tenant_id, avatars.status, avatars.source_kind, avatars.id) >= (inputs.environment, inputs."tenantId", listed_status, listed_kind, inputs.first) and true order by avatars.environment desc, avatars.tenant_id desc, avatars.status desc, avatars.source_kind desc, avatars.id desc limit 1 offset (select reading.limit - 1 from reading)
       ) last_read
       where (select count(*) from hits where hits.range = listed_status || listed_kind) < inputs.limit::bigint + 1
     ),
-    sample as materialized (
-      select lower(avatars.display_name collate "C") as name from avatars
-      where avatars.tenant_id = inputs."tenantId" and (hashtext(avatars.id) & 1023) = 0
-      order by avatars.tenant_id desc, avatars.id desc limit 2048
-    ),
     by_index as materialized (
       select from unread
-      where unread.id is not null and (select count(*) from hits where hits.id >= unread.id) < inputs.limit::bigint + 1
-        and exists (
-          select from unnest(inputs.parts::text[]) part
-          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
-        )
+      where unread.id is not null and (select is_rare from reading)
+        and (select count(*) from hits where hits.id >= unread.id) < inputs.limit::bigint + 1
     ),
     candidates as materialized (
-      select avatars.id, avatars.display_name from (
-        select * from avatars
-        where (avatars.tenant_id || '') = inputs."tenantId" || '' and lower(avatars.display_name collate "C") like inputs.pattern
-          and exists (select from by_index)
-        offset 0
-      ) avatars
-      where avatars.id < (select unread.id from unread) and avatars.id >= inputs.first and avatars.environment = inputs.environment and avatars.status = any(inputs.statuses::text[])
-        and avatars.source_kind = any(inputs.kinds::text[])
+      select avatars.id, avatars.display_name, avatars.environment, avatars.status, avatars.source_kind from avatars
+      where (avatars.tenant_id || '') = inputs."tenantId" || '' and lower(avatars.display_name collate "C") like inputs.pattern
+        and exists (select from by_index)
+      limit inputs."maxRead"::bigint + 1
     ),
     all_found as materialized (
       select from by_index where (select count(*) from candidates) <= inputs."maxRead"::bigint
     ),
     older as materialized (
       select avatars.id as id from candidates avatars
-      where exists (select from all_found) and (
+      where exists (select from all_found) and avatars.id < (select unread.id from unread) and avatars.id >= inputs.first
+        and avatars.environment = inputs.environment and avatars.status = any(inputs.statuses::text[])
+        and avatars.source_kind = any(inputs.kinds::text[]) and (
     inputs.text is null or strpos(case when inputs.upper is null then lower(avatars.display_name collate "C")
     else translate(lower(avatars.display_name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
       or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(avatars.display_name collate "C")

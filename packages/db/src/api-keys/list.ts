@@ -137,7 +137,7 @@ const searchPage = ({ environment, status }: PageQuery): SQL => {
     range: { where: status === null ? where : sql`${where} and ${MAY_HAVE[status]}`, orderBy },
     conditions: sql`${nameMatches(apiKeys.name)}
       and (${inputColumn("ancestorId")} is null or ${inputColumn("ancestorId")} = any(${apiKeys.lineage}))`,
-    conditionColumns: [apiKeys.lineage],
+    conditionColumns: [apiKeys.environment, apiKeys.lineage],
     isListed: environment === null ? sql`true` : sql`${apiKeys.environment} = ${inputColumn("environment")}`,
     wanted,
   });

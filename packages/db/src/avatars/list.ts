@@ -78,6 +78,7 @@ const searchedPage = (columns: Columns, parts: Pick<Search, "isListed" | "ranges
     list,
     range: { where: sql`${where} and ${condition}`, orderBy },
     conditions: nameMatches(avatars.displayName),
+    conditionColumns: [avatars.environment, avatars.status, avatars.sourceKind],
     wanted: WANTED,
   };
   const found = sql`(

@@ -1,7 +1,8 @@
 /**
  * Pages of rows whose name contains a text. Each costs a bounded time, whatever the text is, and however many rows the tenant has:
  *
- * 1. The newest `maxRead` rows are read in the order of the list. A text that is frequent fills the page from them.
+ * 1. The newest rows are read in the order of the list. A text that is frequent fills the page from them. They are `maxRead` rows, or
+ *    1,000 when a part of the text is rare.
  * 2. Otherwise, when there are older rows, and a part of the text is rare, the index of names finds all older rows that have it.
  * 3. Otherwise the page is short. It ends after the rows that were read, and the next page goes on below them.
  *
@@ -14,7 +15,7 @@
  *
  * The index folds the letters of ASCII alone, so that it depends on no locale, and is asked only for those and digits. The condition
  * of the list (`nameMatches`) is then applied to each row. A tenant can rename the rows of the sample, so that it says nothing: when
- * the index finds more rows than a page reads, the page is short all the same.
+ * the index finds more rows than a page reads, the page is short all the same, and the index is read no further.
  */
 import type { IdPrefix } from "@realtime-avatar/domain/id";
 import { idRange, type NameSearch, nameSearch } from "@realtime-avatar/domain/lists/search";
@@ -28,6 +29,9 @@ import { inputColumn } from "./statement.ts";
 const MAX_IN_SAMPLE = sql.raw("8");
 /** The newest names of the sample are compared, those of two million rows: each costs 0.3 us for each part. */
 const MAX_SAMPLE = sql.raw("2048");
+
+/** How many rows are read before the index is: as many as fill a page with a text that is rare in all and frequent in the newest. */
+const READ_BEFORE_INDEX = sql.raw("1000");
 
 /** How many rows a page of a search reads at most, in the order of the list: each costs 1 us, and more for a costly text. */
 const MAX_ROWS_READ = 15_000;
@@ -75,11 +79,12 @@ export type Search = {
   range: { where: SQL; orderBy: SQL };
   /** The ranges, as the beginning of a FROM clause, and an expression that names each; by default there is one range. */
   ranges?: { from: SQL; name: SQL };
-  /** The conditions of a row, beside its range, and the columns that they read beside the name. */
+  /** The conditions of a row, beside its range. */
   conditions: SQL;
-  conditionColumns?: readonly AnyPgColumn[];
   /** The conditions of the ranges beside those of ids, for rows that the index of names has found. */
   isListed: SQL;
+  /** The columns that the conditions read, beside the name. */
+  conditionColumns: readonly AnyPgColumn[];
   /** How many rows are looked for. */
   wanted: SQL;
 };
@@ -91,51 +96,54 @@ const ONE_RANGE = { from: sql``, name: sql`''` };
  * those from this id on: below it, rows were not read.
  */
 export const searchTables = (search: Search): SQL => {
-  const { list, range, ranges = ONE_RANGE, conditions, conditionColumns = [], isListed, wanted } = search;
+  const { list, range, ranges = ONE_RANGE, conditions, conditionColumns, isListed, wanted } = search;
   const { table, id, tenantId, name } = list;
   const alias = sql.raw(getTableName(table));
   const inOrder = sql`from ${table} where ${range.where} order by ${range.orderBy}`;
   return sql`
+    sample as materialized (
+      select ${foldedName(name)} as name from ${table}
+      where ${tenantId} = ${inputColumn("tenantId")} and ${inNameSample(id)} and ${inputColumn("pattern")} <> ''
+      order by ${tenantId} desc, ${id} desc limit ${MAX_SAMPLE}
+    ),
+    reading as materialized (
+      select is_rare, case when is_rare then least(${MAX_READ}, ${READ_BEFORE_INDEX}) else ${MAX_READ} end as limit from (
+        select exists (
+          select from unnest(${inputColumn("parts")}::text[]) part
+          where (select count(*) from sample where strpos(sample.name, part) > 0) <= ${MAX_IN_SAMPLE}
+        ) as is_rare
+      ) parts
+    ),
     hits as materialized (
       select ${ranges.name} as range, hit.id from ${ranges.from} lateral (
-        select ${id} as id from (select * ${inOrder} limit ${MAX_READ}) ${alias}
+        select ${id} as id from (select * ${inOrder} limit (select reading.limit from reading)) ${alias}
         where ${conditions} order by ${range.orderBy} limit ${wanted}
       ) hit
     ),
     unread as materialized (
       select max(last_read.id) as id from ${ranges.from} lateral (
-        select ${id} as id ${inOrder} limit 1 offset ${MAX_READ} - 1
+        select ${id} as id ${inOrder} limit 1 offset (select reading.limit - 1 from reading)
       ) last_read
       where (select count(*) from hits where hits.range = ${ranges.name}) < ${wanted}
     ),
-    sample as materialized (
-      select ${foldedName(name)} as name from ${table}
-      where ${tenantId} = ${inputColumn("tenantId")} and ${inNameSample(id)}
-      order by ${tenantId} desc, ${id} desc limit ${MAX_SAMPLE}
-    ),
     by_index as materialized (
       select from unread
-      where unread.id is not null and (select count(*) from hits where hits.id >= unread.id) < ${wanted}
-        and exists (
-          select from unnest(${inputColumn("parts")}::text[]) part
-          where (select count(*) from sample where strpos(sample.name, part) > 0) <= ${MAX_IN_SAMPLE}
-        )
+      where unread.id is not null and (select is_rare from reading)
+        and (select count(*) from hits where hits.id >= unread.id) < ${wanted}
     ),
     candidates as materialized (
-      select ${sql.join([id, name, ...conditionColumns], sql`, `)} from (
-        select * from ${table}
-        where ${nameOwner(tenantId)} = ${inputColumn("tenantId")} || '' and ${foldedName(name)} like ${inputColumn("pattern")}
-          and exists (select from by_index)
-        offset 0
-      ) ${alias}
-      where ${id} < (select unread.id from unread) and ${id} >= ${inputColumn("first")} and ${isListed}
+      select ${sql.join([id, name, ...conditionColumns], sql`, `)} from ${table}
+      where ${nameOwner(tenantId)} = ${inputColumn("tenantId")} || '' and ${foldedName(name)} like ${inputColumn("pattern")}
+        and exists (select from by_index)
+      limit ${MAX_READ} + 1
     ),
     all_found as materialized (
       select from by_index where (select count(*) from candidates) <= ${MAX_READ}
     ),
     older as materialized (
       select ${id} as id from candidates ${alias}
-      where exists (select from all_found) and ${conditions}
+      where exists (select from all_found) and ${id} < (select unread.id from unread) and ${id} >= ${inputColumn("first")}
+        and ${isListed} and ${conditions}
       order by ${id} desc limit ${wanted}
     ),
     edge as materialized (select unread.id from unread where not exists (select from all_found)),

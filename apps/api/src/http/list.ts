@@ -6,10 +6,26 @@ import { type List, type PageRequest, pageText, readPage, type WrittenPage } fro
 import type { TProperties } from "@sinclair/typebox";
 import type { Dependencies } from "../dependencies.ts";
 import { readQuery } from "./query.ts";
-import type { ResponseHead } from "./response.ts";
+import { isPerson } from "./people/person.ts";
+import { acceptsCoding, type ResponseHead } from "./response.ts";
 
 /** What the handler of a read needs of its request. */
 type Reading = { caller: AnyCaller; db: Db; request: Request; set: ResponseHead };
+
+/** Shorter texts are sent soon in any case. Compressing longer ones would hold up other requests for more than a millisecond. */
+const [MIN_COMPRESSED, MAX_COMPRESSED] = [1024, 64 * 1024];
+
+/**
+ * A page for the dashboard, compressed: 20 keys are 1 KB instead of 14 KB, a quarter of a second at 400 kbit/s. Only for people: a
+ * page of another site cannot send their cookie, so it cannot measure what its own text in a list is compressed to (BREACH).
+ */
+const compressed = (parts: readonly string[], set: ResponseHead): Uint8Array<ArrayBuffer> => {
+  const headers = set.headers as Record<string, string>;
+  headers["content-type"] = "application/json";
+  headers["content-encoding"] = "gzip";
+  headers["vary"] = "Accept-Encoding";
+  return Bun.gzipSync(parts.join(""));
+};
 
 /** The handler of a list: reads the parameters of the page by `requestOf`, and sends what `read` finds. */
 export const listHandler =
@@ -23,5 +39,9 @@ export const listHandler =
   async ({ caller, db, request, set }: Reading) => {
     const page = requestOf(list, readQuery(request, list.query));
     const text = pageText(list, page, await read({ caller, db }, page));
+    const length = text.reduce((sum, part) => sum + part.length, 0);
+    if (isPerson(caller) && length >= MIN_COMPRESSED && length <= MAX_COMPRESSED && acceptsCoding(request, "gzip")) {
+      return compressed(text, set);
+    }
     return responseBytes.send(text, caller.tenantId, request, set);
   };

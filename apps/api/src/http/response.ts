@@ -59,6 +59,20 @@ export const sendResource = <Body>(
 ): string =>
   sendText(responseText(representation, body), { status: 200, location: null, etag: entityTag(record) }, set);
 
+/** Whether a client accepts a content coding, by its `Accept-Encoding` (RFC 9110 §12.5.3). */
+export const acceptsCoding = ({ headers }: Request, coding: string): boolean => {
+  const accepted = new Map(
+    (headers.get("accept-encoding") ?? "").split(",").map((part) => {
+      const [name = "", ...parameters] = part
+        .trim()
+        .toLowerCase()
+        .split(/\s*;\s*/);
+      return [name, !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter))] as const;
+    }),
+  );
+  return accepted.get(coding) ?? accepted.get("*") ?? false;
+};
+
 /** Sends a response that is not a resource with a version. */
 export const sendJson = <Body>(representation: Representation<Body>, body: Body, set: ResponseHead): string => {
   const text = responseText(representation, body);

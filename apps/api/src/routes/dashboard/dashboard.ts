@@ -8,7 +8,7 @@ import { notFound } from "@realtime-avatar/domain/problem";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../../dependencies.ts";
 import { asPage, redirect, wantsHtml } from "../../http/html-page.ts";
-import type { ResponseHead } from "../../http/response.ts";
+import { acceptsCoding, type ResponseHead } from "../../http/response.ts";
 import { type DashboardFile, openDashboard } from "./files.ts";
 
 /** The paths of the pages, which the router of `apps/dashboard` shows. Its tests open each of them. */
@@ -46,26 +46,12 @@ const allowedFor = (assetOrigin: string, origins: readonly string[] = []): strin
 const PERMISSIONS = "camera=(), microphone=(), geolocation=(), payment=(), usb=()";
 const CALL_PERMISSIONS = PERMISSIONS.replace("microphone=()", "microphone=(self)");
 
-type Coding = "br" | "gzip";
-
-/** The best of our content codings that the client accepts (RFC 9110 §12.5.3); null for none. */
-const codingFor = (header: string | null): Coding | null => {
-  const accepted = new Map(
-    (header ?? "").split(",").map((part) => {
-      const [name = "", ...parameters] = part
-        .trim()
-        .toLowerCase()
-        .split(/\s*;\s*/);
-      return [name, !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter))] as const;
-    }),
-  );
-  const accepts = (coding: Coding): boolean => accepted.get(coding) ?? accepted.get("*") ?? false;
-  return accepts("br") ? "br" : accepts("gzip") ? "gzip" : null;
-};
+/** Our content codings, the best first. */
+const CODINGS = ["br", "gzip"] as const;
 
 const sendFile = (file: DashboardFile, request: Request, set: ResponseHead): Uint8Array | "" => {
   const headers = set.headers as Record<string, string>;
-  const coding = codingFor(request.headers.get("accept-encoding"));
+  const coding = CODINGS.find((known) => acceptsCoding(request, known)) ?? null;
   const etag = `"${file.sha256.slice(0, 32)}-${coding ?? "identity"}"`;
   // The name changes with the content.
   headers["cache-control"] = "public, max-age=31536000, immutable";

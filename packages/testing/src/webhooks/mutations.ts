@@ -16,10 +16,8 @@ export const EVENT_MUTATIONS: Readonly<Record<string, readonly (readonly [origin
     ["one.environment = event.environment and one.status = 'enabled'", "one.environment = event.environment"],
   ],
   "events of refused writes": [
-    [
-      "where p_outcomes[ordinality].kind = 'written' and split_part(action, '.', 1) in",
-      "where split_part(action, '.', 1) in",
-    ],
+    ["if p_outcomes[1].kind = 'written' and split_part", "if split_part"],
+    ["where p_outcomes[ordinality].kind = 'written' and split_part", "where split_part"],
   ],
   "a start at each report": [
     [

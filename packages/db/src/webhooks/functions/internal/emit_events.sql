@@ -17,7 +17,7 @@ declare
   v_count integer;
 begin
   if cardinality(p_events) = 1 then
-    perform rta.emit_event(p_events[1]);
+    v_count := rta.emit_event(p_events[1]);
     return;
   end if;
   v_id_time := rta.id_time(v_now);

@@ -30,6 +30,7 @@ const load = async (
 ): Promise<{ rate: number; count: number }> => {
   if (script) return pgbench(folder, url, script, connections, seconds);
   const { rate, refused } = await wrk(folder, server?.url ?? "", request as Request, connections, seconds, isClaimed);
+  if (rate === 0) throw new Error(`${name} responded to nothing: the machine is too busy`);
   if (refused > 0 !== isRefused) throw new Error(`${name} returned unexpected statuses`);
   const count = rate * seconds;
   if (request?.isEachPathOnce && count > (request.paths?.length ?? 0)) throw new Error(`${name} ran out of paths`);

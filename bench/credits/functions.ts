@@ -51,7 +51,7 @@ const opening = (callers: readonly Caller[], batch: number, { seconds = 1, isCla
     select row(${id("ses")}, '${callers[0]?.environment}', null, ${seconds}, ${seconds}, ${PRICE}, 120, '{}', ${id("ent")}, 'r',
       now())::${FUNCTIONS_SCHEMA}.session_request
     from ${RUN}, generate_series(1, ${batch}) i
-  ), ${isClaimed ? claims(batch) : "null"}, false);`;
+  ), null, ${isClaimed ? claims(batch) : "null"}, false);`;
 
 /** Creates a batch of avatars with claims, as POST /avatars with an Idempotency-Key. */
 const creating = (callers: readonly Caller[], batch: number): string => {

@@ -9,7 +9,7 @@ import type { Options } from "../options.ts";
 import { buildService, startService } from "../processes.ts";
 import { print } from "../progress.ts";
 import { micros, number, table, writeBlock, writeFigures } from "../report.ts";
-import { fillSessions } from "./fill.ts";
+import { fillSessions, withoutIndexes } from "./fill.ts";
 
 const CONNECTIONS = 32;
 const ROUNDS = 3;
@@ -110,12 +110,14 @@ export const benchGrowth = async (options: Options): Promise<void> => {
   };
   let avatars = 0;
   for (const size of options.sizes) {
-    await seedAvatars({ ...database, tenantId: line.caller.tenantId }, avatars + 1, size);
+    await withoutIndexes(db, "avatars", () =>
+      seedAvatars({ ...database, tenantId: line.caller.tenantId }, avatars + 1, size),
+    );
     avatars = Math.max(avatars, size);
     await measureAll(`${number(size)} avatars`);
   }
   if (options.sessions > 0) {
-    await fillSessions(db, line, options.sessions);
+    await fillSessions(url, line, options.sessions);
     await measureAll(`and ${number(options.sessions)} sessions and entries`);
   }
   await service.end();

@@ -1,5 +1,5 @@
 /** Fills tables with what a tenant has from the past, straight and millions of rows at a time. */
-import type { Db } from "@realtime-avatar/db/connection/pool";
+import { connect, type Db } from "@realtime-avatar/db/connection/pool";
 import type { Line } from "../credits/world.ts";
 import { idAt } from "../routes/rows.ts";
 
@@ -10,7 +10,7 @@ const STEP_MS = 4000;
 const NEWEST_DAYS = 31;
 
 /** Does `work` without the secondary indexes of the table, and creates them again. */
-const withoutIndexes = async (db: Db, table: string, work: () => Promise<void>): Promise<void> => {
+export const withoutIndexes = async (db: Db, table: string, work: () => Promise<void>): Promise<void> => {
   const indexes = await db.run<{ name: string; definition: string }>(
     `select indexname as name, indexdef as definition from pg_indexes
       where schemaname = 'public' and tablename = $1 and indexname not like '%_pk'`,
@@ -21,32 +21,41 @@ const withoutIndexes = async (db: Db, table: string, work: () => Promise<void>):
   for (const { definition } of indexes) await db.run(definition, []);
 };
 
-/** Adds `count` sessions that have ended, before the last month, and an entry of each. No triggers, no foreign keys, no counters. */
-export const fillSessions = async (db: Db, { caller }: Line, count: number): Promise<void> => {
+/** Runs `insert` for the rows `i` from 1 to `count`, on a connection of its own. No triggers, no foreign keys. */
+const fill = async (url: string, table: string, count: number, insert: string): Promise<void> => {
+  const db = connect(url, { deadlineMs: 3_600_000, connections: 1 });
+  await db.run("set session_replication_role = replica", []);
+  await withoutIndexes(db, table, async () => {
+    for (let from = 1; from <= count; from += ROWS_PER_INSERT) {
+      const to = Math.min(count, from + ROWS_PER_INSERT - 1);
+      await db.run(`${insert} from generate_series(${from}, ${to}) i`, []);
+    }
+  });
+  await db.close();
+};
+
+/** Adds `count` sessions that have ended, before the last month, and an entry of each. Leaves the counters as they are. */
+export const fillSessions = async (url: string, { caller }: Line, count: number): Promise<void> => {
   const { tenantId, id } = caller;
   const milliseconds = `(${Date.now() - NEWEST_DAYS * 86_400_000 - count * STEP_MS} + i::bigint * ${STEP_MS})`;
   const at = `to_timestamp(${milliseconds} / 1000.0)`;
-  const insert = (text: string) => async (): Promise<void> => {
-    for (let from = 1; from <= count; from += ROWS_PER_INSERT) {
-      const to = Math.min(count, from + ROWS_PER_INSERT - 1);
-      await db.run(`${text} from generate_series(${from}, ${to}) i`, []);
-    }
-  };
-  await db.run("set session_replication_role = replica", []);
-  await withoutIndexes(
-    db,
-    "usage_sessions",
-    insert(`insert into usage_sessions (tenant_id, id, environment, api_key_id, lineage, status, reserved, used, price, metadata,
-        created_at, started_at, ended_at, expires_at, sweep_at, reported, reported_by, closed_by)
-      select '${tenantId}', ${idAt("ses", milliseconds, 0)}, 'live', '${id}', array['${id}'], 'released', 1000000, 1000000, 1000000,
-        json_build_object('user_id', 'u-' || i % 1000), ${at}, ${at}, ${at}, ${at}, ${at}, 1000000, '${id}', '${id}'`),
-  );
-  await withoutIndexes(
-    db,
-    "credit_entries",
-    insert(`insert into credit_entries (tenant_id, id, environment, kind, amount, session_id, api_key_id, request_id, created_at)
-      select '${tenantId}', ${idAt("ent", milliseconds, 0)}, 'live', 'settle', 1000000, ${idAt("ses", milliseconds, 0)}, '${id}',
-        'req', ${at}`),
-  );
-  await db.run("set session_replication_role = origin", []);
+  const sessionId = idAt("ses", milliseconds, 0);
+  await Promise.all([
+    fill(
+      url,
+      "usage_sessions",
+      count,
+      `insert into usage_sessions (tenant_id, id, environment, api_key_id, lineage, status, reserved, used, price, metadata,
+          created_at, started_at, ended_at, expires_at, sweep_at, reported, reported_by, closed_by)
+        select '${tenantId}', ${sessionId}, 'live', '${id}', array['${id}'], 'released', 1000000, 1000000, 1000000,
+          json_build_object('user_id', 'u-' || i % 1000), ${at}, ${at}, ${at}, ${at}, ${at}, 1000000, '${id}', '${id}'`,
+    ),
+    fill(
+      url,
+      "credit_entries",
+      count,
+      `insert into credit_entries (tenant_id, id, environment, kind, amount, session_id, api_key_id, request_id, created_at)
+        select '${tenantId}', ${idAt("ent", milliseconds, 0)}, 'live', 'settle', 1000000, ${sessionId}, '${id}', 'req', ${at}`,
+    ),
+  ]);
 };

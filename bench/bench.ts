@@ -6,6 +6,7 @@
  * size and the duration, and `--parts` what is measured: `requests`, `routes`, `functions`, `credits` and `calls` by default, and
  * `minutes` and `growth`, which take longer.
  */
+import { loadavg } from "node:os";
 import { benchCalls } from "./calls/bench.ts";
 import { contestantsOf } from "./contestants.ts";
 import { benchCredits, benchMinutes } from "./credits/bench.ts";
@@ -25,6 +26,7 @@ if (!Bun.which("wrk")) throw new Error("wrk is required: apt-get install wrk");
 /** Measures the requests of keys and avatars at several numbers of connections, beside their limits. */
 const benchRequests = async (options: Options, progress: Progress): Promise<void> => {
   progress.begin("requests");
+  const loadBefore = loadavg()[0] ?? 0;
   const database = await openDatabase();
   const processes = await startProcesses(database.folder, database.url);
   const { service, startUps } = processes;
@@ -39,7 +41,7 @@ const benchRequests = async (options: Options, progress: Progress): Promise<void
   const latencies = await measureLatencies(bench, rounds);
   const statements = await measureStatements(bench);
   const memory = { restMiB, loadedMiB, later: await measureMemory(bench) };
-  const results = { options, contestants, rounds, latencies, statements, memory, startUps };
+  const results = { options, contestants, rounds, latencies, statements, memory, startUps, loadBefore };
 
   const report = reportOf(results);
   print(`\n${report}`);

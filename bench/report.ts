@@ -1,5 +1,6 @@
 /** The report of the benchmark: tables in Markdown, and their figures as JSON. */
 import { readFile, writeFile } from "node:fs/promises";
+import { loadavg } from "node:os";
 import { join } from "node:path";
 import { ABOVE, BELOW, type Contestant, FIRST, OWN } from "./contestants.ts";
 import { median, ROOT } from "./machine.ts";
@@ -15,6 +16,8 @@ export type Results = {
   memory: { restMiB: number; loadedMiB: number; later: readonly Memory[] };
   /** Milliseconds from start to ready. */
   startUps: readonly number[];
+  /** The load of the machine at the start. */
+  loadBefore: number;
 };
 
 /** Pairs of contestants whose rates are compared. */
@@ -124,7 +127,7 @@ const otherTable = ({ options, contestants, rounds, memory, startUps }: Results)
 export const reportOf = (results: Results): string => {
   const { typicalConnections } = results.options;
   return [
-    "Requests per second: median of the rounds, and half of their range:",
+    `${loadText(results.loadBefore)} Requests per second: median of the rounds, and half of their range:`,
     rateTable(results),
     ratioTable(results),
     "Latency at half of the peak rate, in an open loop: requests are sent without waiting for earlier responses.",
@@ -133,6 +136,12 @@ export const reportOf = (results: Results): string => {
     requestTable(results),
     otherTable(results),
   ].join("\n\n");
+};
+
+/** Applies the repository's formatting to a file, also to its tables. */
+const format = (path: string): void => {
+  const { exitCode, stderr } = Bun.spawnSync([process.execPath, "x", "biome", "check", "--write", path], { cwd: ROOT });
+  if (exitCode !== 0) throw new Error(`${path} was not formatted: ${stderr}`);
 };
 
 /** Replaces the text of a page between `<!-- name -->` and the next `<!-- end -->`. */
@@ -144,16 +153,21 @@ export const writeBlock = async (path: string, name: string, block: string): Pro
   const to = text.indexOf(after, from);
   if (from < before.length || to === -1) throw new Error(`${path} has no place for ${name}`);
   await writeFile(page, `${text.slice(0, from)}\n${block}\n\n${text.slice(to)}`);
-  // Apply the repository's formatting, also to the tables.
-  Bun.spawnSync([process.execPath, "run", "format"], { cwd: ROOT });
+  format(path);
 };
 
 /** Replaces the figures of one part in docs/performance.json. */
 export const writeFigures = async (part: string, figures: object): Promise<void> => {
   const path = join(ROOT, "docs/performance.json");
   const all = JSON.parse(await readFile(path, "utf8")) as Record<string, object>;
-  await writeFile(path, `${JSON.stringify({ ...all, [part]: figures }, null, 2)}\n`);
+  const round = (_: string, value: unknown) => (typeof value === "number" ? Number(value.toPrecision(5)) : value);
+  await writeFile(path, JSON.stringify({ ...all, [part]: figures }, round, 2));
+  format("docs/performance.json");
 };
+
+/** How busy the machine was: `before` is the load at the start. */
+export const loadText = (before: number): string =>
+  `The load of the machine (\`uptime\`) was ${before.toFixed(1)} before and ${(loadavg()[0] ?? 0).toFixed(1)} after, this benchmark included.`;
 
 /** Writes the tables and their JSON to docs/. */
 export const writeReport = async (results: Results, report: string): Promise<void> => {

@@ -14,7 +14,7 @@ import type { Rounds } from "../measure.ts";
 import type { Options } from "../options.ts";
 import { buildService, startServer, startService } from "../processes.ts";
 import { type Progress, print } from "../progress.ts";
-import { micros, number, table, writeBlock } from "../report.ts";
+import { micros, number, table, writeBlock, writeFigures } from "../report.ts";
 import { type Latencies, measureLatency, measurePasses, measureSyncs, type Pass, type Syncs } from "./measure.ts";
 import { AVATAR_ID, CALLS_PER_WORKER, freeSlots, seedCalls, seedWorld, type World } from "./world.ts";
 
@@ -203,9 +203,12 @@ export const benchCalls = async (options: Options, progress: Progress): Promise<
     SESSION_LEASE_SECONDS: `${LEASE_SECONDS}`,
   });
   try {
-    const text = textOf(await measureIn(database, options, progress, service, livekit));
+    const results = await measureIn(database, options, progress, service, livekit);
+    const text = textOf(results);
     print(`\n${text}`);
-    if (options.isWritten) await writeBlock("docs/performance.md", "calls", text);
+    if (!options.isWritten) return;
+    await writeFigures("calls", results.rounds);
+    await writeBlock("docs/performance.md", "calls", text);
   } finally {
     await service.end();
     await livekit.end();

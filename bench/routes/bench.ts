@@ -1,4 +1,5 @@
 /** The part `routes` of the benchmark: each operation of the API beside the one that one would write first, at 32 connections. */
+import { loadavg } from "node:os";
 import type { Contestant } from "../contestants.ts";
 import { rangeOf, ratiosOf } from "../credits/goals.ts";
 import { LEASE_SECONDS } from "../credits/world.ts";
@@ -8,7 +9,7 @@ import { measure, Rounds } from "../measure.ts";
 import type { Options } from "../options.ts";
 import { buildService, startServer, startService } from "../processes.ts";
 import { type Progress, print } from "../progress.ts";
-import { micros, number, table, writeBlock, writeFigures } from "../report.ts";
+import { loadText, micros, number, table, writeBlock, writeFigures } from "../report.ts";
 import { CONNECTIONS, MEASURED, NOT_MEASURED } from "./operations.ts";
 import { writePicture } from "./picture.ts";
 import { seedRoutes, type World } from "./world.ts";
@@ -91,7 +92,7 @@ const measureRoutes = async (
   });
 };
 
-const reportOf = (rounds: Rounds, operations: readonly string[]): string => {
+const reportOf = (rounds: Rounds, operations: readonly string[], loadBefore: number): string => {
   const row = (operation: string): string[] => {
     const names = [operation, firstOf(operation)];
     const connections = connectionsOf(operation);
@@ -107,6 +108,7 @@ const reportOf = (rounds: Rounds, operations: readonly string[]): string => {
     ];
   };
   return [
+    loadText(loadBefore),
     table(
       [`at ${TYPICAL} connections`, "ratio", "requests/s", "first", "processor time", "first"],
       operations.map(row),
@@ -121,10 +123,11 @@ export const benchRoutes = async (options: Options, progress: Progress): Promise
   progress.begin("routes");
   const operations = Object.keys(MEASURED).filter((operation) => operation.includes(options.only));
   if (operations.length === 0) return;
+  const loadBefore = loadavg()[0] ?? 0;
   const database = await openDatabase();
   const rounds = await measureRoutes(database, options, progress, operations);
   await database.close();
-  const report = reportOf(rounds, operations);
+  const report = reportOf(rounds, operations, loadBefore);
   print(`\n${report}`);
   if (!options.isWritten) return;
   await writeFigures("routes", rounds);

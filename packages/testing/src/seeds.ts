@@ -22,6 +22,7 @@ import { initialGrants } from "@realtime-avatar/domain/credits/grants";
 import type { Environment } from "@realtime-avatar/domain/environment";
 import { type JobId, newId, newRequestId, type TenantId } from "@realtime-avatar/domain/id";
 import type { JobRecord } from "@realtime-avatar/domain/job";
+import { MAX_SHARDS, newTenantId } from "@realtime-avatar/domain/shards";
 import type { TestDb } from "./database.ts";
 import { random } from "./random-bytes.ts";
 
@@ -44,7 +45,9 @@ export const asOwner = (db: Db): Db => {
 /** Creates a tenant. `credits`: what it is granted, in credit micros, if not what a new tenant gets. */
 export const seedTenant = async (db: Db, credits: Partial<Record<Environment, number>> = {}): Promise<TenantId> => {
   const { now, requestId } = operatorOrigin();
-  const tenantId = newId("ten", now, random);
+  const { shard } = db;
+  const tenantId =
+    shard === null ? newId("ten", now, random) : newTenantId(now, random, { count: MAX_SHARDS, splitAt: null }, shard);
   const grants = initialGrants(tenantId, { now, random, requestId, isFirstRun: false }).map((grant) => ({
     ...grant,
     amount: credits[grant.environment] ?? grant.amount,
@@ -67,6 +70,7 @@ export const seedKey = async (
     checkedAt: new Date(0),
     now: origin.now,
     random,
+    shard: db.shard,
   });
   if (!(await insertRootApiKey(asOwner(db), issued.record, issued.secret, origin)))
     throw new Error("the key was not written");

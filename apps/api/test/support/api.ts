@@ -177,15 +177,15 @@ export const AMPLE_CREDITS = 1e15;
 export const startApi = async (
   openFiles: typeof testStorage = testStorage,
   given: Partial<AppOptions> = {},
-  ofDatabase: TestDatabaseOptions = {},
+  ofDatabase: TestDatabaseOptions | TestDatabase = {},
 ): Promise<TestApi> => {
   setDefaultTimeout(120_000);
-  const database = await testDatabase(ofDatabase);
+  const database = "db" in ofDatabase ? ofDatabase : await testDatabase(ofDatabase);
   const { db } = database;
   const log: string[] = [];
   const logger = createLog("trace", { write: (line) => void log.push(line) });
-  const uses = createUses(oneDatabase(db), logger, recordUses);
-  const seen = createUses(oneDatabase(db), logger, recordPeopleSeen);
+  const uses = createUses(given.databases ?? oneDatabase(db), logger, recordUses);
+  const seen = createUses(given.databases ?? oneDatabase(db), logger, recordPeopleSeen);
   const files = await openFiles(() => server.url.origin);
   const app = createTestApp(db, { log: logger, noteUse: uses.note, noteSeen: seen.note, ...files, ...given });
   const server = serve(

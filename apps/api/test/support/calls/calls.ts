@@ -43,18 +43,23 @@ export const signEvent = (
 };
 
 /** Starts the API for a test file, as `startApi` does, with a stand-in of LiveKit. */
-export const startCallApi = async (given: Partial<AppOptions> = {}, changed: Partial<AppOptions["config"]> = {}) => {
+export const startCallApi = async (
+  given: Partial<AppOptions> = {},
+  changed: Partial<AppOptions["config"]> = {},
+  ofDatabase: Parameters<typeof startApi>[2] = {},
+) => {
   const livekit = await startLivekitStandIn();
   afterAll(() => livekit.stop());
   /** The names of the spans so far: of statements, and of requests to LiveKit. */
   const spans: string[] = [];
   const span = { traceId: "0".repeat(32), spanId: "0".repeat(16), traceparent: "", end: () => {} };
   const begin = (): RequestSpan => ({ ...span, recordSpan: (name) => void spans.push(name) });
-  const api: TestApi = await startApi(testStorage, {
+  const options: Partial<AppOptions> = {
     config: { ...callOptions(livekit).config, ...changed },
     tracing: { begin, record: () => {}, stop: async () => {} },
     ...given,
-  });
+  };
+  const api: TestApi = await startApi(testStorage, options, ofDatabase);
   const key = await api.key();
 
   /** An avatar of the tenant of `by`, in this status. */

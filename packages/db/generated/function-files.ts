@@ -5,187 +5,189 @@ import file10 from "../src/api-keys/functions/confirm_first_use.sql" with { type
 import file11 from "../src/api-keys/functions/create_api_keys.sql" with { type: "text" };
 import file12 from "../src/api-keys/functions/create_first_api_key.sql" with { type: "text" };
 import file13 from "../src/api-keys/functions/create_root_api_key.sql" with { type: "text" };
-import file14 from "../src/api-keys/functions/internal/insert_api_keys.sql" with { type: "text" };
-import file15 from "../src/api-keys/functions/internal/lock_caller.sql" with { type: "text" };
-import file16 from "../src/api-keys/functions/internal/lock_callers.sql" with { type: "text" };
-import file17 from "../src/api-keys/functions/internal/lock_target.sql" with { type: "text" };
-import file18 from "../src/api-keys/functions/internal/may_report.sql" with { type: "text" };
-import file19 from "../src/api-keys/functions/internal/replace_credential.sql" with { type: "text" };
-import file20 from "../src/api-keys/functions/revoke_api_key.sql" with { type: "text" };
-import file21 from "../src/api-keys/functions/rotate_api_key.sql" with { type: "text" };
+import file14 from "../src/api-keys/functions/find_one_credential.sql" with { type: "text" };
+import file15 from "../src/api-keys/functions/internal/find_headroom.sql" with { type: "text" };
+import file16 from "../src/api-keys/functions/internal/insert_api_keys.sql" with { type: "text" };
+import file17 from "../src/api-keys/functions/internal/lock_caller.sql" with { type: "text" };
+import file18 from "../src/api-keys/functions/internal/lock_callers.sql" with { type: "text" };
+import file19 from "../src/api-keys/functions/internal/lock_target.sql" with { type: "text" };
+import file20 from "../src/api-keys/functions/internal/may_report.sql" with { type: "text" };
+import file21 from "../src/api-keys/functions/internal/replace_credential.sql" with { type: "text" };
+import file22 from "../src/api-keys/functions/revoke_api_key.sql" with { type: "text" };
+import file23 from "../src/api-keys/functions/rotate_api_key.sql" with { type: "text" };
 import file0 from "../src/api-keys/functions/types.sql" with { type: "text" };
-import file22 from "../src/api-keys/functions/update_api_key.sql" with { type: "text" };
-import file23 from "../src/assets/functions/complete_asset.sql" with { type: "text" };
-import file24 from "../src/assets/functions/create_asset.sql" with { type: "text" };
-import file25 from "../src/assets/functions/delete_asset.sql" with { type: "text" };
-import file26 from "../src/assets/functions/fail_abandoned_uploads.sql" with { type: "text" };
-import file27 from "../src/assets/functions/finish_asset.sql" with { type: "text" };
-import file28 from "../src/assets/functions/internal/change_asset.sql" with { type: "text" };
-import file29 from "../src/assets/functions/internal/lock_asset.sql" with { type: "text" };
-import file30 from "../src/assets/functions/internal/lock_asset_meter.sql" with { type: "text" };
-import file31 from "../src/assets/functions/internal/stop_asset.sql" with { type: "text" };
-import file32 from "../src/assets/functions/start_asset.sql" with { type: "text" };
+import file24 from "../src/api-keys/functions/update_api_key.sql" with { type: "text" };
+import file25 from "../src/assets/functions/complete_asset.sql" with { type: "text" };
+import file26 from "../src/assets/functions/create_asset.sql" with { type: "text" };
+import file27 from "../src/assets/functions/delete_asset.sql" with { type: "text" };
+import file28 from "../src/assets/functions/fail_abandoned_uploads.sql" with { type: "text" };
+import file29 from "../src/assets/functions/finish_asset.sql" with { type: "text" };
+import file30 from "../src/assets/functions/internal/change_asset.sql" with { type: "text" };
+import file31 from "../src/assets/functions/internal/lock_asset.sql" with { type: "text" };
+import file32 from "../src/assets/functions/internal/lock_asset_meter.sql" with { type: "text" };
+import file33 from "../src/assets/functions/internal/stop_asset.sql" with { type: "text" };
+import file34 from "../src/assets/functions/start_asset.sql" with { type: "text" };
 import file1 from "../src/assets/functions/types.sql" with { type: "text" };
-import file33 from "../src/audit/functions/internal/changed_fields.sql" with { type: "text" };
-import file34 from "../src/audit/functions/internal/insert_audit_events.sql" with { type: "text" };
+import file35 from "../src/audit/functions/internal/changed_fields.sql" with { type: "text" };
+import file36 from "../src/audit/functions/internal/insert_audit_events.sql" with { type: "text" };
 import file2 from "../src/audit/functions/types.sql" with { type: "text" };
-import file35 from "../src/avatars/functions/create_avatars.sql" with { type: "text" };
-import file36 from "../src/avatars/functions/finish_preparation.sql" with { type: "text" };
-import file37 from "../src/avatars/functions/internal/change_avatar.sql" with { type: "text" };
-import file38 from "../src/avatars/functions/internal/change_source.sql" with { type: "text" };
-import file39 from "../src/avatars/functions/internal/changed_avatar.sql" with { type: "text" };
-import file40 from "../src/avatars/functions/internal/check_sources.sql" with { type: "text" };
-import file41 from "../src/avatars/functions/internal/end_preparation.sql" with { type: "text" };
-import file42 from "../src/avatars/functions/internal/lock_avatar.sql" with { type: "text" };
-import file43 from "../src/avatars/functions/internal/source_outcome.sql" with { type: "text" };
-import file44 from "../src/avatars/functions/internal/start_generation.sql" with { type: "text" };
-import file45 from "../src/avatars/functions/prepare_avatar.sql" with { type: "text" };
-import file46 from "../src/avatars/functions/start_preparation.sql" with { type: "text" };
+import file37 from "../src/avatars/functions/create_avatars.sql" with { type: "text" };
+import file38 from "../src/avatars/functions/finish_preparation.sql" with { type: "text" };
+import file39 from "../src/avatars/functions/internal/change_avatar.sql" with { type: "text" };
+import file40 from "../src/avatars/functions/internal/change_source.sql" with { type: "text" };
+import file41 from "../src/avatars/functions/internal/changed_avatar.sql" with { type: "text" };
+import file42 from "../src/avatars/functions/internal/check_sources.sql" with { type: "text" };
+import file43 from "../src/avatars/functions/internal/end_preparation.sql" with { type: "text" };
+import file44 from "../src/avatars/functions/internal/lock_avatar.sql" with { type: "text" };
+import file45 from "../src/avatars/functions/internal/source_outcome.sql" with { type: "text" };
+import file46 from "../src/avatars/functions/internal/start_generation.sql" with { type: "text" };
+import file47 from "../src/avatars/functions/prepare_avatar.sql" with { type: "text" };
+import file48 from "../src/avatars/functions/start_preparation.sql" with { type: "text" };
 import file3 from "../src/avatars/functions/types.sql" with { type: "text" };
-import file47 from "../src/avatars/functions/update_avatar.sql" with { type: "text" };
-import file48 from "../src/calls/functions/attach_agent.sql" with { type: "text" };
-import file49 from "../src/calls/functions/confirm_room.sql" with { type: "text" };
-import file50 from "../src/calls/functions/end_due_calls.sql" with { type: "text" };
-import file51 from "../src/calls/functions/end_lost_call.sql" with { type: "text" };
-import file52 from "../src/calls/functions/expire_workers.sql" with { type: "text" };
-import file53 from "../src/calls/functions/fail_call.sql" with { type: "text" };
-import file54 from "../src/calls/functions/internal/call_closing.sql" with { type: "text" };
-import file55 from "../src/calls/functions/internal/due_calls.sql" with { type: "text" };
-import file56 from "../src/calls/functions/internal/end_calls.sql" with { type: "text" };
-import file57 from "../src/calls/functions/internal/lock_free_slots.sql" with { type: "text" };
-import file58 from "../src/calls/functions/internal/move_call.sql" with { type: "text" };
-import file59 from "../src/calls/functions/internal/place_calls.sql" with { type: "text" };
-import file60 from "../src/calls/functions/internal/queue_of_calls.sql" with { type: "text" };
-import file61 from "../src/calls/functions/internal/report_call.sql" with { type: "text" };
-import file62 from "../src/calls/functions/internal/rooms_of.sql" with { type: "text" };
-import file63 from "../src/calls/functions/internal/used_by_clock.sql" with { type: "text" };
-import file64 from "../src/calls/functions/internal/work_of_worker.sql" with { type: "text" };
-import file65 from "../src/calls/functions/internal/write_reports.sql" with { type: "text" };
-import file66 from "../src/calls/functions/internal/write_ticket.sql" with { type: "text" };
-import file67 from "../src/calls/functions/release_call.sql" with { type: "text" };
-import file68 from "../src/calls/functions/sync_worker.sql" with { type: "text" };
+import file49 from "../src/avatars/functions/update_avatar.sql" with { type: "text" };
+import file50 from "../src/calls/functions/attach_agent.sql" with { type: "text" };
+import file51 from "../src/calls/functions/confirm_room.sql" with { type: "text" };
+import file52 from "../src/calls/functions/end_due_calls.sql" with { type: "text" };
+import file53 from "../src/calls/functions/end_lost_call.sql" with { type: "text" };
+import file54 from "../src/calls/functions/expire_workers.sql" with { type: "text" };
+import file55 from "../src/calls/functions/fail_call.sql" with { type: "text" };
+import file56 from "../src/calls/functions/internal/call_closing.sql" with { type: "text" };
+import file57 from "../src/calls/functions/internal/due_calls.sql" with { type: "text" };
+import file58 from "../src/calls/functions/internal/end_calls.sql" with { type: "text" };
+import file59 from "../src/calls/functions/internal/lock_free_slots.sql" with { type: "text" };
+import file60 from "../src/calls/functions/internal/move_call.sql" with { type: "text" };
+import file61 from "../src/calls/functions/internal/place_calls.sql" with { type: "text" };
+import file62 from "../src/calls/functions/internal/queue_of_calls.sql" with { type: "text" };
+import file63 from "../src/calls/functions/internal/report_call.sql" with { type: "text" };
+import file64 from "../src/calls/functions/internal/rooms_of.sql" with { type: "text" };
+import file65 from "../src/calls/functions/internal/used_by_clock.sql" with { type: "text" };
+import file66 from "../src/calls/functions/internal/work_of_worker.sql" with { type: "text" };
+import file67 from "../src/calls/functions/internal/write_reports.sql" with { type: "text" };
+import file68 from "../src/calls/functions/internal/write_ticket.sql" with { type: "text" };
+import file69 from "../src/calls/functions/release_call.sql" with { type: "text" };
+import file70 from "../src/calls/functions/sync_worker.sql" with { type: "text" };
 import file4 from "../src/calls/functions/types.sql" with { type: "text" };
-import file69 from "../src/credits/functions/change_low_threshold.sql" with { type: "text" };
-import file70 from "../src/credits/functions/change_session_limit.sql" with { type: "text" };
-import file71 from "../src/credits/functions/changes/internal/act_of_release.sql" with { type: "text" };
-import file72 from "../src/credits/functions/changes/internal/change_outcome.sql" with { type: "text" };
-import file73 from "../src/credits/functions/changes/internal/change_outcomes.sql" with { type: "text" };
-import file74 from "../src/credits/functions/changes/internal/lock_session.sql" with { type: "text" };
-import file75 from "../src/credits/functions/changes/internal/lock_sessions.sql" with { type: "text" };
-import file76 from "../src/credits/functions/changes/internal/outcome_of_release.sql" with { type: "text" };
-import file77 from "../src/credits/functions/changes/internal/release_one.sql" with { type: "text" };
-import file78 from "../src/credits/functions/changes/internal/released_closing.sql" with { type: "text" };
-import file79 from "../src/credits/functions/changes/internal/report_one.sql" with { type: "text" };
-import file80 from "../src/credits/functions/changes/internal/store_session_change.sql" with { type: "text" };
-import file81 from "../src/credits/functions/changes/internal/store_session_changes.sql" with { type: "text" };
-import file82 from "../src/credits/functions/changes/internal/stored_session_change.sql" with { type: "text" };
-import file83 from "../src/credits/functions/changes/release_sessions.sql" with { type: "text" };
-import file84 from "../src/credits/functions/changes/report_usages.sql" with { type: "text" };
-import file85 from "../src/credits/functions/internal/admit_sessions.sql" with { type: "text" };
-import file86 from "../src/credits/functions/internal/close_sessions.sql" with { type: "text" };
-import file87 from "../src/credits/functions/internal/closing_of.sql" with { type: "text" };
-import file88 from "../src/credits/functions/internal/counters_of_callers.sql" with { type: "text" };
-import file89 from "../src/credits/functions/internal/ended_keys.sql" with { type: "text" };
-import file90 from "../src/credits/functions/internal/insert_usage_sessions.sql" with { type: "text" };
-import file91 from "../src/credits/functions/internal/lock_accounts.sql" with { type: "text" };
-import file92 from "../src/credits/functions/internal/lock_counters.sql" with { type: "text" };
-import file93 from "../src/credits/functions/internal/lock_meters.sql" with { type: "text" };
-import file94 from "../src/credits/functions/internal/requests_to_admit.sql" with { type: "text" };
-import file95 from "../src/credits/functions/internal/session_records.sql" with { type: "text" };
-import file96 from "../src/credits/functions/move_credits.sql" with { type: "text" };
-import file97 from "../src/credits/functions/open_usage_sessions.sql" with { type: "text" };
-import file98 from "../src/credits/functions/sweep_sessions.sql" with { type: "text" };
+import file71 from "../src/credits/functions/change_low_threshold.sql" with { type: "text" };
+import file72 from "../src/credits/functions/change_session_limit.sql" with { type: "text" };
+import file73 from "../src/credits/functions/changes/internal/act_of_release.sql" with { type: "text" };
+import file74 from "../src/credits/functions/changes/internal/change_outcome.sql" with { type: "text" };
+import file75 from "../src/credits/functions/changes/internal/change_outcomes.sql" with { type: "text" };
+import file76 from "../src/credits/functions/changes/internal/lock_session.sql" with { type: "text" };
+import file77 from "../src/credits/functions/changes/internal/lock_sessions.sql" with { type: "text" };
+import file78 from "../src/credits/functions/changes/internal/outcome_of_release.sql" with { type: "text" };
+import file79 from "../src/credits/functions/changes/internal/release_one.sql" with { type: "text" };
+import file80 from "../src/credits/functions/changes/internal/released_closing.sql" with { type: "text" };
+import file81 from "../src/credits/functions/changes/internal/report_one.sql" with { type: "text" };
+import file82 from "../src/credits/functions/changes/internal/store_session_change.sql" with { type: "text" };
+import file83 from "../src/credits/functions/changes/internal/store_session_changes.sql" with { type: "text" };
+import file84 from "../src/credits/functions/changes/internal/stored_session_change.sql" with { type: "text" };
+import file85 from "../src/credits/functions/changes/release_sessions.sql" with { type: "text" };
+import file86 from "../src/credits/functions/changes/report_usages.sql" with { type: "text" };
+import file87 from "../src/credits/functions/internal/admit_sessions.sql" with { type: "text" };
+import file88 from "../src/credits/functions/internal/close_sessions.sql" with { type: "text" };
+import file89 from "../src/credits/functions/internal/closing_of.sql" with { type: "text" };
+import file90 from "../src/credits/functions/internal/counters_of_callers.sql" with { type: "text" };
+import file91 from "../src/credits/functions/internal/ended_keys.sql" with { type: "text" };
+import file92 from "../src/credits/functions/internal/insert_usage_sessions.sql" with { type: "text" };
+import file93 from "../src/credits/functions/internal/lock_accounts.sql" with { type: "text" };
+import file94 from "../src/credits/functions/internal/lock_counters.sql" with { type: "text" };
+import file95 from "../src/credits/functions/internal/lock_meters.sql" with { type: "text" };
+import file96 from "../src/credits/functions/internal/requests_to_admit.sql" with { type: "text" };
+import file97 from "../src/credits/functions/internal/session_records.sql" with { type: "text" };
+import file98 from "../src/credits/functions/move_credits.sql" with { type: "text" };
+import file99 from "../src/credits/functions/open_usage_sessions.sql" with { type: "text" };
+import file100 from "../src/credits/functions/sweep_sessions.sql" with { type: "text" };
 import file5 from "../src/credits/functions/types.sql" with { type: "text" };
-import file99 from "../src/idempotency/functions/internal/all_written.sql" with { type: "text" };
-import file100 from "../src/idempotency/functions/internal/claim_idempotency_keys.sql" with { type: "text" };
-import file101 from "../src/idempotency/functions/internal/claim_write.sql" with { type: "text" };
-import file102 from "../src/idempotency/functions/internal/delete_refused_claims.sql" with { type: "text" };
-import file103 from "../src/idempotency/functions/internal/refuse_write.sql" with { type: "text" };
+import file101 from "../src/idempotency/functions/internal/all_written.sql" with { type: "text" };
+import file102 from "../src/idempotency/functions/internal/claim_idempotency_keys.sql" with { type: "text" };
+import file103 from "../src/idempotency/functions/internal/claim_write.sql" with { type: "text" };
+import file104 from "../src/idempotency/functions/internal/delete_refused_claims.sql" with { type: "text" };
+import file105 from "../src/idempotency/functions/internal/refuse_write.sql" with { type: "text" };
 import file6 from "../src/idempotency/functions/types.sql" with { type: "text" };
-import file104 from "../src/jobs/functions/claim_job.sql" with { type: "text" };
-import file105 from "../src/jobs/functions/count_jobs.sql" with { type: "text" };
-import file106 from "../src/jobs/functions/internal/delete_job_of.sql" with { type: "text" };
-import file107 from "../src/jobs/functions/internal/end_attempt.sql" with { type: "text" };
-import file108 from "../src/jobs/functions/internal/end_job.sql" with { type: "text" };
-import file109 from "../src/jobs/functions/internal/free_slot.sql" with { type: "text" };
-import file110 from "../src/jobs/functions/internal/give_back_job.sql" with { type: "text" };
-import file111 from "../src/jobs/functions/internal/insert_jobs.sql" with { type: "text" };
-import file112 from "../src/jobs/functions/internal/tenants_to_serve.sql" with { type: "text" };
-import file113 from "../src/jobs/functions/renew_job.sql" with { type: "text" };
-import file114 from "../src/jobs/functions/retry_job.sql" with { type: "text" };
+import file106 from "../src/jobs/functions/claim_job.sql" with { type: "text" };
+import file107 from "../src/jobs/functions/count_jobs.sql" with { type: "text" };
+import file108 from "../src/jobs/functions/internal/delete_job_of.sql" with { type: "text" };
+import file109 from "../src/jobs/functions/internal/end_attempt.sql" with { type: "text" };
+import file110 from "../src/jobs/functions/internal/end_job.sql" with { type: "text" };
+import file111 from "../src/jobs/functions/internal/free_slot.sql" with { type: "text" };
+import file112 from "../src/jobs/functions/internal/give_back_job.sql" with { type: "text" };
+import file113 from "../src/jobs/functions/internal/insert_jobs.sql" with { type: "text" };
+import file114 from "../src/jobs/functions/internal/tenants_to_serve.sql" with { type: "text" };
+import file115 from "../src/jobs/functions/renew_job.sql" with { type: "text" };
+import file116 from "../src/jobs/functions/retry_job.sql" with { type: "text" };
 import file7 from "../src/jobs/functions/types.sql" with { type: "text" };
-import file115 from "../src/people/functions/accept_invitation.sql" with { type: "text" };
-import file116 from "../src/people/functions/create_identity.sql" with { type: "text" };
-import file117 from "../src/people/functions/create_invitation.sql" with { type: "text" };
-import file118 from "../src/people/functions/create_passkey.sql" with { type: "text" };
-import file119 from "../src/people/functions/create_user_session.sql" with { type: "text" };
-import file120 from "../src/people/functions/delete_identity.sql" with { type: "text" };
-import file121 from "../src/people/functions/delete_invitation.sql" with { type: "text" };
-import file122 from "../src/people/functions/delete_passkey.sql" with { type: "text" };
-import file123 from "../src/people/functions/delete_user.sql" with { type: "text" };
-import file124 from "../src/people/functions/end_user_session.sql" with { type: "text" };
-import file125 from "../src/people/functions/find_invitation.sql" with { type: "text" };
-import file126 from "../src/people/functions/internal/delete_passkey_links.sql" with { type: "text" };
-import file127 from "../src/people/functions/internal/has_other_sign_in.sql" with { type: "text" };
-import file128 from "../src/people/functions/internal/insert_identity.sql" with { type: "text" };
-import file129 from "../src/people/functions/internal/insert_passkey.sql" with { type: "text" };
-import file130 from "../src/people/functions/internal/insert_user_session.sql" with { type: "text" };
-import file131 from "../src/people/functions/internal/invitation_refusal.sql" with { type: "text" };
-import file132 from "../src/people/functions/internal/is_last_owner.sql" with { type: "text" };
-import file133 from "../src/people/functions/internal/lock_people.sql" with { type: "text" };
-import file134 from "../src/people/functions/internal/lock_person.sql" with { type: "text" };
-import file135 from "../src/people/functions/internal/lock_user_sessions.sql" with { type: "text" };
-import file136 from "../src/people/functions/internal/may_accept.sql" with { type: "text" };
-import file137 from "../src/people/functions/internal/spend_challenge.sql" with { type: "text" };
-import file138 from "../src/people/functions/internal/use_identity.sql" with { type: "text" };
-import file139 from "../src/people/functions/internal/use_passkey.sql" with { type: "text" };
+import file117 from "../src/people/functions/accept_invitation.sql" with { type: "text" };
+import file118 from "../src/people/functions/create_identity.sql" with { type: "text" };
+import file119 from "../src/people/functions/create_invitation.sql" with { type: "text" };
+import file120 from "../src/people/functions/create_passkey.sql" with { type: "text" };
+import file121 from "../src/people/functions/create_user_session.sql" with { type: "text" };
+import file122 from "../src/people/functions/delete_identity.sql" with { type: "text" };
+import file123 from "../src/people/functions/delete_invitation.sql" with { type: "text" };
+import file124 from "../src/people/functions/delete_passkey.sql" with { type: "text" };
+import file125 from "../src/people/functions/delete_user.sql" with { type: "text" };
+import file126 from "../src/people/functions/end_user_session.sql" with { type: "text" };
+import file127 from "../src/people/functions/find_invitation.sql" with { type: "text" };
+import file128 from "../src/people/functions/internal/delete_passkey_links.sql" with { type: "text" };
+import file129 from "../src/people/functions/internal/has_other_sign_in.sql" with { type: "text" };
+import file130 from "../src/people/functions/internal/insert_identity.sql" with { type: "text" };
+import file131 from "../src/people/functions/internal/insert_passkey.sql" with { type: "text" };
+import file132 from "../src/people/functions/internal/insert_user_session.sql" with { type: "text" };
+import file133 from "../src/people/functions/internal/invitation_refusal.sql" with { type: "text" };
+import file134 from "../src/people/functions/internal/is_last_owner.sql" with { type: "text" };
+import file135 from "../src/people/functions/internal/lock_people.sql" with { type: "text" };
+import file136 from "../src/people/functions/internal/lock_person.sql" with { type: "text" };
+import file137 from "../src/people/functions/internal/lock_user_sessions.sql" with { type: "text" };
+import file138 from "../src/people/functions/internal/may_accept.sql" with { type: "text" };
+import file139 from "../src/people/functions/internal/spend_challenge.sql" with { type: "text" };
+import file140 from "../src/people/functions/internal/use_identity.sql" with { type: "text" };
+import file141 from "../src/people/functions/internal/use_passkey.sql" with { type: "text" };
 import file8 from "../src/people/functions/types.sql" with { type: "text" };
-import file140 from "../src/people/functions/update_passkey.sql" with { type: "text" };
-import file141 from "../src/people/functions/update_user.sql" with { type: "text" };
-import file142 from "../src/people/functions/verify_user_session.sql" with { type: "text" };
-import file143 from "../src/tenants/functions/create_tenant.sql" with { type: "text" };
-import file144 from "../src/webhooks/functions/announce_expiring_keys.sql" with { type: "text" };
-import file145 from "../src/webhooks/functions/create_test_delivery.sql" with { type: "text" };
-import file146 from "../src/webhooks/functions/create_webhook_endpoint.sql" with { type: "text" };
-import file147 from "../src/webhooks/functions/delete_webhook_endpoint.sql" with { type: "text" };
-import file148 from "../src/webhooks/functions/disable_webhook_endpoint.sql" with { type: "text" };
-import file149 from "../src/webhooks/functions/internal/change_webhook_endpoint.sql" with { type: "text" };
-import file150 from "../src/webhooks/functions/internal/disable_endpoint.sql" with { type: "text" };
-import file151 from "../src/webhooks/functions/internal/emit_closing_events.sql" with { type: "text" };
-import file152 from "../src/webhooks/functions/internal/emit_event.sql" with { type: "text" };
-import file153 from "../src/webhooks/functions/internal/emit_events.sql" with { type: "text" };
-import file154 from "../src/webhooks/functions/internal/emit_low_credits.sql" with { type: "text" };
-import file155 from "../src/webhooks/functions/internal/emit_opening_events.sql" with { type: "text" };
-import file156 from "../src/webhooks/functions/internal/emit_sessions_started.sql" with { type: "text" };
-import file157 from "../src/webhooks/functions/internal/falls_below.sql" with { type: "text" };
-import file158 from "../src/webhooks/functions/internal/has_endpoints.sql" with { type: "text" };
-import file159 from "../src/webhooks/functions/internal/id_random.sql" with { type: "text" };
-import file160 from "../src/webhooks/functions/internal/id_time.sql" with { type: "text" };
-import file161 from "../src/webhooks/functions/internal/lock_webhook_endpoint.sql" with { type: "text" };
-import file162 from "../src/webhooks/functions/internal/renumber_events.sql" with { type: "text" };
-import file163 from "../src/webhooks/functions/internal/selects.sql" with { type: "text" };
-import file164 from "../src/webhooks/functions/internal/store_response_fields.sql" with { type: "text" };
-import file165 from "../src/webhooks/functions/internal/stored_response_fields.sql" with { type: "text" };
-import file166 from "../src/webhooks/functions/recover_deliveries.sql" with { type: "text" };
-import file167 from "../src/webhooks/functions/resend_delivery.sql" with { type: "text" };
-import file168 from "../src/webhooks/functions/rotate_webhook_secret.sql" with { type: "text" };
-import file169 from "../src/webhooks/functions/sending/claim_deliveries.sql" with { type: "text" };
-import file170 from "../src/webhooks/functions/sending/count_webhook_deliveries.sql" with { type: "text" };
-import file171 from "../src/webhooks/functions/sending/finish_deliveries.sql" with { type: "text" };
-import file172 from "../src/webhooks/functions/sending/freeze_bodies.sql" with { type: "text" };
-import file173 from "../src/webhooks/functions/sending/internal/cancel_deliveries.sql" with { type: "text" };
-import file174 from "../src/webhooks/functions/sending/internal/disable_failing_endpoint.sql" with { type: "text" };
-import file175 from "../src/webhooks/functions/sending/internal/endpoints_to_serve.sql" with { type: "text" };
-import file176 from "../src/webhooks/functions/sending/internal/is_sent.sql" with { type: "text" };
-import file177 from "../src/webhooks/functions/sending/internal/lease_deliveries.sql" with { type: "text" };
-import file178 from "../src/webhooks/functions/sending/internal/park_deliveries.sql" with { type: "text" };
-import file179 from "../src/webhooks/functions/sending/internal/requeue_deliveries.sql" with { type: "text" };
-import file180 from "../src/webhooks/functions/sending/internal/sweep_events.sql" with { type: "text" };
-import file181 from "../src/webhooks/functions/sending/internal/unpark_deliveries.sql" with { type: "text" };
-import file182 from "../src/webhooks/functions/sending/internal/with_attempt.sql" with { type: "text" };
-import file183 from "../src/webhooks/functions/sending/sweep_deliveries.sql" with { type: "text" };
+import file142 from "../src/people/functions/update_passkey.sql" with { type: "text" };
+import file143 from "../src/people/functions/update_user.sql" with { type: "text" };
+import file144 from "../src/people/functions/verify_user_session.sql" with { type: "text" };
+import file145 from "../src/tenants/functions/create_tenant.sql" with { type: "text" };
+import file146 from "../src/webhooks/functions/announce_expiring_keys.sql" with { type: "text" };
+import file147 from "../src/webhooks/functions/create_test_delivery.sql" with { type: "text" };
+import file148 from "../src/webhooks/functions/create_webhook_endpoint.sql" with { type: "text" };
+import file149 from "../src/webhooks/functions/delete_webhook_endpoint.sql" with { type: "text" };
+import file150 from "../src/webhooks/functions/disable_webhook_endpoint.sql" with { type: "text" };
+import file151 from "../src/webhooks/functions/internal/change_webhook_endpoint.sql" with { type: "text" };
+import file152 from "../src/webhooks/functions/internal/disable_endpoint.sql" with { type: "text" };
+import file153 from "../src/webhooks/functions/internal/emit_closing_events.sql" with { type: "text" };
+import file154 from "../src/webhooks/functions/internal/emit_event.sql" with { type: "text" };
+import file155 from "../src/webhooks/functions/internal/emit_events.sql" with { type: "text" };
+import file156 from "../src/webhooks/functions/internal/emit_low_credits.sql" with { type: "text" };
+import file157 from "../src/webhooks/functions/internal/emit_opening_events.sql" with { type: "text" };
+import file158 from "../src/webhooks/functions/internal/emit_sessions_started.sql" with { type: "text" };
+import file159 from "../src/webhooks/functions/internal/falls_below.sql" with { type: "text" };
+import file160 from "../src/webhooks/functions/internal/has_endpoints.sql" with { type: "text" };
+import file161 from "../src/webhooks/functions/internal/id_random.sql" with { type: "text" };
+import file162 from "../src/webhooks/functions/internal/id_time.sql" with { type: "text" };
+import file163 from "../src/webhooks/functions/internal/lock_webhook_endpoint.sql" with { type: "text" };
+import file164 from "../src/webhooks/functions/internal/renumber_events.sql" with { type: "text" };
+import file165 from "../src/webhooks/functions/internal/selects.sql" with { type: "text" };
+import file166 from "../src/webhooks/functions/internal/store_response_fields.sql" with { type: "text" };
+import file167 from "../src/webhooks/functions/internal/stored_response_fields.sql" with { type: "text" };
+import file168 from "../src/webhooks/functions/recover_deliveries.sql" with { type: "text" };
+import file169 from "../src/webhooks/functions/resend_delivery.sql" with { type: "text" };
+import file170 from "../src/webhooks/functions/rotate_webhook_secret.sql" with { type: "text" };
+import file171 from "../src/webhooks/functions/sending/claim_deliveries.sql" with { type: "text" };
+import file172 from "../src/webhooks/functions/sending/count_webhook_deliveries.sql" with { type: "text" };
+import file173 from "../src/webhooks/functions/sending/finish_deliveries.sql" with { type: "text" };
+import file174 from "../src/webhooks/functions/sending/freeze_bodies.sql" with { type: "text" };
+import file175 from "../src/webhooks/functions/sending/internal/cancel_deliveries.sql" with { type: "text" };
+import file176 from "../src/webhooks/functions/sending/internal/disable_failing_endpoint.sql" with { type: "text" };
+import file177 from "../src/webhooks/functions/sending/internal/endpoints_to_serve.sql" with { type: "text" };
+import file178 from "../src/webhooks/functions/sending/internal/is_sent.sql" with { type: "text" };
+import file179 from "../src/webhooks/functions/sending/internal/lease_deliveries.sql" with { type: "text" };
+import file180 from "../src/webhooks/functions/sending/internal/park_deliveries.sql" with { type: "text" };
+import file181 from "../src/webhooks/functions/sending/internal/requeue_deliveries.sql" with { type: "text" };
+import file182 from "../src/webhooks/functions/sending/internal/sweep_events.sql" with { type: "text" };
+import file183 from "../src/webhooks/functions/sending/internal/unpark_deliveries.sql" with { type: "text" };
+import file184 from "../src/webhooks/functions/sending/internal/with_attempt.sql" with { type: "text" };
+import file185 from "../src/webhooks/functions/sending/sweep_deliveries.sql" with { type: "text" };
 import file9 from "../src/webhooks/functions/types.sql" with { type: "text" };
-import file184 from "../src/webhooks/functions/update_webhook_endpoint.sql" with { type: "text" };
+import file186 from "../src/webhooks/functions/update_webhook_endpoint.sql" with { type: "text" };
 export const FUNCTION_FILES: readonly string[] = [
   file0,
   file1,
@@ -372,6 +374,8 @@ export const FUNCTION_FILES: readonly string[] = [
   file182,
   file183,
   file184,
+  file185,
+  file186,
 ];
 /** Those of the functions that the service calls. */
 export const CALLED_FILES: ReadonlySet<string> = new Set([
@@ -379,19 +383,18 @@ export const CALLED_FILES: ReadonlySet<string> = new Set([
   file11,
   file12,
   file13,
-  file20,
-  file21,
+  file14,
   file22,
   file23,
   file24,
   file25,
   file26,
   file27,
-  file32,
-  file35,
-  file36,
-  file45,
-  file46,
+  file28,
+  file29,
+  file34,
+  file37,
+  file38,
   file47,
   file48,
   file49,
@@ -399,19 +402,19 @@ export const CALLED_FILES: ReadonlySet<string> = new Set([
   file51,
   file52,
   file53,
-  file67,
-  file68,
+  file54,
+  file55,
   file69,
   file70,
-  file83,
-  file84,
-  file96,
-  file97,
+  file71,
+  file72,
+  file85,
+  file86,
   file98,
-  file104,
-  file105,
-  file113,
-  file114,
+  file99,
+  file100,
+  file106,
+  file107,
   file115,
   file116,
   file117,
@@ -423,8 +426,8 @@ export const CALLED_FILES: ReadonlySet<string> = new Set([
   file123,
   file124,
   file125,
-  file140,
-  file141,
+  file126,
+  file127,
   file142,
   file143,
   file144,
@@ -432,13 +435,15 @@ export const CALLED_FILES: ReadonlySet<string> = new Set([
   file146,
   file147,
   file148,
-  file166,
-  file167,
+  file149,
+  file150,
   file168,
   file169,
   file170,
   file171,
   file172,
-  file183,
-  file184,
+  file173,
+  file174,
+  file185,
+  file186,
 ]);

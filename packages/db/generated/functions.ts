@@ -1466,6 +1466,47 @@ export const findInvitation = databaseFunction<FindInvitationInput, FindInvitati
   '(invitation).tenant_id as "tenantId", (invitation).id as "id", (invitation).digest as "digest", (invitation).email as "email", (invitation).role as "role", (invitation).user_id as "userId", (invitation).created_by as "createdBy", (invitation).created_at as "createdAt", (invitation).expires_at as "expiresAt", tenant_name as "tenantName", is_valid as "isValid"',
 );
 
+export type FindOneCredentialInput = {
+  keyId: string | null;
+  targetId: string | null;
+  including: string | null;
+};
+export type FindOneCredentialRow = {
+  digest: Uint8Array | null;
+  retired: boolean | null;
+  isUnused: boolean | null;
+  mayReport: boolean | null;
+  isCaller: boolean | null;
+  checkedAt: Date | null;
+  hasPendingChange: boolean | null;
+  headroom: object | null;
+  balance: object | null;
+  status: string | null;
+  tenantId: string | null;
+  id: string | null;
+  keyId: string | null;
+  environment: string | null;
+  name: string | null;
+  scopes: string[] | null;
+  spendLimitCreditMicros: string | null;
+  inheritedSpendLimitCreditMicros: string | null;
+  maxConcurrentSessions: string | null;
+  inheritedMaxConcurrentSessions: string | null;
+  expiresAt: Date | null;
+  inheritedExpiresAt: Date | null;
+  lineage: string[] | null;
+  version: number | null;
+  spentCreditMicros: string | null;
+  reservedCreditMicros: string | null;
+  lastUsedAt: Date | null;
+  createdAt: Date | null;
+};
+export const findOneCredential = databaseFunction<FindOneCredentialInput, FindOneCredentialRow>(
+  "find_one_credential",
+  { keyId: null, targetId: null, including: null },
+  'digest as "digest", retired as "retired", is_unused as "isUnused", may_report as "mayReport", is_caller as "isCaller", checked_at as "checkedAt", has_pending_change as "hasPendingChange", headroom as "headroom", balance as "balance", status as "status", tenant_id as "tenantId", id as "id", key_id as "keyId", environment as "environment", name as "name", scopes as "scopes", spend_limit_credit_micros as "spendLimitCreditMicros", inherited_spend_limit_credit_micros as "inheritedSpendLimitCreditMicros", max_concurrent_sessions as "maxConcurrentSessions", inherited_max_concurrent_sessions as "inheritedMaxConcurrentSessions", expires_at as "expiresAt", inherited_expires_at as "inheritedExpiresAt", lineage as "lineage", version as "version", spent_credit_micros as "spentCreditMicros", reserved_credit_micros as "reservedCreditMicros", last_used_at as "lastUsedAt", created_at as "createdAt"',
+);
+
 export type FinishAssetInput = {
   job: Job | null;
   lease: string | null;

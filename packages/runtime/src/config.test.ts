@@ -10,6 +10,7 @@ const defaults = {
     connections: 10,
     prepare: true,
     allowWeakAuth: false,
+    isByNode: true,
   },
   logLevel: "info" as const,
   keepAliveMs: 75_000,
@@ -40,6 +41,7 @@ describe("readCommonConfig", () => {
         SHUTDOWN_GRACE_MS: "1500",
         PREPARED_STATEMENTS: "false",
         DATABASE_ALLOW_WEAK_AUTH: "true",
+        DATABASE_SHARD_NODES: "false",
         DATABASE_CONNECTIONS: "1000",
       }),
     ).toEqual({
@@ -51,6 +53,7 @@ describe("readCommonConfig", () => {
         connections: 1000,
         prepare: false,
         allowWeakAuth: true,
+        isByNode: false,
       },
       logLevel: "warn",
       keepAliveMs: 1000,

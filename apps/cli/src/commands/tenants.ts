@@ -1,7 +1,7 @@
 /** `tenants`: the owners of keys and avatars. */
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import type { Databases } from "@realtime-avatar/db/shards/databases";
-import { countTenants, insertTenant, listTenants } from "@realtime-avatar/db/tenants/tenants";
+import { emptierOfTwo, insertTenant, listTenants } from "@realtime-avatar/db/tenants/tenants";
 import { initialGrants } from "@realtime-avatar/domain/credits/grants";
 import { newId, newRequestId } from "@realtime-avatar/domain/id";
 import { validate } from "@realtime-avatar/domain/schema";
@@ -33,10 +33,7 @@ const placeOf = async (databases: Databases, shard: number | undefined): Promise
     if (!named) throw new UsageError("--shard: There is no such shard.");
     return named;
   }
-  const two = all.toSorted(() => Math.random() - 0.5).slice(0, 2);
-  if (two.length < 2) return two[0] as Db;
-  const counts = await Promise.all(two.map(countTenants));
-  return two[counts.indexOf(Math.min(...counts))] as Db;
+  return emptierOfTwo(all);
 };
 
 const create = async (options: OutputOptions & { name: string; shard?: number }): Promise<void> => {

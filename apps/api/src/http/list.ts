@@ -5,8 +5,8 @@ import type { IdPrefix } from "@realtime-avatar/domain/id";
 import { type List, type PageRequest, pageText, readPage, type WrittenPage } from "@realtime-avatar/domain/page";
 import type { TProperties } from "@sinclair/typebox";
 import type { Dependencies } from "../dependencies.ts";
-import { readQuery } from "./query.ts";
 import { isPerson } from "./people/person.ts";
+import { readQuery } from "./query.ts";
 import { acceptsCoding, type ResponseHead } from "./response.ts";
 
 /** What the handler of a read needs of its request. */

@@ -1,6 +1,6 @@
 /** A receiver of webhooks in a process of its own: prints its port and certificate, then the time at which each message has arrived. */
 import { createServer } from "node:https";
-import { selfSigned } from "../../apps/worker/src/remote/certificate.testing.ts";
+import { selfSigned } from "@realtime-avatar/testing/network/certificate";
 
 const certificate = selfSigned(["hooks.example.com"]);
 let lines = "";

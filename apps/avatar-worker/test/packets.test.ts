@@ -16,13 +16,14 @@ setDefaultTimeout(120_000);
 const binary = await livekitBinary();
 const missing = !LONG ? "only with LONG=1" : binary.kind === "missing" ? binary.reason : missingForLoss();
 
-describe.skipIf(missing !== null)(`a call whose packets are lost${missing ? ` (skipped: ${missing})` : ""}`, () => {
+const title = `a call whose packets are lost${missing ? ` (skipped: ${missing})` : ""}, room.auto_create: %p`;
+describe.skipIf(missing !== null).each([false, true])(title, (autoCreate) => {
   let network: LossyNetwork;
   let world: World;
   let persons: RunningProcess[] = [];
   beforeAll(async () => {
     network = startLossyNetwork();
-    world = await startWorld(binary.kind === "found" ? binary.path : "", false, network);
+    world = await startWorld(binary.kind === "found" ? binary.path : "", autoCreate, network);
   });
   afterEach(async () => {
     network.lose(0);

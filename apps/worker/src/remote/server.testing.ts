@@ -1,6 +1,6 @@
 /** A TLS server of a test that speaks HTTP byte by byte, so that it can break every rule. */
 import { createServer, type TLSSocket } from "node:tls";
-import { selfSigned } from "./certificate.testing.ts";
+import { selfSigned } from "@realtime-avatar/testing/network/certificate";
 import { type Network, PUBLIC_INTERNET } from "./request.ts";
 
 const HOSTS = ["files.example.com", "other.example.com"];

@@ -1,0 +1,58 @@
+/** The relay to the LiveKit server of a stranger. test/hostile-server.test.ts has it with the library and a real server. */
+import { afterAll, expect, test } from "bun:test";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createServer, type TLSSocket } from "node:tls";
+import { selfSigned } from "@realtime-avatar/testing/network/certificate";
+import { runToEnd } from "@realtime-avatar/testing/processes";
+import { removeAtEnd, temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+
+const folder = await temporaryFolder();
+removeAtEnd(folder);
+const { cert, key } = selfSigned(["localhost"]);
+const authority = join(folder, "authority.pem");
+await writeFile(authority, cert);
+
+let received = "";
+const server = createServer({ cert, key }, (socket: TLSSocket) => {
+  socket.on("error", () => {});
+  socket.on("data", (bytes) => {
+    received += bytes.toString("latin1");
+    socket.end("HTTP/1.1 101 Switching Protocols\r\n\r\n");
+  });
+});
+server.on("tlsClientError", () => {});
+await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+const { port } = server.address() as { port: number };
+afterAll(() => void server.close());
+
+/** Sends a request through a relay to the server, in a process with these variables. Returns what the server has got, and the response. */
+const send = async (request: string, variables: Record<string, string>) => {
+  received = "";
+  const program = `
+    import { connect } from "node:net";
+    const { startRelay } = await import(${JSON.stringify(join(import.meta.dir, "relay.ts"))});
+    const relay = await startRelay("wss://localhost:${port}", () => {});
+    const socket = connect(Number(new URL(relay.url).port), "127.0.0.1", () => socket.write(${JSON.stringify(request)}));
+    socket.on("data", (bytes) => process.stdout.write(bytes)).on("error", () => {}).on("close", () => relay.close());`;
+  const { stdout } = await runToEnd([process.execPath, "-e", program], variables);
+  return { received, response: stdout };
+};
+
+const WEBSOCKET = "GET /rtc?access_token=secret HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\n\r\n";
+const VALIDATE = "GET /rtc/validate?access_token=secret HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
+
+test("a server with a certificate: the request for a WebSocket reaches it, with its name", async () => {
+  const { received, response } = await send(WEBSOCKET, { NODE_EXTRA_CA_CERTS: authority });
+  expect(received).toStartWith(
+    `GET /rtc?access_token=secret HTTP/1.1\r\nHost: localhost:${port}\r\nUpgrade: websocket\r\n`,
+  );
+  expect(response).toContain("101 Switching Protocols");
+});
+
+test.each([
+  ["a server whose certificate nobody has signed", WEBSOCKET, {}],
+  ["a request for anything but a WebSocket", VALIDATE, { NODE_EXTRA_CA_CERTS: authority }],
+] as const)("%s: nothing is sent", async (_, request, variables) => {
+  expect(await send(request, variables)).toEqual({ received: "", response: "" });
+});

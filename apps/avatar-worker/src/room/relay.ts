@@ -66,18 +66,18 @@ export const startRelay = async (serverUrl: string, onFlood: () => void): Promis
       to.once("drain", () => from.resume());
     }
   };
-  const track = (socket: Socket, other: () => Socket | null): void => {
+  const track = (socket: Socket, onClose: () => void): void => {
     sockets.add(socket);
     socket.on("error", () => socket.destroy());
     socket.on("close", () => {
       sockets.delete(socket);
-      other()?.destroy();
+      onClose();
     });
   };
   const server = createServer((client) => {
     let upstream: Socket | null = null;
     let head = Buffer.alloc(0);
-    track(client, () => upstream);
+    track(client, () => upstream?.destroy());
     client.on("data", (bytes: Buffer) => {
       if (upstream) return void upstream.write(bytes);
       head = Buffer.concat([head, bytes]);
@@ -87,13 +87,14 @@ export const startRelay = async (serverUrl: string, onFlood: () => void): Promis
       if (header === null || isClosed) return void client.destroy();
       const opened = connectTo(target);
       upstream = opened;
-      track(opened, () => client);
+      // What the server has sent until then arrives.
+      track(opened, () => client.end());
       opened.on("data", (received: Buffer) => receive(received, opened, client));
       opened.write(Buffer.concat([Buffer.from(header, "latin1"), head.subarray(end)]));
     });
   });
   await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
+    server.on("error", reject);
     server.listen(0, "127.0.0.1", resolve);
   });
   const { port } = server.address() as { port: number };

@@ -16,9 +16,8 @@ import { AGENT_IDENTITY, type Agent, joinAsAgent } from "./support/agent.ts";
 import { type ControlPlane, sign, startControlPlane } from "./support/control-plane.ts";
 import { joinAsPerson } from "./support/person.ts";
 
-setDefaultTimeout(30_000);
-
 const LONG = process.env["LONG"] === "1";
+setDefaultTimeout(LONG ? 120_000 : 30_000);
 
 /** How far a position may be from what was heard, in seconds. */
 const TOLERANCE = 0.2;

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { AUDIT_ACTIONS, type AuditAction } from "@realtime-avatar/domain/audit";
 import { SESSION_STATUSES, type SessionStatus } from "@realtime-avatar/domain/credits/status";
-import { isId, newId } from "@realtime-avatar/domain/id";
+import { isId, newId, type TenantId } from "@realtime-avatar/domain/id";
 import { selectsEvent, WEBHOOK_EVENT_TYPES, type WebhookEventType } from "@realtime-avatar/domain/webhooks/events";
 import { PRICE, seedCaller, seedSession } from "@realtime-avatar/testing/credits";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
@@ -170,6 +170,19 @@ const create = (caller: Caller, claim: string | null = null) => {
   );
 };
 
+const emit = async (
+  { client: own }: Pick<typeof db, "client">,
+  tenantId: TenantId,
+  ...targets: string[]
+): Promise<void> => {
+  await own.unsafe(
+    `select ${FUNCTIONS_SCHEMA}.emit_events(array(
+      select row($1, 'live', 'credits.low', target, now())::${FUNCTIONS_SCHEMA}.event from unnest($2::text[]) target
+    ))`,
+    [tenantId, targets] as never[],
+  );
+};
+
 describe("an event and its change", () => {
   test("a change, committed: one event, and a delivery for each endpoint that selects it", async () => {
     const { tenantId, caller, endpointId } = await world();
@@ -265,21 +278,24 @@ describe("an event and its change", () => {
     expect([await eventsOf(db, tenantId), await eventsOf(db, other.tenantId)]).toEqual([[], []]);
   });
 
-  test("events of two targets, given in reverse: written in the order of the targets, so that no two deadlock", async () => {
-    const { tenantId } = await world();
-    const emit = async ({ client: own }: Pick<typeof db, "client">, ...targets: string[]): Promise<void> => {
-      await own.unsafe(
-        `select ${FUNCTIONS_SCHEMA}.emit_events(array(
-          select row($1, 'live', 'credits.low', target, now())::${FUNCTIONS_SCHEMA}.event from unnest($2::text[]) target
-        ))`,
-        [tenantId, targets] as never[],
-      );
-    };
+  test("an event, while another one of its target is written: waits, and has the next sequence and its delivery", async () => {
+    const { tenantId, endpointId } = await world();
     await whileHeld(
       database,
-      (holder) => emit(holder, "a"),
-      () => emit(db, "b", "a"),
-      (holder) => emit(holder, "b"),
+      (holder) => emit(holder, tenantId, "a"),
+      () => emit(db, tenantId, "a"),
+    );
+    expect(await eventsOf(db, tenantId)).toEqual(["credits.low a 1", "credits.low a 2"]);
+    expect(await deliveriesOf(db, tenantId)).toEqual(Array(2).fill(`${endpointId} credits.low a`));
+  });
+
+  test("events of two targets, given in reverse: written in the order of the targets, so that no two deadlock", async () => {
+    const { tenantId } = await world();
+    await whileHeld(
+      database,
+      (holder) => emit(holder, tenantId, "a"),
+      () => emit(db, tenantId, "b", "a"),
+      (holder) => emit(holder, tenantId, "b"),
     );
     expect(await eventsOf(db, tenantId)).toEqual(
       [1, 2].map((at) => `credits.low a ${at}`).concat([1, 2].map((at) => `credits.low b ${at}`)),
@@ -288,14 +304,16 @@ describe("an event and its change", () => {
 
   test("a batch of creates of many tenants: each tenant's endpoints get its own", async () => {
     const worlds = await Promise.all([...Array(12).keys()].map((at) => world(at % 3 === 0 ? null : {})));
+    for (const { tenantId } of worlds) await seedEndpoint(db, tenantId, { status: "disabled" });
     const created = await Promise.all(
       worlds.flatMap(({ caller, ...one }) =>
         [...Array(4).keys()].map(async () => ({ ...one, ...(await create(caller)) })),
       ),
     );
     for (const { tenantId, endpointId } of worlds) {
-      const own = created.filter((one) => one.tenantId === tenantId).map(({ id }) => `avatar.created ${id} 1`);
-      expect(await eventsOf(db, tenantId)).toEqual(endpointId === null ? [] : own.sort());
+      const own = created.filter((one) => endpointId !== null && one.tenantId === tenantId).map(({ id }) => id);
+      expect(await eventsOf(db, tenantId)).toEqual(own.map((id) => `avatar.created ${id} 1`).sort());
+      expect(await deliveriesOf(db, tenantId)).toEqual(own.map((id) => `${endpointId} avatar.created ${id}`).sort());
     }
   });
 

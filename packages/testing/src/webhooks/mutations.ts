@@ -12,6 +12,12 @@ export const EVENT_MUTATIONS: Readonly<Record<string, readonly (readonly [origin
   "a single event of every environment": [
     ["endpoint.environment = p_event.environment and endpoint.status", "endpoint.status"],
   ],
+  "a single event of disabled endpoints": [
+    [
+      "endpoint.environment = p_event.environment and endpoint.status = 'enabled'",
+      "endpoint.environment = p_event.environment",
+    ],
+  ],
   "events of disabled endpoints": [
     ["one.environment = event.environment and one.status = 'enabled'", "one.environment = event.environment"],
   ],

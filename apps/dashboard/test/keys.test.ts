@@ -174,6 +174,23 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
     expect(page.url()).toContain("key=key_");
     await page.keyboard.press("Escape");
 
+    // The action that ends the key is the last of the menu, and has a colour of its own.
+    await page.getByRole("button", { name: "Actions for My app", exact: true }).click();
+    const colours = new Map(
+      await page.locator("[popover]:popover-open button").evaluateAll((buttons) =>
+        buttons.map((button) => {
+          const { color } = (button.ownerDocument.defaultView as Window).getComputedStyle(button);
+          return [button.textContent, color] as const;
+        }),
+      ),
+    );
+    expect([...colours.keys()]).toEqual(["Change", "Rotate", "Revoke"]);
+    expect([colours.get("Change") === colours.get("Rotate"), colours.get("Revoke") === colours.get("Rotate")]).toEqual([
+      true,
+      false,
+    ]);
+    await page.keyboard.press("Escape");
+
     await choose(page, "My app", "Revoke My app");
     const dialog = page.getByRole("dialog");
     await dialog.getByText("2 keys that it created").waitFor();

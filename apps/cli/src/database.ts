@@ -47,6 +47,8 @@ export const withDatabases = (work: (databases: Databases) => Promise<void>): Pr
 export const withDatabase = (tenantId: TenantId, work: (db: Db) => Promise<void>): Promise<void> =>
   withOpenDatabase(async ({ databases }) => {
     const db = databases.ofTenant(tenantId);
+    // Of a shard that there is not.
+    if (databases.shards() !== null && db.shard === null) throw new Error("No tenant has this id.");
     if (!(await isMigrated(db))) throw new Error(PENDING);
     await work(db);
   });

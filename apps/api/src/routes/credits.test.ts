@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { connect } from "@realtime-avatar/db/connection/pool";
+import { shardOptions } from "@realtime-avatar/db/shards/shard";
 import { CreditBalance, CreditEntryPage, UsageSummaryPage } from "@realtime-avatar/domain/credits/schemas";
 import { validate } from "@realtime-avatar/domain/schema";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
@@ -48,9 +49,10 @@ describe("credits", () => {
     const expected = await get("/credits/balance");
     const statements: string[] = [];
     const watcher = { statement: (name: string) => void statements.push(name), batch: () => {}, batchRetry: () => {} };
-    const db = connect(api.database.url, { connections: 1, watcher });
+    const { shard } = api.database;
+    const db = connect(api.database.url, { connections: 1, watcher, shard: shard ? shardOptions(shard.number) : null });
     const { status, body } = await callAnew(db)("GET", "/api/v1/credits/balance", { key });
-    expect([status, body, statements]).toEqual([200, expected, ["find_credential"]]);
+    expect([status, body, statements]).toEqual([200, expected, [shard ? "find_one_credential" : "find_credential"]]);
     await db.close();
   });
 

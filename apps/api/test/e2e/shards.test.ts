@@ -1,6 +1,7 @@
 /** The API on shards, on Citus: see `packages/testing/src/postgres/citus.ts`. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFile } from "node:fs/promises";
+import { grantService } from "@realtime-avatar/db/grant";
 import { moveShard } from "@realtime-avatar/db/shards/manage";
 import { placementOf } from "@realtime-avatar/db/shards/placement";
 import { migrateShards } from "@realtime-avatar/db/shards/split";
@@ -172,6 +173,26 @@ describe.skipIf(citus === null)("the API on shards", () => {
     }
     worker.kill("SIGTERM");
     expect(await worker.exited).toBe(0);
+  });
+
+  test("a role with the rights of the service alone: serves every shard, and can do no more", async () => {
+    const [role, password] = ["service_of_shards", "a password of the tests"];
+    const admin = client(coordinator);
+    await admin.unsafe(`create role ${role} login password '${password}'`);
+    await admin.end();
+    for (const { url } of nodes) {
+      const own = client(url);
+      await own`insert into pg_dist_authinfo values (0, ${role}, ${`password='${password}'`})`;
+      await own.end();
+    }
+    await grantService(coordinator, role, { shards: [0, 1, 2, 3] });
+    const url = Object.assign(new URL(coordinator), { username: role, password }).href;
+    const databases = await openDatabases(url);
+    const call = callAnew(databases.ofShard(0), { databases });
+    for (let shard = 0; shard < SHARDS; shard++) expect((await create(await keyIn(shard), call)).status).toBe(201);
+    await expect(databases.ofShard(1).run("delete from audit_events", [])).rejects.toThrow();
+    await expect(databases.ofShard(1).run("update tenants set name = ''", [])).rejects.toThrow();
+    await databases.close();
   });
 
   test("all through the coordinator: the same", async () => {

@@ -96,7 +96,7 @@ describe.skipIf(CITUS_BIN === undefined)("the commands of shards, on Citus", () 
     expect((await cli("shards", "move", "6", other)).code).toBe(2);
   });
 
-  test("verify: names a trigger that is disabled on a node, functions that are missing there, and its settings", async () => {
+  test("verify: names a trigger that is disabled on a node, and functions that are missing there", async () => {
     const [{ node } = { node: "" }] = await json("shards");
     const admin = client(Object.assign(new URL(url), { host: node }).href);
     await admin.unsafe("set citus.enable_ddl_propagation = off");
@@ -109,20 +109,13 @@ describe.skipIf(CITUS_BIN === undefined)("the commands of shards, on Citus", () 
       { name: string }[]
     >`select nspname as name from pg_namespace where nspname ~ '^rta_.*_s00$'`;
     await admin.unsafe(`drop function ${schema?.name}.create_avatars cascade`);
-    await admin.unsafe("alter system set wal_receiver_status_interval = '10s'");
-    await admin`select pg_reload_conf()`;
-    const interval = () =>
-      admin`select 1 from pg_settings where name = 'wal_receiver_status_interval' and setting = '10'`;
-    while ((await interval()).length === 0) await Bun.sleep(20);
     const found = await cli("verify", "--json");
     expect(found.code).toBe(1);
     const { findings } = JSON.parse(found.stdout) as { findings: { place: string; problem: string }[] };
-    expect(findings.map(({ place }) => place)).toEqual(["shard 0", `node ${node}`, `node ${node}`]);
+    expect(findings.map(({ place }) => place)).toEqual(["shard 0", `node ${node}`]);
     expect(findings.map(({ problem }) => problem).join("\n")).toMatch(
-      /audit_events_append_only.*\n.*_s00 has \d+ functions, not \d+\nwal_receiver_status_interval is 10 s/,
+      /audit_events_append_only.*\n.*_s00 has \d+ functions, not \d+$/,
     );
-    await admin.unsafe("alter system reset wal_receiver_status_interval");
-    await admin`select pg_reload_conf()`;
     await admin.end();
   });
 

@@ -12,6 +12,7 @@ export type NodeState = {
     /** By the schema of each shard that it has, the triggers that are enabled, as `table.trigger`; and about how many rows there are. */
     triggers: Record<string, string[]>;
     rows: Record<string, number>;
+    isolation: string;
     /** Within how many seconds it reports as a receiver of changes. */
     reportSeconds: number;
     /** Prepared transactions that are older than 5 minutes. */
@@ -45,6 +46,7 @@ const STATE = `
         where schemaname ~ '^s[0-9]{2,4}$' and relname ~ '_[0-9]+$' group by schemaname
       ) counted
     ),
+    'isolation', current_setting('default_transaction_isolation'),
     'reportSeconds', (select setting::integer from pg_settings where name = 'wal_receiver_status_interval'),
     'prepared', (select count(*) from pg_prepared_xacts where prepared < now() - interval '5 minutes')
   )`;

@@ -57,16 +57,20 @@ const verifyOne = async (db: Db): Promise<Finding[]> => {
   );
 };
 
-const verifyNode = ({ node: name, isActive, state }: NodeState, count: number): Finding[] => {
+/** What is wrong with a node of so many shards. */
+export const verifyNode = ({ node: name, isActive, state }: NodeState, count: number): Finding[] => {
   const place = `node ${name}`;
   if (state === null) return [{ place, problem: "it does not respond" }];
-  const { functions, reportSeconds, prepared } = state;
+  const { functions, isolation, reportSeconds, prepared } = state;
   const findings: Finding[] = [];
   if (!isActive) findings.push({ place, problem: "Citus does not keep it up to date" });
   for (let shard = 0; shard < count; shard++) {
     const schema = functionsInShard(shard).name;
     const found = functions[schema] ?? 0;
     if (found !== FUNCTIONS) findings.push({ place, problem: `${schema} has ${found} functions, not ${FUNCTIONS}` });
+  }
+  if (isolation !== "read committed") {
+    findings.push({ place, problem: `default_transaction_isolation is ${isolation}; it must be read committed` });
   }
   if (reportSeconds === 0 || reportSeconds > REPORT_SECONDS) {
     const problem = `wal_receiver_status_interval is ${reportSeconds} s: set 1s, or moves keep writes waiting`;

@@ -1,0 +1,48 @@
+import { describe, expect, test } from "bun:test";
+import type { Db } from "../connection/pool.ts";
+import { combined, findIn } from "./databases.ts";
+
+describe("findIn", () => {
+  const named = (shard: number): Db => ({ shard }) as Db;
+  const [one, two] = [named(1), named(2)];
+  const outcome = (found: Record<number, string | Error | null>) => async (db: Db) => {
+    const value = found[db.shard ?? 0] ?? null;
+    if (value instanceof Error) throw value;
+    return value;
+  };
+
+  test("the first that has it is the answer, and no other is asked", async () => {
+    const asked: (number | null)[] = [];
+    const find = async (db: Db): Promise<string> => {
+      asked.push(db.shard);
+      return "found";
+    };
+    expect(await findIn([one, two], find)).toBe("found");
+    expect(asked).toEqual([1]);
+  });
+
+  test.each<[string, Record<number, string | Error | null>, string | null]>([
+    ["only the second has it", { 1: null, 2: "two" }, "two"],
+    ["none has it", { 1: null, 2: null }, null],
+    ["the first fails, and the second has it", { 1: new Error("down"), 2: "two" }, "two"],
+  ])("%s", async (_, found, expected) => {
+    expect(await findIn([one, two], outcome(found))).toBe(expected);
+  });
+
+  test("one that fails, and no other has it: the failure, because it may be there", async () => {
+    const find = outcome({ 1: new Error("down"), 2: null });
+    await expect(findIn([one, two], find)).rejects.toThrow("down");
+    await expect(findIn([two, one], find)).rejects.toThrow("down");
+    expect(await findIn([], find)).toBeNull();
+  });
+});
+
+test("combined: numbers are added, of lengths of time the longest, of others what is known", () => {
+  const all = [
+    { jobs: 2, oldestSeconds: 5, autoCreate: null },
+    { jobs: 3, oldestSeconds: 40, autoCreate: true },
+    { jobs: 0, oldestSeconds: 0, autoCreate: null },
+  ];
+  expect(combined<object>(all)).toEqual({ jobs: 5, oldestSeconds: 40, autoCreate: true });
+  expect(combined([{ jobs: 1 }, { jobs: Number.NaN }]).jobs).toBeNaN();
+});

@@ -1,0 +1,33 @@
+/** What is wrong with a node. On Citus: `apps/cli/src/commands/shards-citus.test.ts`. */
+import { expect, test } from "bun:test";
+import { FUNCTION_FILES } from "../../generated/function-files.ts";
+import type { NodeState } from "./node-state.ts";
+import { functionsInShard } from "./shard.ts";
+import { verifyNode } from "./verify.ts";
+
+const FUNCTIONS = FUNCTION_FILES.filter((text) => text.includes("create function ")).length + 1;
+const fine = {
+  functions: Object.fromEntries([0, 1].map((shard) => [functionsInShard(shard).name, FUNCTIONS])),
+  triggers: {},
+  rows: {},
+  isolation: "read committed",
+  reportSeconds: 1,
+  prepared: 0,
+};
+const problemsOf = (node: Partial<NodeState>): string[] =>
+  verifyNode({ node: "a:1", isActive: true, state: fine, ...node }, 2).map(({ problem }) => problem);
+
+test.each<[string, Partial<NodeState>, RegExp | null]>([
+  ["as it should be", {}, null],
+  ["does not respond", { state: null }, /^it does not respond$/],
+  ["not kept up to date", { isActive: false }, /keep it up to date/],
+  ["reports every 10 seconds", { state: { ...fine, reportSeconds: 10 } }, /wal_receiver_status_interval is 10 s/],
+  ["never reports", { state: { ...fine, reportSeconds: 0 } }, /wal_receiver_status_interval is 0 s/],
+  ["another isolation", { state: { ...fine, isolation: "serializable" } }, /default_transaction_isolation is serializable/],
+  ["an old prepared transaction", { state: { ...fine, prepared: 2 } }, /^2 prepared transactions/],
+  ["no functions", { state: { ...fine, functions: { [functionsInShard(0).name]: FUNCTIONS } } }, /_s01 has 0 functions/],
+])("a node, %s: said", (_, node, expected) => {
+  const problems = problemsOf(node);
+  expect(problems).toHaveLength(expected === null ? 0 : 1);
+  if (expected) expect(problems[0]).toMatch(expected);
+});

@@ -109,7 +109,7 @@ export const measure = async (
 };
 
 /** Of the time of the requests, what is left for latencies, statements and memory, in seconds. */
-const AFTER_ROUNDS_SECONDS = 80;
+const AFTER_ROUNDS_SECONDS = 70;
 
 /** Measures every contestant with each number of connections, one after another, in several rounds. */
 export const measureRounds = async (bench: Bench): Promise<Rounds> => {
@@ -132,17 +132,17 @@ export const measureRounds = async (bench: Bench): Promise<Rounds> => {
 
 export type Latency = { name: string; rate: number; percentiles: Awaited<ReturnType<typeof openLoop>> };
 
-/** Latencies in an open loop at half of the peak rate. */
+/** Latencies in an open loop at half of the rate of so many connections: at more, the generator is the limit. */
 export const measureLatencies = async (bench: Bench, rounds: Rounds): Promise<Latency[]> => {
   const { contestants, options, processes, progress } = bench;
   const latencies: Latency[] = [];
   for (const { name, server, request, isRefused, isClaimed } of contestants) {
     // `above` is included to show how the generator and the machine alone affect the tail latencies.
     if ((server !== processes.service && server !== processes.above) || !request || isRefused || isClaimed) continue;
-    const peak = Math.max(...options.connections.map((connections) => rounds.rate(name, connections)));
+    const rate = rounds.rate(name, options.typicalConnections) / 2;
     progress.step(`latency of ${name}`);
-    const percentiles = await openLoop(server.url, request, peak / 2, Math.max(4, options.seconds * 2));
-    latencies.push({ name, rate: peak / 2, percentiles });
+    const percentiles = await openLoop(server.url, request, rate, Math.max(4, options.seconds * 2));
+    latencies.push({ name, rate, percentiles });
   }
   return latencies;
 };

@@ -72,7 +72,7 @@ const ratioTable = ({ options, contestants, rounds }: Results): string => {
 
 const latencyTable = ({ latencies }: Results): string =>
   table(
-    ["half of the peak", "requests/s", "p50", "p99", "p99.9", "p99 / p50"],
+    ["at half of the rate", "requests/s", "p50", "p99", "p99.9", "p99 / p50"],
     latencies.map(({ name, rate, percentiles: { p50, p99, "p99.9": p999 } }) => [
       name,
       number(rate),
@@ -130,7 +130,7 @@ export const reportOf = (results: Results): string => {
     `${loadText(results.loadBefore)} Requests per second: median of the rounds, and half of their range:`,
     rateTable(results),
     ratioTable(results),
-    "Latency at half of the peak rate, in an open loop: requests are sent without waiting for earlier responses.",
+    `Latency at half of the rate of ${typicalConnections} connections, in an open loop: requests are sent without waiting for earlier responses.`,
     latencyTable(results),
     `Processor time per request, of the process and of the database, at ${typicalConnections} connections; and statements per request, each a round trip to the database, for sequential requests and at ${typicalConnections} connections:`,
     requestTable(results),

@@ -55,7 +55,7 @@ const writes = (sql: postgres.Sql) =>
       async ({ body, key, params: { id }, status }) => {
         const [session] = await sql`
           update usage_sessions set status = 'started', started_at = coalesce(started_at, now()),
-            used = greatest(used, ${body.usedCreditMicros}), expires_at = now() + interval '60 seconds'
+            used = greatest(used, ${body.usedCreditMicros}), expires_at = now() + interval '1 day'
           where tenant_id = ${key.tenantId} and id = ${id} and ended_at is null returning *`;
         return session ?? status(409);
       },

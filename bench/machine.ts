@@ -7,6 +7,12 @@ export const ROOT = join(import.meta.dir, "..");
 export const median = (numbers: readonly number[]): number =>
   numbers.toSorted((a, b) => a - b)[numbers.length >> 1] ?? 0;
 
+const children = new Set<Bun.Subprocess>();
+// Also when the benchmark fails.
+process.once("exit", () => {
+  for (const child of children) child.kill();
+});
+
 export type Process = { url: string; pid: number; readyMs: number; end(): Promise<void> };
 
 /** Starts a program that writes its address to the file `log`, and waits for the address. */
@@ -22,12 +28,14 @@ export const start = async (
     stdout: Bun.file(log),
     stderr: "ignore",
   });
+  children.add(child);
   for (;;) {
     const [, url] = /"url":"(http:[^"]+)"/.exec(await readFile(log, "utf8").catch(() => "")) ?? [];
     if (url) {
       const end = async (): Promise<void> => {
         child.kill("SIGTERM");
         await child.exited;
+        children.delete(child);
       };
       return { url, pid: child.pid, readyMs: performance.now() - startedAt, end };
     }

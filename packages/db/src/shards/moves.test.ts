@@ -13,8 +13,8 @@ import {
   seedTenant,
 } from "@realtime-avatar/testing/seeds";
 import { findApiKey, revokeApiKey } from "../api-keys/api-keys.ts";
-import { updateAvatar } from "../avatars/avatars.ts";
 import { applyMigrations, NO_TRANSACTION } from "../apply-migrations.ts";
+import { updateAvatar } from "../avatars/avatars.ts";
 import { connect, type Db } from "../connection/pool.ts";
 import { withLock } from "../migrate.ts";
 import { placementOf } from "./placement.ts";

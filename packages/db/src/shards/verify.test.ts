@@ -23,9 +23,17 @@ test.each<[string, Partial<NodeState>, RegExp | null]>([
   ["not kept up to date", { isActive: false }, /keep it up to date/],
   ["reports every 10 seconds", { state: { ...fine, reportSeconds: 10 } }, /wal_receiver_status_interval is 10 s/],
   ["never reports", { state: { ...fine, reportSeconds: 0 } }, /wal_receiver_status_interval is 0 s/],
-  ["another isolation", { state: { ...fine, isolation: "serializable" } }, /default_transaction_isolation is serializable/],
+  [
+    "another isolation",
+    { state: { ...fine, isolation: "serializable" } },
+    /default_transaction_isolation is serializable/,
+  ],
   ["an old prepared transaction", { state: { ...fine, prepared: 2 } }, /^2 prepared transactions/],
-  ["no functions", { state: { ...fine, functions: { [functionsInShard(0).name]: FUNCTIONS } } }, /_s01 has 0 functions/],
+  [
+    "no functions",
+    { state: { ...fine, functions: { [functionsInShard(0).name]: FUNCTIONS } } },
+    /_s01 has 0 functions/,
+  ],
 ])("a node, %s: said", (_, node, expected) => {
   const problems = problemsOf(node);
   expect(problems).toHaveLength(expected === null ? 0 : 1);

@@ -33,6 +33,7 @@ const OPTION_NAMES: Record<string, string> = {
   sessionId: "--session",
   limit: "--limit",
   cursor: "--cursor",
+  since: "--since",
 };
 
 export const usageError = (errors: readonly FieldError[]): UsageError =>

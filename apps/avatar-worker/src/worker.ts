@@ -47,7 +47,7 @@ const start = async (atExit: AtExit): Promise<void> => {
   atExit(async () => metrics?.stop());
   const tracing = await openTracing("realtime-avatar-avatar-worker", version, log, atExit);
   // A new one for each process: a process that starts again has none of the calls of the one before it.
-  const workerId = `wrk_${randomBytes(12).toString("hex")}-s${config.shard}`;
+  const workerId = `wrk_${randomBytes(12).toString("hex")}${config.shard === 0 ? "" : `-s${config.shard}`}`;
   const service = createService({ ...config, workerId });
   let isStopping = false;
   const health = (): WorkerHealth => {

@@ -34,6 +34,8 @@ describe.skipIf(missing !== null)(`an avatar worker on Node${missing ? ` (skippe
     const worker = startProcess(["node", await build()], {
       ...control.variables,
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      // As docs/deployment.md says: otherwise LiveKit's library writes its failures to standard error.
+      RUST_LOG: "off",
     });
     const call = await control.start({ mode: "avatar" });
     const person = await joinAsPerson(livekit.url, call.personToken);

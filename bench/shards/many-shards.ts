@@ -63,11 +63,13 @@ const api = Bun.spawn([process.execPath, "--no-env-file", "apps/api/src/main.ts"
   stdout: "pipe",
   stderr: "inherit",
 });
-const reader = api.stdout.getReader();
 let output = "";
-while (!/"url":"(http:[^"]+)"/.test(output)) output += new TextDecoder().decode((await reader.read()).value);
-reader.releaseLock();
-void new Response(api.stdout).text();
+const collect = async (): Promise<void> => {
+  const decoder = new TextDecoder();
+  for await (const chunk of api.stdout) output = (output + decoder.decode(chunk, { stream: true })).slice(-10_000);
+};
+void collect();
+while (!/"url":"(http:[^"]+)"/.test(output)) await Bun.sleep(50);
 const url = /"url":"(http:[^"]+)"/.exec(output)?.[1] ?? "";
 const body = JSON.stringify({ displayName: "Ada", sourceKind: "image" });
 const connections = async (): Promise<number> => {

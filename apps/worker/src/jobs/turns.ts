@@ -5,8 +5,8 @@ import type { Databases } from "@realtime-avatar/db/shards/databases";
 /** The database whose turn it is; or none, and in how long the next one has its turn. */
 type Turn = { db: Db } | { db: null; pauseMs: number };
 
-/** While there is no database yet. */
-const NO_DATABASE_PAUSE_MS = 1000;
+/** The longest pause: a shard that is new is asked this soon. */
+const LONGEST_PAUSE_MS = 1000;
 
 export const createTurns = (databases: Pick<Databases, "all">) => {
   const dueAt = new Map<Db, number>();
@@ -15,7 +15,7 @@ export const createTurns = (databases: Pick<Databases, "all">) => {
     next: (): Turn => {
       const all = databases.all();
       const now = performance.now();
-      let earliest = now + NO_DATABASE_PAUSE_MS;
+      let earliest = now + LONGEST_PAUSE_MS;
       for (let step = 1; step <= all.length; step++) {
         const index = (last + step) % all.length;
         const db = all[index] as Db;

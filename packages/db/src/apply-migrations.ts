@@ -48,7 +48,9 @@ const applyInTransaction = (
     for (const statement of statementsOf(migration)) {
       // Zero would be no limit.
       const left = Math.max(10, Math.ceil(maxWaitMs - (performance.now() - start)));
-      await transaction.unsafe(`set local lock_timeout = ${left}; ${statement}`);
+      await transaction.unsafe(`set local lock_timeout = ${left}`);
+      // By itself: Citus sends its text to the node of a shard as a prepared statement.
+      await transaction.unsafe(statement);
     }
     await record(transaction, migration, place);
   });

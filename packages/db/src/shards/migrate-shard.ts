@@ -33,14 +33,20 @@ const hasCitus = async (client: postgres.Sql): Promise<boolean> =>
   (await client`select 1 from pg_extension where extname = 'citus'`).length > 0;
 
 /**
+ * Prepares a session that changes the tables of shards. Triggers protect them on every node, wherever the shard is: Citus asks that
+ * this be said. The limit of a wait for locks holds on the nodes too.
+ */
+export const prepareDistributed = (client: postgres.Sql): Promise<unknown> =>
+  client.unsafe("set citus.enable_unsafe_triggers = on; set citus.propagate_set_commands = 'local'");
+
+/**
  * Creates a shard, or applies the migrations that are pending there, and creates the functions of this program for it. On Citus, a new
  * shard is distributed as a whole, to one of its nodes, when it has all tables and triggers. Returns whether anything was missing.
  */
 export const migrateShard = async (client: postgres.Sql, shard: number): Promise<boolean> => {
   const schema = schemaOf(shard);
   const isDistributed = await hasCitus(client);
-  // Triggers protect the tables on every node, wherever the shard is. Citus asks that this be said.
-  if (isDistributed) await client.unsafe("set citus.enable_unsafe_triggers = on");
+  if (isDistributed) await prepareDistributed(client);
   await client.unsafe(`create schema if not exists ${schema}; set search_path = ${schema}, public`);
   const isApplied = await applyMigrations(client, migrationsIn(shard), undefined, { journal: schema, tables: schema });
   if (isDistributed) {

@@ -17,6 +17,7 @@ import { applyMigrations, NO_TRANSACTION } from "../apply-migrations.ts";
 import { updateAvatar } from "../avatars/avatars.ts";
 import { connect, type Db } from "../connection/pool.ts";
 import { withLock } from "../migrate.ts";
+import { prepareDistributed } from "./migrate-shard.ts";
 import { placementOf } from "./placement.ts";
 import { schemaOf, shardOptions } from "./shard.ts";
 import { migrateShards } from "./split.ts";
@@ -133,7 +134,8 @@ describe.skipIf(CITUS_BIN === undefined)("a move of a shard", () => {
     };
     const writing = Promise.all([write(), write()]);
     await withLock(coordinator, {}, async (admin) => {
-      await admin.unsafe(`set citus.enable_unsafe_triggers = on; set search_path = ${schema}, public`);
+      await prepareDistributed(admin);
+      await admin.unsafe(`set search_path = ${schema}, public`);
       await applyMigrations(admin, LATER, undefined, { journal: schema, tables: schema });
     });
     const before = written;

@@ -4,8 +4,12 @@ import { join } from "node:path";
 
 export const ROOT = join(import.meta.dir, "..");
 
-export const median = (numbers: readonly number[]): number =>
-  numbers.toSorted((a, b) => a - b)[numbers.length >> 1] ?? 0;
+/** Of an even count, the mean of the two in the middle. 0 without numbers. */
+export const median = (numbers: readonly number[]): number => {
+  const sorted = numbers.toSorted((a, b) => a - b);
+  const [low = 0, high = low] = [sorted[(sorted.length - 1) >> 1], sorted[sorted.length >> 1]];
+  return (low + high) / 2;
+};
 
 const children = new Set<Bun.Subprocess>();
 // Also when the benchmark fails.

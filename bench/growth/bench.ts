@@ -2,7 +2,14 @@
 import { loadavg } from "node:os";
 import { apiRequest, type Contestant } from "../contestants.ts";
 import { LEASE_SECONDS, type Line, openSessions, seedLine } from "../credits/world.ts";
-import { type Database, openDatabase, seedAvatars } from "../database.ts";
+import {
+  countStatements,
+  type Database,
+  openDatabase,
+  REQUEST_STATEMENTS,
+  seedAvatars,
+  trackStatements,
+} from "../database.ts";
 import type { Process, Request } from "../machine.ts";
 import { loadOnce, measure, Rounds, WARM_UP_CONNECTIONS } from "../measure.ts";
 import type { Options } from "../options.ts";
@@ -54,25 +61,51 @@ const contestantsOf = (
   ].map((contestant) => ({ ...contestant, server }));
 };
 
-const reportOf = (rounds: Rounds, names: readonly string[], labels: readonly string[], loads: readonly number[]) => {
+/** 8 KB blocks that the statements of one request read, by label and name. They do not depend on how busy the machine is. */
+type Blocks = Map<string, number>;
+
+/** Loads a contestant for a second, and returns the blocks that its statements read for one request. */
+const blocksOf = async (database: Database, contestant: Contestant): Promise<number> => {
+  const { db } = database;
+  await countStatements(db);
+  const { count } = await loadOnce({ database, options: { seconds: 1 } }, contestant, CONNECTIONS, 1);
+  const [{ blocks = 0 } = {}] = await db.run<{ blocks: number }>(
+    `select sum(shared_blks_hit + shared_blks_read)::float8 as blocks from pg_stat_statements where ${REQUEST_STATEMENTS}`,
+    [],
+  );
+  return blocks / count;
+};
+
+const reportOf = (
+  {
+    rounds,
+    blocks,
+    labels,
+    loads,
+  }: { rounds: Rounds; blocks: Blocks; labels: readonly string[]; loads: readonly number[] },
+  names: readonly string[],
+) => {
   const cpuOf = (label: string, name: string): number =>
     rounds.median(`${label} ${name}`, CONNECTIONS, "serverCpu") +
     rounds.median(`${label} ${name}`, CONNECTIONS, "databaseCpu");
   const [first = "", last = ""] = [labels[0], labels.at(-1)];
+  const ratio = (of: (label: string) => number): string => (of(last) / of(first)).toFixed(2);
   return [
-    `Processor time of the process and the database for one request at ${CONNECTIONS} connections. The load of the machine (\`uptime\`) was ${loads.map((load) => load.toFixed(1)).join(", ")} after each of these:`,
+    `Blocks of 8 KB that the database reads for one request at ${CONNECTIONS} connections, which does not depend on how busy the machine is:`,
     table(
-      ["for one request", ...labels, "last / first"],
-      names.map((name) => [
-        name,
-        ...labels.map((label) => micros(cpuOf(label, name))),
-        (cpuOf(last, name) / cpuOf(first, name)).toFixed(2),
-      ]),
+      ["blocks", ...labels, "last / first"],
+      names.map((name) => {
+        const of = (label: string) => blocks.get(`${label} ${name}`) ?? 0;
+        return [name, ...labels.map((label) => of(label).toFixed(1)), ratio(of)];
+      }),
     ),
-    "And requests per second:",
+    `Processor time of the process and the database for one request. The load of the machine (\`uptime\`) was ${loads.map((load) => load.toFixed(1)).join(", ")} after each of these:`,
     table(
-      ["requests/s", ...labels],
-      names.map((name) => [name, ...labels.map((label) => number(rounds.rate(`${label} ${name}`, CONNECTIONS)))]),
+      ["processor time", ...labels, "last / first"],
+      names.map((name) => {
+        const of = (label: string) => cpuOf(label, name);
+        return [name, ...labels.map((label) => micros(of(label))), ratio(of)];
+      }),
     ),
   ].join("\n\n");
 };
@@ -90,6 +123,7 @@ export const benchGrowth = async (options: Options): Promise<void> => {
     name.includes(options.only),
   );
   const rounds = new Rounds();
+  const blocks: Blocks = new Map();
   const [labels, loads]: [string[], number[]] = [[], []];
   const measureAll = async (label: string): Promise<void> => {
     // What the loads have opened: sums and lists show the last month, which is not to grow.
@@ -104,6 +138,11 @@ export const benchGrowth = async (options: Options): Promise<void> => {
         await measure(bench, rounds, contestant, CONNECTIONS, `${label} ${contestant.name}`);
       }
     }
+    await trackStatements(db, "top");
+    for (const contestant of contestants) {
+      blocks.set(`${label} ${contestant.name}`, await blocksOf(database, contestant));
+    }
+    await trackStatements(db, "none");
     labels.push(label);
     loads.push(loadavg()[0] ?? 0);
     print(`growth: ${label}`);
@@ -123,9 +162,9 @@ export const benchGrowth = async (options: Options): Promise<void> => {
   await service.end();
   await database.close();
   const names = contestants.map(({ name }) => name);
-  const report = reportOf(rounds, names, labels, loads);
+  const report = reportOf({ rounds, blocks, labels, loads }, names);
   print(`\n${report}`);
   if (!options.isWritten) return;
-  await writeFigures("growth", rounds);
+  await writeFigures("growth", { blocks: Object.fromEntries(blocks), measured: rounds });
   await writeBlock("docs/performance.md", "growth", report);
 };

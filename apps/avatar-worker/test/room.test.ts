@@ -16,7 +16,7 @@ import { startCall } from "../src/room/call.ts";
 import { type ControlPlane, startControlPlane } from "./support/control-plane.ts";
 import { joinAsPerson, type Person } from "./support/person.ts";
 
-setDefaultTimeout(20_000);
+setDefaultTimeout(60_000);
 
 const LONG = process.env["LONG"] === "1";
 

@@ -76,7 +76,7 @@ describe("the OpenAPI document", () => {
       clock: () => new Date(),
       random: (count: number) => new Uint8Array(count),
       config: readConfig({}),
-      db: {},
+      databases: {},
       isEnding: () => false,
       log: { info: () => {}, error: () => {} },
     } as unknown as Dependencies);

@@ -25,7 +25,7 @@ const find = 'import importlib.util, sys; sys.exit(importlib.util.find_spec("liv
 const hasPackages = python !== "" && existsSync(python) && (await runToEnd([python, "-c", find])).code === 0;
 /** NODE_AGENTS names a folder whose node_modules has the packages. */
 const modules = process.env["NODE_AGENTS"] ?? "";
-const LONG = process.env["LONG"] !== undefined;
+const LONG = process.env["LONG"] === "1";
 const hasModules = LONG && modules !== "" && existsSync(join(modules, "node_modules/@livekit/agents-plugin-bey"));
 
 const missing = binary.kind === "missing" ? ` (skipped: ${binary.reason})` : "";

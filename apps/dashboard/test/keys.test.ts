@@ -368,7 +368,8 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
         scrollTo(0, document.body.scrollHeight);
       `);
     }
-    expect(await page.locator("*").count()).toBeLessThan(3000);
+    // While the page scrolls, it has rows of more than one place.
+    while ((await page.locator("*").count()) >= 2500) await Bun.sleep(20);
     await page.evaluate("scrollTo(0, 0)");
     await card("Level 9 of a line").waitFor();
 

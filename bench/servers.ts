@@ -1,12 +1,12 @@
 /**
  * The servers with which the benchmark compares the service. `bun bench/servers.ts above`: the smallest route that
- * validates the same body and responds, without a database. `first`: see first/first.ts. `sink`: receives and discards traces.
+ * validates the same body and responds, without a database. `first`: see first/server.ts. `sink`: receives and discards traces.
  * `livekit`: stands in for a LiveKit server that takes no time: it has rooms, and verifies nothing. Each prints its address.
  */
 import { CreateAvatar } from "@realtime-avatar/domain/avatars/schemas";
 import { newId } from "@realtime-avatar/domain/id";
 import { Elysia } from "elysia";
-import { firstServer } from "./first/first.ts";
+import { firstServer } from "./first/server.ts";
 
 const random = (count: number): Uint8Array => crypto.getRandomValues(new Uint8Array(count));
 const [name = "", databaseUrl = "", folder = "", livekitUrl = ""] = process.argv.slice(2);

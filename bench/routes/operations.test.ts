@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { firstServer } from "../first/first.ts";
+import { firstServer } from "../first/server.ts";
 import { MEASURED, NOT_MEASURED } from "./operations.ts";
 
 const METHODS = ["get", "post", "put", "patch", "delete"];

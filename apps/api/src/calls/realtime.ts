@@ -12,13 +12,11 @@ import type { Logger } from "@realtime-avatar/runtime/log";
 import type { Metrics } from "@realtime-avatar/runtime/metrics";
 import type { Secret } from "@realtime-avatar/storage/secret";
 import type { ApiConfig } from "../config.ts";
-import { createRoomChecks, type RoomChecks } from "./room-checks.ts";
+import { BACKGROUND_MS, createRoomChecks, type RoomChecks } from "./room-checks.ts";
 import { type CallRooms, createCallRooms } from "./rooms.ts";
 import { createWaitingWorkers, type WaitingWorkers } from "./waiting-workers.ts";
 
-/** The maximum time for a statement that all requests share, in milliseconds. */
-const BACKGROUND_MS = 5000;
-/** The same for one that is repeated after 100 ms. */
+/** The maximum time for a statement that is repeated after 100 ms, in milliseconds. */
 const POLL_MS = 1000;
 
 export type Realtime = {

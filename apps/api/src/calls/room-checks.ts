@@ -14,8 +14,8 @@ import { describeFailure } from "./rooms.ts";
 
 /** Events within this time are looked at together. */
 const GATHER_MS = 500;
-/** The maximum time for a statement, in milliseconds. */
-const BACKGROUND_MS = 5000;
+/** The maximum time for a statement that all requests share, in milliseconds. */
+export const BACKGROUND_MS = 5000;
 /** How many rooms wait at most. A flood of events costs one look every half second. */
 const MAX_ROOMS = 1000;
 

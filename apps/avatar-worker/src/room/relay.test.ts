@@ -51,7 +51,7 @@ test("a server with a certificate: the request for a WebSocket reaches it, with 
 });
 
 test.each([
-  ["a server whose certificate nobody has signed", WEBSOCKET, {}],
+  ["a server whose certificate has no trusted authority", WEBSOCKET, {}],
   ["a request for anything but a WebSocket", VALIDATE, { NODE_EXTRA_CA_CERTS: authority }],
 ] as const)("%s: nothing is sent", async (_, request, variables) => {
   expect(await send(request, variables)).toEqual({ received: "", response: "" });

@@ -52,11 +52,12 @@ const elsewhere = (): Uint8Array => {
   return encode({ case: "leave", value: new LeaveRequest({ action: LeaveRequest_Action.RECONNECT, regions }) });
 };
 
-/** What is sent to a client that connects: without what a real server would say, and then beside it. */
+/** What the server sends in place of the messages of a real server: the client never joins. */
 const BEFORE_JOIN: Record<string, (client: Client) => unknown> = {
   silence: () => {},
   "pings before the join": (client) => sendWithoutEnd(client, pong),
 };
+/** What the server sends in addition to the messages of a real server. */
 const IN_CALL: Record<string, (client: Client) => unknown> = {
   pings: (client) => sendWithoutEnd(client, pong),
   "metadata of the room": (client) => sendWithoutEnd(client, metadata(60_000)),

@@ -11,8 +11,8 @@ const HOUR_MS = 60 * MINUTE_MS;
 export const keptSince = (now: Date): Date => new Date(now.getTime() - DELIVERY_DAYS * 24 * HOUR_MS);
 
 /**
- * From when on deliveries are recovered: the field `since` of the request, a valid date-time. Throws the problem `validation_failed`
- * for a time from which not all of them are kept, so that nobody takes a part for the whole.
+ * The time from which deliveries are recovered. `since`: the field of the request, a valid date-time. Throws the problem
+ * `validation_failed` when `since` is before the oldest delivery that is kept: the recovery would be incomplete.
  */
 export const recoveredSince = (since: string, now: Date): Date => {
   const time = parseDateTime(since) as Date;

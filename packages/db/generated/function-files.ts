@@ -152,42 +152,44 @@ import file148 from "../src/webhooks/functions/create_webhook_endpoint.sql" with
 import file149 from "../src/webhooks/functions/delete_webhook_endpoint.sql" with { type: "text" };
 import file150 from "../src/webhooks/functions/disable_webhook_endpoint.sql" with { type: "text" };
 import file151 from "../src/webhooks/functions/internal/change_webhook_endpoint.sql" with { type: "text" };
-import file152 from "../src/webhooks/functions/internal/disable_endpoint.sql" with { type: "text" };
-import file153 from "../src/webhooks/functions/internal/emit_closing_events.sql" with { type: "text" };
-import file154 from "../src/webhooks/functions/internal/emit_event.sql" with { type: "text" };
-import file155 from "../src/webhooks/functions/internal/emit_events.sql" with { type: "text" };
-import file156 from "../src/webhooks/functions/internal/emit_low_credits.sql" with { type: "text" };
-import file157 from "../src/webhooks/functions/internal/emit_opening_events.sql" with { type: "text" };
-import file158 from "../src/webhooks/functions/internal/emit_sessions_started.sql" with { type: "text" };
-import file159 from "../src/webhooks/functions/internal/falls_below.sql" with { type: "text" };
-import file160 from "../src/webhooks/functions/internal/has_endpoints.sql" with { type: "text" };
-import file161 from "../src/webhooks/functions/internal/id_random.sql" with { type: "text" };
-import file162 from "../src/webhooks/functions/internal/id_time.sql" with { type: "text" };
-import file163 from "../src/webhooks/functions/internal/lock_webhook_endpoint.sql" with { type: "text" };
-import file164 from "../src/webhooks/functions/internal/renumber_events.sql" with { type: "text" };
-import file165 from "../src/webhooks/functions/internal/selects.sql" with { type: "text" };
-import file166 from "../src/webhooks/functions/internal/store_response_fields.sql" with { type: "text" };
-import file167 from "../src/webhooks/functions/internal/stored_response_fields.sql" with { type: "text" };
-import file168 from "../src/webhooks/functions/recover_deliveries.sql" with { type: "text" };
-import file169 from "../src/webhooks/functions/resend_delivery.sql" with { type: "text" };
-import file170 from "../src/webhooks/functions/rotate_webhook_secret.sql" with { type: "text" };
-import file171 from "../src/webhooks/functions/sending/claim_deliveries.sql" with { type: "text" };
-import file172 from "../src/webhooks/functions/sending/count_webhook_deliveries.sql" with { type: "text" };
-import file173 from "../src/webhooks/functions/sending/finish_deliveries.sql" with { type: "text" };
-import file174 from "../src/webhooks/functions/sending/freeze_bodies.sql" with { type: "text" };
-import file175 from "../src/webhooks/functions/sending/internal/cancel_deliveries.sql" with { type: "text" };
-import file176 from "../src/webhooks/functions/sending/internal/disable_failing_endpoint.sql" with { type: "text" };
-import file177 from "../src/webhooks/functions/sending/internal/endpoints_to_serve.sql" with { type: "text" };
-import file178 from "../src/webhooks/functions/sending/internal/is_sent.sql" with { type: "text" };
-import file179 from "../src/webhooks/functions/sending/internal/lease_deliveries.sql" with { type: "text" };
-import file180 from "../src/webhooks/functions/sending/internal/park_deliveries.sql" with { type: "text" };
-import file181 from "../src/webhooks/functions/sending/internal/requeue_deliveries.sql" with { type: "text" };
-import file182 from "../src/webhooks/functions/sending/internal/sweep_events.sql" with { type: "text" };
-import file183 from "../src/webhooks/functions/sending/internal/unpark_deliveries.sql" with { type: "text" };
-import file184 from "../src/webhooks/functions/sending/internal/with_attempt.sql" with { type: "text" };
-import file185 from "../src/webhooks/functions/sending/sweep_deliveries.sql" with { type: "text" };
+import file152 from "../src/webhooks/functions/internal/delivery_id.sql" with { type: "text" };
+import file153 from "../src/webhooks/functions/internal/disable_endpoint.sql" with { type: "text" };
+import file154 from "../src/webhooks/functions/internal/emit_closing_events.sql" with { type: "text" };
+import file155 from "../src/webhooks/functions/internal/emit_event.sql" with { type: "text" };
+import file156 from "../src/webhooks/functions/internal/emit_events.sql" with { type: "text" };
+import file157 from "../src/webhooks/functions/internal/emit_low_credits.sql" with { type: "text" };
+import file158 from "../src/webhooks/functions/internal/emit_opening_events.sql" with { type: "text" };
+import file159 from "../src/webhooks/functions/internal/emit_sessions_started.sql" with { type: "text" };
+import file160 from "../src/webhooks/functions/internal/falls_below.sql" with { type: "text" };
+import file161 from "../src/webhooks/functions/internal/has_endpoints.sql" with { type: "text" };
+import file162 from "../src/webhooks/functions/internal/id_random.sql" with { type: "text" };
+import file163 from "../src/webhooks/functions/internal/id_time.sql" with { type: "text" };
+import file164 from "../src/webhooks/functions/internal/is_first_event.sql" with { type: "text" };
+import file165 from "../src/webhooks/functions/internal/lock_webhook_endpoint.sql" with { type: "text" };
+import file166 from "../src/webhooks/functions/internal/renumber_events.sql" with { type: "text" };
+import file167 from "../src/webhooks/functions/internal/selects.sql" with { type: "text" };
+import file168 from "../src/webhooks/functions/internal/store_response_fields.sql" with { type: "text" };
+import file169 from "../src/webhooks/functions/internal/stored_response_fields.sql" with { type: "text" };
+import file170 from "../src/webhooks/functions/recover_deliveries.sql" with { type: "text" };
+import file171 from "../src/webhooks/functions/resend_delivery.sql" with { type: "text" };
+import file172 from "../src/webhooks/functions/rotate_webhook_secret.sql" with { type: "text" };
+import file173 from "../src/webhooks/functions/sending/claim_deliveries.sql" with { type: "text" };
+import file174 from "../src/webhooks/functions/sending/count_webhook_deliveries.sql" with { type: "text" };
+import file175 from "../src/webhooks/functions/sending/finish_deliveries.sql" with { type: "text" };
+import file176 from "../src/webhooks/functions/sending/freeze_bodies.sql" with { type: "text" };
+import file177 from "../src/webhooks/functions/sending/internal/cancel_deliveries.sql" with { type: "text" };
+import file178 from "../src/webhooks/functions/sending/internal/disable_failing_endpoint.sql" with { type: "text" };
+import file179 from "../src/webhooks/functions/sending/internal/endpoints_to_serve.sql" with { type: "text" };
+import file180 from "../src/webhooks/functions/sending/internal/is_sent.sql" with { type: "text" };
+import file181 from "../src/webhooks/functions/sending/internal/lease_deliveries.sql" with { type: "text" };
+import file182 from "../src/webhooks/functions/sending/internal/park_deliveries.sql" with { type: "text" };
+import file183 from "../src/webhooks/functions/sending/internal/requeue_deliveries.sql" with { type: "text" };
+import file184 from "../src/webhooks/functions/sending/internal/sweep_events.sql" with { type: "text" };
+import file185 from "../src/webhooks/functions/sending/internal/unpark_deliveries.sql" with { type: "text" };
+import file186 from "../src/webhooks/functions/sending/internal/with_attempt.sql" with { type: "text" };
+import file187 from "../src/webhooks/functions/sending/sweep_deliveries.sql" with { type: "text" };
 import file9 from "../src/webhooks/functions/types.sql" with { type: "text" };
-import file186 from "../src/webhooks/functions/update_webhook_endpoint.sql" with { type: "text" };
+import file188 from "../src/webhooks/functions/update_webhook_endpoint.sql" with { type: "text" };
 export const FUNCTION_FILES: readonly string[] = [
   file0,
   file1,
@@ -376,6 +378,8 @@ export const FUNCTION_FILES: readonly string[] = [
   file184,
   file185,
   file186,
+  file187,
+  file188,
 ];
 /** Those of the functions that the service calls. */
 export const CALLED_FILES: ReadonlySet<string> = new Set([
@@ -437,13 +441,13 @@ export const CALLED_FILES: ReadonlySet<string> = new Set([
   file148,
   file149,
   file150,
-  file168,
-  file169,
   file170,
   file171,
   file172,
   file173,
   file174,
-  file185,
-  file186,
+  file175,
+  file176,
+  file187,
+  file188,
 ]);

@@ -170,18 +170,22 @@ const create = (caller: Caller, claim: string | null = null) => {
   );
 };
 
-const emit = async (
-  { client: own }: Pick<typeof db, "client">,
+type Emitter = Pick<typeof db, "client">;
+const emitOf = async (
+  { client: own }: Emitter,
   tenantId: TenantId,
-  ...targets: string[]
+  type: WebhookEventType,
+  targets: readonly string[],
 ): Promise<void> => {
   await own.unsafe(
     `select ${FUNCTIONS_SCHEMA}.emit_events(array(
-      select row($1, 'live', 'credits.low', target, now())::${FUNCTIONS_SCHEMA}.event from unnest($2::text[]) target
+      select row($1, 'live', $2, target, now())::${FUNCTIONS_SCHEMA}.event from unnest($3::text[]) target
     ))`,
-    [tenantId, targets] as never[],
+    [tenantId, type, targets] as never[],
   );
 };
+const emit = (own: Emitter, tenantId: TenantId, ...targets: string[]): Promise<void> =>
+  emitOf(own, tenantId, "credits.low", targets);
 
 describe("an event and its change", () => {
   test("a change, committed: one event, and a delivery for each endpoint that selects it", async () => {
@@ -289,6 +293,32 @@ describe("an event and its change", () => {
     expect(await deliveriesOf(db, tenantId)).toEqual(Array(2).fill(`${endpointId} credits.low a`));
   });
 
+  test("a creation, of a target that has events: the next sequence, alone and beside others", async () => {
+    const { tenantId } = await world();
+    await emit(db, tenantId, "a", "b");
+    await emitOf(db, tenantId, "avatar.created", ["a"]);
+    await emitOf(db, tenantId, "avatar.created", ["b", "c", "a"]);
+    expect(await eventsOf(db, tenantId)).toEqual([
+      "credits.low a 1",
+      "avatar.created a 2",
+      "avatar.created a 3",
+      "credits.low b 1",
+      "avatar.created b 2",
+      "avatar.created c 1",
+    ]);
+  });
+
+  test("16 endpoints, one event alone and one beside others: a delivery for each, with an id of its own", async () => {
+    const { tenantId } = await world(null);
+    for (let count = 0; count < 16; count++) await seedEndpoint(db, tenantId);
+    await emit(db, tenantId, "a");
+    await emit(db, tenantId, "b", "c");
+    const rows = await client<{ id: string }[]>`
+      select id from webhook_deliveries where tenant_id = ${tenantId}`;
+    expect(new Set(rows.map(({ id }) => id)).size).toBe(48);
+    expect(rows.every(({ id }) => isId("whd", id))).toBe(true);
+  });
+
   test("events of two targets, given in reverse: written in the order of the targets, so that no two deadlock", async () => {
     const { tenantId } = await world();
     await whileHeld(
@@ -304,7 +334,10 @@ describe("an event and its change", () => {
 
   test("a batch of creates of many tenants: each tenant's endpoints get its own", async () => {
     const worlds = await Promise.all([...Array(12).keys()].map((at) => world(at % 3 === 0 ? null : {})));
-    for (const { tenantId } of worlds) await seedEndpoint(db, tenantId, { status: "disabled" });
+    for (const { tenantId } of worlds) {
+      await seedEndpoint(db, tenantId, { status: "disabled" });
+      await seedEndpoint(db, tenantId, { environment: "test" });
+    }
     const created = await Promise.all(
       worlds.flatMap(({ caller, ...one }) =>
         [...Array(4).keys()].map(async () => ({ ...one, ...(await create(caller)) })),

@@ -8,7 +8,9 @@ export const EVENT_MUTATIONS: Readonly<Record<string, readonly (readonly [origin
   ],
   "a taken sequence of a single event is given up": [["    exit when found;", "    exit;"]],
   "events in no order": [["    order by tenant_id, target_id, at\n  );", "    order by at\n  );"]],
-  "events of every environment": [["endpoint.environment = event.environment and endpoint.status", "endpoint.status"]],
+  "events of every environment": [
+    ["and endpoint.environment = event.environment\n          and endpoint.status", "and endpoint.status"],
+  ],
   "a single event of every environment": [
     ["endpoint.environment = p_event.environment and endpoint.status", "endpoint.status"],
   ],
@@ -19,7 +21,10 @@ export const EVENT_MUTATIONS: Readonly<Record<string, readonly (readonly [origin
     ],
   ],
   "events of disabled endpoints": [
-    ["one.environment = event.environment and one.status = 'enabled'", "one.environment = event.environment"],
+    [
+      "endpoint.environment = event.environment\n          and endpoint.status = 'enabled'",
+      "endpoint.environment = event.environment",
+    ],
   ],
   "events of refused writes": [
     ["if p_outcomes[1].kind = 'written' and split_part", "if split_part"],

@@ -66,7 +66,7 @@ create type rta.finished_delivery as (
   slow_ms bigint             -- for how long nothing is sent to the endpoint; null: it may be sent
 );
 
--- An event that is to be written, with its id and its place among the events of its target.
+-- An event that is to be written, with its id, its place among the events of its target, and the endpoints that select it.
 create type rta.numbered_event as (
   tenant_id text collate "C",
   id text collate "C",
@@ -74,5 +74,6 @@ create type rta.numbered_event as (
   type text,
   target_id text collate "C",
   sequence bigint,
-  created_at timestamptz
+  created_at timestamptz,
+  endpoint_ids text[]
 );

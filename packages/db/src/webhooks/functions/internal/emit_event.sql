@@ -10,6 +10,7 @@ declare
   );
   v_now timestamptz := clock_timestamp();
   v_id text;
+  v_is_first boolean := rta.is_first_event(p_event.type);
   v_sequence bigint;
 begin
   if v_endpoint_ids = '{}' then
@@ -19,21 +20,23 @@ begin
   loop
     insert into public.webhook_events (tenant_id, id, environment, type, target_id, sequence, created_at)
     values (
-      p_event.tenant_id, 'evt_' || v_id, p_event.environment, p_event.type, p_event.target_id, 1 + coalesce((
+      p_event.tenant_id, 'evt_' || v_id, p_event.environment, p_event.type, p_event.target_id,
+      case when v_is_first then 1 else 1 + coalesce((
         select last.sequence from public.webhook_events last
         where last.tenant_id = p_event.tenant_id and last.target_id = p_event.target_id
         order by last.tenant_id desc, last.target_id desc, last.sequence desc limit 1
-      ), 0), p_event.created_at
+      ), 0) end, p_event.created_at
     )
     on conflict (tenant_id, target_id, sequence) do nothing
     returning sequence into v_sequence;
     exit when found;
+    v_is_first := false;
   end loop;
   insert into public.webhook_deliveries (
     tenant_id, id, environment, endpoint_id, event_id, event_type, target_id, sequence, next_attempt_at, created_at
   )
-  select p_event.tenant_id, 'whd_' || left(v_id, 13) || rta.id_random(), p_event.environment, endpoint_id, 'evt_' || v_id,
+  select p_event.tenant_id, rta.delivery_id('evt_' || v_id, at), p_event.environment, endpoint_id, 'evt_' || v_id,
     p_event.type, p_event.target_id, v_sequence, v_now, v_now
-  from unnest(v_endpoint_ids) endpoint_id;
+  from unnest(v_endpoint_ids) with ordinality endpoint (endpoint_id, at);
   return cardinality(v_endpoint_ids);
 end $$;

@@ -24,20 +24,24 @@ begin
   v_events := array(
     select row(
       tenant_id, 'evt_' || v_id_time || rta.id_random(), environment, type, target_id,
-      1 + coalesce((
+      case when rta.is_first_event(type) then 1 else 1 + coalesce((
         -- Sorted by all columns: by one entry of the index, however small the table was when the plan was made.
         select last.sequence from public.webhook_events last
         where last.tenant_id = event.tenant_id and last.target_id = event.target_id
         order by last.tenant_id desc, last.target_id desc, last.sequence desc limit 1
-      ), 0), created_at
+      ), 0) end, created_at, endpoint_ids
     )::rta.numbered_event
     from unnest(p_events) with ordinality event (tenant_id, environment, type, target_id, created_at, at)
-    where exists (
-      select from public.webhook_endpoints endpoint
-      where endpoint.tenant_id = event.tenant_id and endpoint.environment = event.environment and endpoint.status = 'enabled'
-        and rta.selects(endpoint.events, event.type)
-      offset 0 -- by the index as well
-    )
+    cross join lateral (
+      select array(
+        select endpoint.id from public.webhook_endpoints endpoint
+        where endpoint.tenant_id = event.tenant_id and endpoint.environment = event.environment
+          and endpoint.status = 'enabled' and rta.selects(endpoint.events, event.type)
+        offset 0 -- by the index as well
+      ) as endpoint_ids
+      offset 0 -- once for each event
+    ) selecting
+    where endpoint_ids <> '{}'
     order by tenant_id, target_id, at
   );
   while v_written < cardinality(v_events) loop
@@ -56,12 +60,7 @@ begin
   insert into public.webhook_deliveries (
     tenant_id, id, environment, endpoint_id, event_id, event_type, target_id, sequence, next_attempt_at, created_at
   )
-  select event.tenant_id, 'whd_' || v_id_time || rta.id_random(), event.environment, endpoint.id, event.id, event.type,
-    event.target_id, event.sequence, v_now, v_now
-  from unnest(v_events) event cross join lateral (
-    select one.id from public.webhook_endpoints one
-    where one.tenant_id = event.tenant_id and one.environment = event.environment and one.status = 'enabled'
-      and rta.selects(one.events, event.type)
-    offset 0
-  ) endpoint;
+  select event.tenant_id, rta.delivery_id(event.id, at), event.environment, endpoint_id, event.id, event.type, event.target_id,
+    event.sequence, v_now, v_now
+  from unnest(v_events) event cross join lateral unnest(event.endpoint_ids) with ordinality endpoint (endpoint_id, at);
 end $$;

@@ -15,9 +15,9 @@ begin
           select max(last.sequence) from public.webhook_events last
           where last.tenant_id = event.tenant_id and last.target_id = event.target_id
         )
-      end, created_at
+      end, created_at, endpoint_ids
     )::rta.numbered_event
-    from unnest(p_events) with ordinality event (tenant_id, id, environment, type, target_id, sequence, created_at, at)
+    from unnest(p_events) with ordinality event (tenant_id, id, environment, type, target_id, sequence, created_at, endpoint_ids, at)
     order by at
   );
 end $$;

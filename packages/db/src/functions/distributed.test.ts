@@ -118,6 +118,10 @@ const faultsOf = (query: string, next: string): string[] => {
       /\binsert into\b[^()]*\([^()]*\)\s*select\b(?:(?!\bfrom\b|\bon conflict\b).)*\bwhere\b/s.test(query),
       "INSERT … SELECT … WHERE without FROM is a syntax error on a node: use IF and VALUES",
     ],
+    [
+      /\binsert into\b[^()]*\([^()]*\)\s*values\b/.test(query) && TABLE.test(query.replace(/^.*?\bvalues\b/s, "")),
+      "a subquery of a table in the VALUES of INSERT is refused: read it into a variable",
+    ],
   ];
   return faults.flatMap(([isFault, text]) => (isFault ? [text] : []));
 };
@@ -155,6 +159,7 @@ describe("SQL that can be distributed", () => {
       "insert into public.t (a, b) select p_a, 1 where not exists (select from public.t) on conflict do nothing;",
       "VALUES",
     ],
+    ["insert into public.t (a) values (1 + (select b from public.t where b = 2));", "a subquery"],
   ])("the search: finds %p", (text, fault) => {
     expect(allFaults({ name: "f", queries: queriesOf(text) }).join()).toContain(fault);
   });

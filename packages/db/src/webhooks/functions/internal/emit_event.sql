@@ -11,24 +11,26 @@ declare
   v_now timestamptz := clock_timestamp();
   v_id text;
   v_is_first boolean := rta.is_first_event(p_event.type);
-  v_sequence bigint;
+  v_last bigint;
+  v_sequence bigint := 1;
 begin
   if v_endpoint_ids = '{}' then
     return 0;
   end if;
   v_id := rta.id_time(v_now) || rta.id_random();
   loop
+    if not v_is_first then
+      -- Not within the INSERT: see distributed.test.ts.
+      select last.sequence into v_last from public.webhook_events last
+      where last.tenant_id = p_event.tenant_id and last.target_id = p_event.target_id
+      order by last.tenant_id desc, last.target_id desc, last.sequence desc limit 1;
+      v_sequence := coalesce(v_last, 0) + 1;
+    end if;
     insert into public.webhook_events (tenant_id, id, environment, type, target_id, sequence, created_at)
     values (
-      p_event.tenant_id, 'evt_' || v_id, p_event.environment, p_event.type, p_event.target_id,
-      case when v_is_first then 1 else 1 + coalesce((
-        select last.sequence from public.webhook_events last
-        where last.tenant_id = p_event.tenant_id and last.target_id = p_event.target_id
-        order by last.tenant_id desc, last.target_id desc, last.sequence desc limit 1
-      ), 0) end, p_event.created_at
+      p_event.tenant_id, 'evt_' || v_id, p_event.environment, p_event.type, p_event.target_id, v_sequence, p_event.created_at
     )
-    on conflict (tenant_id, target_id, sequence) do nothing
-    returning sequence into v_sequence;
+    on conflict (tenant_id, target_id, sequence) do nothing;
     exit when found;
     v_is_first := false;
   end loop;

@@ -1,5 +1,5 @@
 /** The audit trail in words. */
-import type { AuditEvent } from "@realtime-avatar/client";
+import type { AuditEvent, components } from "@realtime-avatar/client";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useAccount } from "../layout/context.tsx";
 import type { Search } from "../search.ts";
@@ -48,8 +48,22 @@ export const ACTION_TEXTS: Record<AuditEvent["action"], string> = {
   "webhook_endpoint.disabled": "Endpoint disabled",
 };
 
+type Schemas = components["schemas"];
+/** The fields that an event can name: those of each change, and those that the service alone changes. */
+type ChangedField =
+  | keyof (Schemas["UpdateApiKey"] &
+      Schemas["UpdateAvatar"] &
+      Schemas["UpdateCreditBalance"] &
+      Schemas["UpdatePasskey"] &
+      Schemas["UpdateUser"] &
+      Schemas["UpdateWebhookEndpoint"])
+  | "keyId"
+  | "pendingSourceAssetId"
+  | "redactedKey";
+
 /** What was changed, by field. */
-const FIELD_TEXTS: Record<string, string> = {
+const FIELD_TEXTS: Record<ChangedField, string> = {
+  name: "name",
   displayName: "name",
   scopes: "permissions",
   spendLimitCreditMicros: "spend cap",
@@ -58,13 +72,25 @@ const FIELD_TEXTS: Record<string, string> = {
   redactedKey: "secret",
   expiresAt: "expiry",
   sourceAssetId: "photo or video",
+  pendingSourceAssetId: "photo or video",
   modelId: "model",
   defaultVoiceId: "voice",
+  settings: "settings",
+  metadata: "metadata",
+  status: "status",
   lowThresholdCreditMicros: "threshold of low credits",
+  role: "role",
+  url: "URL",
+  description: "description",
+  events: "events",
+  ordered: "order",
 };
 
-export const fieldsText = ({ changedFields }: AuditEvent): string =>
-  [...new Set(changedFields.map((field) => FIELD_TEXTS[field] ?? field))].join(", ");
+/** The changed fields in words. A field that only a later version of the service knows is shown by its name. */
+export const fieldsText = ({ changedFields }: Pick<AuditEvent, "changedFields">): string => {
+  const texts: Record<string, string> = FIELD_TEXTS;
+  return [...new Set(changedFields.map((field) => texts[field] ?? field))].join(", ");
+};
 
 /** Who acted when neither a key nor a person did. */
 export const serviceText = (action: AuditEvent["action"]): string => {

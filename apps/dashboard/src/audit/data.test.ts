@@ -1,0 +1,23 @@
+import { expect, test } from "bun:test";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { UpdateApiKey } from "@realtime-avatar/domain/api-keys/schemas";
+import { UpdateAvatar } from "@realtime-avatar/domain/avatars/schemas";
+import { UpdateWebhookEndpoint } from "@realtime-avatar/domain/webhooks/schemas";
+import { fieldsText } from "./data.ts";
+
+/** The fields that the database names when an avatar changes. */
+const AVATAR_FIELDS = join(import.meta.dir, "../../../../packages/db/src/audit/functions/internal/changed_fields.sql");
+
+test("each field that can change: is shown in words", async () => {
+  const sql = await readFile(AVATAR_FIELDS, "utf8");
+  const ofAvatars = [...sql.matchAll(/then '(\w+)' end/g)].map(([, field = ""]) => field);
+  expect(ofAvatars).toEqual(expect.arrayContaining(Object.keys(UpdateAvatar.properties)));
+  const schemas = [UpdateApiKey, UpdateAvatar, UpdateWebhookEndpoint];
+  const fields = [...ofAvatars, ...schemas.flatMap(({ properties }) => Object.keys(properties))];
+  for (const field of fields) expect(fieldsText({ changedFields: [field] })).toMatch(/^([a-z ]+|URL)$/);
+});
+
+test("fields with the same word: it is shown once; a field of a later version: its name", () => {
+  expect(fieldsText({ changedFields: ["keyId", "redactedKey", "newField"] })).toBe("secret, newField");
+});

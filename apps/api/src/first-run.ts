@@ -46,16 +46,18 @@ export const createFirstLink = async (
   return kind === "written" ? invitationUrl(publicUrl, created.token) : null;
 };
 
-/** The message that shows the link. */
-export const firstLinkMessage = (link: string): string => `
-Open the dashboard and register a passkey. The link works once, within 30 minutes:
+const RESTARTED = "Your API keys stay valid. Earlier links to the dashboard no longer work.\n\n";
+
+/** The message that shows the link. `isFirst`: after the message with the key. */
+export const firstLinkMessage = (link: string, isFirst: boolean): string => `
+${isFirst ? "" : RESTARTED}Open the dashboard and register a passkey. The link works once, within 30 minutes:
 
   ${link}
 `;
 
 /**
- * The message that shows the secret, which cannot be shown again, and the calls that make an avatar with it. `publicUrl`: where
- * people open pages.
+ * The message that shows the secret, which cannot be shown again, and the commands that make an avatar with it. `publicUrl`:
+ * where people open pages.
  */
 export const firstKeyMessage = (secret: ApiKeySecret, baseUrl: string, publicUrl: string): string => `
 The first API key was created. It is live and has every scope, \`usage:write\` included. It is shown only once. Paste
@@ -66,8 +68,8 @@ this line into a second terminal, in the folder of the service:
 Then create an avatar of the sample photo, and read it. In a few seconds its \`status\` is \`ready\`:
 
   npx -y bun@${Bun.version} run sample-photo
-  ASSET_ID=$(curl -sS ${baseUrl}/api/v1/assets -H "Authorization: Bearer $API_KEY" -F file=@ada.jpg | grep -o 'ast_[0-9a-z]*')
-  AVATAR_ID=$(curl -sS ${baseUrl}/api/v1/avatars -H "Authorization: Bearer $API_KEY" -H "Content-Type: application/json" -d '{"displayName": "Ada", "sourceKind": "image", "sourceAssetId": "'$ASSET_ID'"}' | grep -o 'ava_[0-9a-z]*')
+  export ASSET_ID=$(curl -sS ${baseUrl}/api/v1/assets -H "Authorization: Bearer $API_KEY" -F file=@ada.jpg | grep -o 'ast_[0-9a-z]*')
+  export AVATAR_ID=$(curl -sS ${baseUrl}/api/v1/avatars -H "Authorization: Bearer $API_KEY" -H "Content-Type: application/json" -d '{"displayName": "Ada", "sourceKind": "image", "sourceAssetId": "'$ASSET_ID'"}' | grep -o 'ava_[0-9a-z]*')
   curl -sS ${baseUrl}/api/v1/avatars/$AVATAR_ID -H "Authorization: Bearer $API_KEY"
 
 Try every operation in a browser: ${publicUrl}/docs

@@ -51,8 +51,12 @@ describe("an empty embedded database", () => {
       /npx .*/,
       `cd ${folder} && ${bun(join(REPOSITORY, "scripts/sample-photo.ts")).join(" ")} >&2`,
     );
-    const avatar = JSON.parse((await runToEnd(["sh", "-c", script], { API_KEY: key })).stdout);
+    // A program that is run afterwards, as the README's, finds the ids in its environment.
+    const pasted = `${script}\necho; printenv ASSET_ID AVATAR_ID`;
+    const shown = (await runToEnd(["sh", "-c", pasted], { API_KEY: key })).stdout.split("\n");
+    const avatar = JSON.parse(shown[0] ?? "");
     expect(avatar).toMatchObject({ displayName: "Ada", environment: "live" });
+    expect(shown.slice(1)).toEqual([avatar.sourceAssetId, avatar.id, ""]);
     expect(first.stdout()).not.toContain(key);
     expect(first.stderr().split(key)).toHaveLength(2);
 
@@ -70,6 +74,8 @@ describe("an empty embedded database", () => {
     expect(await stop(second)).toBe(0);
     // The key is not shown again. A link for the first person is, another one each time, while there is no user.
     expect(second.stderr()).not.toContain("rta_live_");
+    const restarted = "Your API keys stay valid. Earlier links to the dashboard no longer work.";
+    expect([first, second].map(({ stderr }) => stderr().includes(restarted))).toEqual([false, true]);
     const linkOf = (text: string) =>
       /http:\/\/localhost:\d+\/dashboard\/register#(rta_invitation_\w+)/.exec(text)?.[1] ?? "";
     const links = [linkOf(first.stderr()), linkOf(second.stderr())];

@@ -181,7 +181,7 @@ const printFirstAccess = async (databases: Databases, url: string, publicUrl: st
   const key = await createFirstKey(db, new Date(), secureRandom);
   if (key) process.stderr.write(firstKeyMessage(key, url, publicUrl));
   const link = await createFirstLink(db, publicUrl, new Date(), secureRandom);
-  if (link) process.stderr.write(firstLinkMessage(link));
+  if (link) process.stderr.write(firstLinkMessage(link, key !== null));
 };
 
 /** Opens the database, and adds its metrics. */

@@ -339,6 +339,18 @@ describe("a LiveKit that fails", () => {
     expect(one.spans.join()).not.toContain("eyJ");
   });
 
+  test("LiveKit, not there at the start: the first list that fails is not logged, the second is", async () => {
+    const one = await world();
+    // Each pass would first ask for those of other tests.
+    await client`delete from call_agents`;
+    await one.livekit.kill();
+    one.reconcile();
+    const warnings = () => one.lines.filter(({ level }) => level === "warn");
+    await until(() => warnings().length > 0);
+    expect(warnings().map(({ message }) => message)).toEqual(["failed to compare calls and rooms; retrying"]);
+    expect(one.spans.filter((span) => span === "compare_rooms {} failed").length).toBeGreaterThan(1);
+  });
+
   test("a stop while LiveKit does not respond: waits for no more than what is running", async () => {
     const one = await world();
     await one.start();

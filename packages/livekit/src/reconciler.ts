@@ -61,6 +61,8 @@ export type Reconciler = {
 
 type State = ReconcilerOptions & {
   stats: ReconcilerStats;
+  /** How many lists of rooms were begun. */
+  lists: number;
   isStopping(): boolean;
   /** Logs an error, at most one each minute. */
   failed(error: unknown): void;
@@ -243,17 +245,21 @@ const repeat = async (
 
 const createState = (options: ReconcilerOptions, isStopping: () => boolean): State => {
   let loggedAt = Number.NEGATIVE_INFINITY;
-  return {
+  const state: State = {
     ...options,
     isStopping,
     stats: { ended: 0, moved: 0, orphans: 0, autoCreate: null },
+    lists: 0,
     failed: (error) => {
+      // A LiveKit that starts together with this process is later than the first list.
+      if (state.lists < 2 && error instanceof LivekitError && error.kind === "unreachable") return;
       if (performance.now() - loggedAt < LOG_INTERVAL_MS) return;
       loggedAt = performance.now();
       const cause = error instanceof LivekitError ? { livekit: error.status ?? error.kind } : describeError(error);
       options.log.warn({ error: cause }, "failed to compare calls and rooms; retrying");
     },
   };
+  return state;
 };
 
 /** Starts a reconciler. */
@@ -267,6 +273,7 @@ export const startReconciler = (options: ReconcilerOptions): Reconciler => {
   const running = Promise.all([
     repeat(state, intervalsMs.end, stopping.promise, async () => deletion.start(await endCalls(state))),
     repeat(state, intervalsMs.list, stopping.promise, async () => {
+      state.lists++;
       await awaitAgents(state).catch(state.failed);
       await traced(state, "compare_rooms", {}, compare, (changes) => changes);
       await checkAutoCreate(state);

@@ -1,5 +1,5 @@
 /**
- * Writes `ada.jpg`, a photo of one face, into this folder, for the calls of the README. A file that is there already stays. The
+ * Writes `ada.jpg`, a photo of one face, into this folder, for the commands of the README. A file that is there already stays. The
  * photo is from the package soft-ui-dashboard: copyright 2021 Creative Tim, MIT.
  */
 import { existsSync } from "node:fs";

@@ -1,6 +1,6 @@
 -- Sends again the deliveries of an endpoint that have failed or were canceled, or that wait for another attempt after one that has
 -- failed, and whose events happened since a time: they are due now, in the order in which they happened, and their schedules begin
--- anew. The oldest of them, up to `p_limit`: a call must end within its time. Returns the outcome and their number:
+-- anew. The oldest of them, up to `p_limit`: a request must end within its time. Returns the outcome and their number:
 --   'written'
 --   'not_found'  there is no such endpoint
 --   'stale'      nothing is written: the caller has changed since its look-up

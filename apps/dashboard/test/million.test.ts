@@ -25,6 +25,8 @@ const LISTS = [
   { link: "Avatars", list: "Avatars", path: "/avatars", api: "/avatars", row: "Old 999999" },
 ];
 
+type Page = { data: unknown[]; nextCursor: string | null };
+
 const note = (text: string): void => void process.stderr.write(`${text}\n`);
 const milliseconds = (times: readonly number[]): string =>
   times
@@ -120,9 +122,15 @@ describe.skipIf(!(isLong && BROWSER))("a million keys and avatars in Chromium", 
           const times: number[] = [];
           for (let time = 0; time <= TIMES; time++) {
             const askedAt = performance.now();
-            const { data } = (await call("GET", `${api}?limit=50&${query}`)) as { data: { name: string }[] };
+            let page = (await call("GET", `${api}?limit=50&${query}`)) as Page;
             times.push(performance.now() - askedAt);
-            if (query !== "") expect([api, query, data.length]).toEqual([api, query, count]);
+            let found = page.data.length;
+            // A page may be short: whether a text counts as rare depends on the names that happen to be in the sample.
+            while (found < count && page.nextCursor !== null) {
+              page = (await call("GET", `${api}?limit=50&${query}&cursor=${page.nextCursor}`)) as Page;
+              found += page.data.length;
+            }
+            expect([api, query, found]).toEqual([api, query, count]);
           }
           note(`GET ${api}?${query}: ${milliseconds(times.slice(1))} ms`);
         }

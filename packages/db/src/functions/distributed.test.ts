@@ -106,7 +106,9 @@ const faultsOf = (query: string, next: string): string[] => {
     ],
     [
       setsOf(query).some(
-        (set) => /\* interval\b/.test(set) || casesOf(set).some((one) => /\binterval\b|_interval\(/.test(one)),
+        (set) =>
+          /\* interval\b|\bmake_interval\([^()]*\b(?![pv]_)\w+\.\w[^()]*\)(?!\) at time zone)/.test(set) ||
+          casesOf(set).some((one) => /\binterval\b|_interval\(/.test(one)),
       ),
       "a time plus an interval is stable: in SET it is refused of a column, and within CASE or COALESCE: compute it before",
     ],
@@ -121,6 +123,14 @@ const faultsOf = (query: string, next: string): string[] => {
     [
       /\binsert into\b[^()]*\([^()]*\)\s*values\b/.test(query) && TABLE.test(query.replace(/^.*?\bvalues\b/s, "")),
       "a subquery of a table in the VALUES of INSERT is refused: read it into a variable",
+    ],
+    [
+      /\binsert into\b[^()]*\([^()]*\)\s*select\b(?:(?!\bfrom\b)[^()])*\bfrom\s+(?:public|fleet)\./s.test(query),
+      "INSERT … SELECT from a table is a syntax error on a node: select from a list or a CTE",
+    ],
+    [
+      /\bconstraint_name\b/.test(query) && !/\bregexp_replace\(v_constraint\b/.test(next),
+      "the name of a constraint ends with a number in a shard: remove it before the name is compared",
     ],
   ];
   return faults.flatMap(([isFault, text]) => (isFault ? [text] : []));
@@ -150,6 +160,7 @@ describe("SQL that can be distributed", () => {
     ],
     ["update public.t set a = case when b < now() then 1 end;", "CASE"],
     ["update public.t set a = v_now + given.ms * interval '1 millisecond' from unnest(p_ms) given (ms);", "interval"],
+    ["update public.t set a = v_now + make_interval(secs => given.s) from unnest(p_s) given (s);", "interval"],
     ["update public.t set a = coalesce(a, least(v_now, v_now - make_interval(secs => v_seconds)));", "interval"],
     [
       "if exists (select from public.t where a = 1 and rta.lock_caller(a, true) is null) then return; end if;",
@@ -158,6 +169,11 @@ describe("SQL that can be distributed", () => {
     [
       "insert into public.t (a, b) select p_a, 1 where not exists (select from public.t) on conflict do nothing;",
       "VALUES",
+    ],
+    ["insert into public.t (a) select b from public.u where b = 2;", "from a table"],
+    [
+      "get stacked diagnostics v_constraint = constraint_name; return case v_constraint when 'a' then 1 end;",
+      "a number",
     ],
     ["insert into public.t (a) values (1 + (select b from public.t where b = 2));", "a subquery"],
   ])("the search: finds %p", (text, fault) => {
@@ -169,6 +185,7 @@ describe("SQL that can be distributed", () => {
     "insert into public.t (a) values (1) on conflict do nothing; return found;",
     "insert into public.t (a) values (1) on conflict (a) do update set b = excluded.b where excluded.b - t.b >= interval '1 day';",
     "v_now := clock_timestamp(); update public.t set a = v_now; -- clock_timestamp()\n if a then perform rta.lock_caller(a, true); end if;",
+    "update public.t set a = (v_utc + make_interval(secs => given.s)) at time zone 'utc' from unnest(p_s) given (s);",
     "select case when a then b end from public.t; perform rta.lock_caller(a, true);",
     "insert into public.t (a) select a from unnest(p_a) where a is not null;",
   ])("the search: leaves %p", (text) => {

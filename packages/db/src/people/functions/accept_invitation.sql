@@ -66,7 +66,8 @@ begin
     perform rta.insert_user_session(p_session, p_max_sessions, p_idle_seconds, p_ended_event);
   exception when unique_violation then
     get stacked diagnostics v_constraint = constraint_name;
-    return case v_constraint
+    -- In a shard, its name ends with a number.
+    return case regexp_replace(v_constraint, '_[0-9]+$', '')
       when 'users_email_index' then 'already_member'
       when 'user_identities_subject_index' then 'taken'
       else 'refused'

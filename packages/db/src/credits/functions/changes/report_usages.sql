@@ -24,6 +24,7 @@ declare
   v_records json[];
   v_outcomes rta.session_change_outcome[];
   v_now timestamptz;
+  v_utc timestamp; -- a time without a zone plus an interval is immutable: see distributed.test.ts
 begin
   if cardinality(p_changes) = 1 then
     return next rta.report_one(p_callers[1], v_valid_until[1], p_changes[1], p_claims[1], p_wait);
@@ -31,13 +32,14 @@ begin
   end if;
   v_sessions := rta.lock_sessions(p_callers, p_caller_at, v_valid_until, p_changes);
   v_now := date_trunc('milliseconds', clock_timestamp());
+  v_utc := v_now at time zone 'utc';
   v_outcomes := rta.change_outcomes(p_callers, p_caller_at, v_valid_until, p_changes, v_sessions, p_claims, v_now);
   with reported as (
     update public.usage_sessions session set
       status = 'started', started_at = coalesce(session.started_at, v_now),
       used = least(session.reserved, greatest(session.used, change.used)),
       reported_by = p_callers[p_caller_at[change.ordinality]].id,
-      expires_at = v_now + make_interval(secs => change.lease_seconds), version = session.version + 1
+      expires_at = (v_utc + make_interval(secs => change.lease_seconds)) at time zone 'utc', version = session.version + 1
     from unnest(p_changes) with ordinality change
     where v_outcomes[change.ordinality].kind = 'written'
       and session.tenant_id = p_callers[p_caller_at[change.ordinality]].tenant_id and session.id = change.session_id
@@ -46,10 +48,13 @@ begin
       )
     returning change.ordinality as at, session
   )
-  select array_agg(reported.session order by at),
-    array_agg(case when v_outcomes[at].kind = 'written' then coalesce(reported.session, v_sessions[at]) end order by at)
-  into v_reported, v_shown
+  select array_agg(reported.session order by at) into v_reported
   from generate_subscripts(p_changes, 1) change (at) left join reported using (at);
+  -- By itself: in a shard, a row in a query of tables has another type than one in a variable.
+  v_shown := array(
+    select case when v_outcomes[at].kind = 'written' then coalesce(v_reported[at], v_sessions[at]) end
+    from generate_subscripts(p_changes, 1) at order by at
+  );
 
   v_records := rta.session_records(v_shown, array(
     select ended.api_key_id

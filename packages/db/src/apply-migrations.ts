@@ -22,7 +22,7 @@ const DEFAULT_POLICY: RetryPolicy = { attempts: 500, pauseMs: 800 };
 /** The first line of a migration whose statements run one by one, outside of a transaction. */
 export const NO_TRANSACTION = "-- no transaction\n";
 
-const BREAKPOINT = "--> statement-breakpoint";
+export const BREAKPOINT = "--> statement-breakpoint";
 export const statementsOf = ({ text }: Migration): string[] => text.split(BREAKPOINT);
 
 /** The errors of a wait that was given up: `lock_not_available` and `deadlock_detected`. */

@@ -58,6 +58,9 @@ const isWriteOfFewRows = (statement: string): boolean =>
 const REPEATABLE =
   /^(create (unique )?index concurrently if not exists|drop index concurrently if exists|create extension if not exists) /i;
 
+/** Between the actions of an ALTER TABLE. */
+const ACTIONS = /, (?=(?:add|alter|drop) )/i;
+
 const faultsOfStatement = (statement: string, created: ReadonlySet<string>): string[] => {
   if (/^create (unique )?index\b/i.test(statement)) {
     const [, table = ""] = statement.match(pattern(` on ${NAME}`)) ?? [];
@@ -68,7 +71,7 @@ const faultsOfStatement = (statement: string, created: ReadonlySet<string>): str
   const table = lockedTable(statement);
   if ((table !== null && created.has(table)) || isWriteOfFewRows(statement)) return [];
   // An ALTER TABLE can have several actions.
-  const actions = statement.split(/, (?=(?:add|alter|drop) )/i);
+  const actions = statement.split(ACTIONS);
   return REFUSED.filter(([refused]) => actions.some((action) => refused.test(action))).map(([, fault]) => fault);
 };
 const lockedTable = (statement: string): string | null => {
@@ -107,6 +110,20 @@ const faultsOf = (migration: Migration): string[] => {
   ];
 };
 
+/** How many migrations there were before shards, which are distributed only after them. `shards/upgrades.test.ts` applies the others. */
+const BEFORE_SHARDS = 27;
+
+/** What Citus refuses of a table that is distributed. */
+const faultsOfDistribution = (one: Migration): string[] =>
+  statementsOf(one).flatMap((text) => {
+    const commands = plainStatements({ ...one, text });
+    const isBesideOthers = /\badd constraint\b/i.test(text) && (commands[0] ?? "").split(ACTIONS).length > 1;
+    return [
+      ...(commands.length > 1 ? ["put a breakpoint between two commands"] : []),
+      ...(isBesideOthers ? ["add a constraint by a statement of its own"] : []),
+    ];
+  });
+
 const migration = (...statements: string[]): Migration => ({
   tag: "later",
   when: 0,
@@ -114,6 +131,21 @@ const migration = (...statements: string[]): Migration => ({
 });
 
 describe("a migration", () => {
+  test.each(migrations().slice(BEFORE_SHARDS))("$tag can be applied to a shard", (one) => {
+    expect(faultsOfDistribution(one)).toEqual([]);
+  });
+
+  test("one that Citus refuses: found", () => {
+    const faults = faultsOfDistribution(
+      migration(
+        'ALTER TABLE "a" ADD COLUMN "b" text, ADD CONSTRAINT "c" CHECK ("b" <> \'\') NOT VALID;',
+        "DROP VIEW v; DROP VIEW w;",
+        'ALTER TABLE "a" ADD CONSTRAINT "c" CHECK ("b" in (\'x\', \'y\')) NOT VALID;',
+      ),
+    );
+    expect(faults).toEqual(["add a constraint by a statement of its own", "put a breakpoint between two commands"]);
+  });
+
   test.each(migrations().slice(BEFORE_THE_RULES))("$tag lets the service work while it runs", (one) => {
     expect(faultsOf(one)).toEqual([]);
   });

@@ -1,6 +1,7 @@
 /** Brings a shard up to date: its tables by the migrations of one database, and its functions. */
 import type postgres from "postgres";
-import { applyMigrations, type Migration } from "../apply-migrations.ts";
+import { FUNCTION_FILES } from "../../generated/function-files.ts";
+import { applyMigrations, BREAKPOINT, type Migration } from "../apply-migrations.ts";
 import { migrations } from "../migrate.ts";
 import { CALLED_FUNCTIONS, functionsInShard, schemaOf, textInShard } from "./shard.ts";
 
@@ -19,14 +20,24 @@ alter table pending_changes rename column api_key_id to subject_id;
 `;
 const IN_SHARD: Record<string, string> = { "0021_column_names": RENAMED };
 
+/** A constraint, without the name of its table: Citus sends the text to a node, where the part of the table has another name. */
+const withoutTable = (statement: string): string => {
+  const [, table] = /^\s*ALTER TABLE (?:"\w+"\.)?"(\w+)"/.exec(statement) ?? [];
+  return table === undefined ? statement : statement.replaceAll(`"${table}".`, "");
+};
+
 /** Extensions stay in `public`, which all shards share. */
-const migrationsIn = (shard: number): Migration[] =>
-  migrations().map((migration) => {
+export const migrationsIn = (shard: number, all: readonly Migration[]): Migration[] =>
+  all.map((migration) => {
     const text = migration.text
       .replace('CREATE SCHEMA "fleet";', "")
       .replaceAll(/CREATE EXTENSION IF NOT EXISTS "\w+"/g, "$& WITH SCHEMA public");
-    return { ...migration, text: IN_SHARD[migration.tag] ?? textInShard(text, shard) };
+    const own = textInShard(text, shard).split(BREAKPOINT).map(withoutTable).join(BREAKPOINT);
+    return { ...migration, text: IN_SHARD[migration.tag] ?? own };
   });
+
+/** What a version of the program brings: this one, and for tests others. */
+export type Version = { migrations: readonly Migration[]; files: readonly string[] };
 
 /** Whether the server is of Citus. */
 const hasCitus = async (client: postgres.Sql): Promise<boolean> =>
@@ -43,17 +54,24 @@ export const prepareDistributed = (client: postgres.Sql): Promise<unknown> =>
  * Creates a shard, or applies the migrations that are pending there, and creates the functions of this program for it. On Citus, a new
  * shard is distributed as a whole, to one of its nodes, when it has all tables and triggers. Returns whether anything was missing.
  */
-export const migrateShard = async (client: postgres.Sql, shard: number): Promise<boolean> => {
+export const migrateShard = async (
+  client: postgres.Sql,
+  shard: number,
+  version: Version = { migrations: migrations(), files: FUNCTION_FILES },
+): Promise<boolean> => {
   const schema = schemaOf(shard);
   const isDistributed = await hasCitus(client);
   if (isDistributed) await prepareDistributed(client);
   await client.unsafe(`create schema if not exists ${schema}; set search_path = ${schema}, public`);
-  const isApplied = await applyMigrations(client, migrationsIn(shard), undefined, { journal: schema, tables: schema });
+  const isApplied = await applyMigrations(client, migrationsIn(shard, version.migrations), undefined, {
+    journal: schema,
+    tables: schema,
+  });
   if (isDistributed) {
     const [known] = await client`select 1 from citus_schemas where schema_name = ${schema}::regnamespace`;
     if (!known) await client`select citus_schema_distribute(${schema}::regnamespace)`;
   }
-  const { name, create } = functionsInShard(shard);
+  const { name, create } = functionsInShard(shard, version.files);
   const [functions] = await client`select 1 where to_regnamespace(${name}) is not null`;
   if (functions) return isApplied;
   // The text that Citus sends to the nodes has the schema of every name then.

@@ -8,33 +8,17 @@ import {
   operatorOrigin,
   originOf,
   seedAvatar,
-  seedCaller,
   seedKey,
   seedTenant,
 } from "@realtime-avatar/testing/seeds";
 import { findApiKey, revokeApiKey } from "../api-keys/api-keys.ts";
-import { applyMigrations, NO_TRANSACTION } from "../apply-migrations.ts";
 import { updateAvatar } from "../avatars/avatars.ts";
 import { connect, type Db } from "../connection/pool.ts";
-import { withLock } from "../migrate.ts";
-import { prepareDistributed } from "./migrate-shard.ts";
 import { placementOf } from "./placement.ts";
 import { schemaOf, shardOptions } from "./shard.ts";
 import { migrateShards } from "./split.ts";
 
 setDefaultTimeout(300_000);
-
-/** What later releases may do to tables that have rows. */
-const LATER = [
-  `ALTER TABLE "avatars" ADD COLUMN "later" text;
---> statement-breakpoint
-ALTER TABLE "avatars" ADD CONSTRAINT "avatars_later_check" CHECK ("later" <> '') NOT VALID;`,
-  `ALTER TABLE "avatars" VALIDATE CONSTRAINT "avatars_later_check";`,
-  `${NO_TRANSACTION}CREATE INDEX CONCURRENTLY IF NOT EXISTS "avatars_later_index" ON "avatars" ("tenant_id","later");`,
-  `CREATE FUNCTION refuse_later() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'later'; END $$;
---> statement-breakpoint
-CREATE TRIGGER avatars_later BEFORE DELETE ON "avatars" FOR EACH ROW EXECUTE FUNCTION refuse_later();`,
-].map((text, at) => ({ tag: `later_${at}`, when: Date.UTC(2100, 0) + at, text }));
 
 describe.skipIf(CITUS_BIN === undefined)("a move of a shard", () => {
   let coordinator = "";
@@ -118,39 +102,5 @@ describe.skipIf(CITUS_BIN === undefined)("a move of a shard", () => {
     expect(events).not.toEqual(["revoked", "written"]);
     expect(events).toContain("revoked");
     await Promise.all([old.close(), moved.close(), ...[source, target, admin, admin2].map((one) => one.end())]);
-  });
-
-  test("later migrations of a shard with rows: on its node, while this version writes", async () => {
-    const schema = schemaOf(0);
-    await migrateShards(coordinator, 2);
-    const { from } = await nodesOf(0);
-    const db = open(from, 0);
-    const caller = await seedCaller(db);
-    await seedAvatar(db, caller);
-    let isStopping = false;
-    let written = 0;
-    const write = async (): Promise<void> => {
-      for (; !isStopping; written++) await seedAvatar(db, caller);
-    };
-    const writing = Promise.all([write(), write()]);
-    await withLock(coordinator, {}, async (admin) => {
-      await prepareDistributed(admin);
-      await admin.unsafe(`set search_path = ${schema}, public`);
-      await applyMigrations(admin, LATER, undefined, { journal: schema, tables: schema });
-    });
-    const before = written;
-    while (written < before + 5) await Bun.sleep(10);
-    isStopping = true;
-    await writing;
-    const rows = await db.run<{ later: null }>("select later from avatars", []);
-    expect(rows).toHaveLength(written + 1);
-    const own = client(from);
-    const name = await own<{ name: string }[]>`
-      select indexname as name from pg_indexes where schemaname = ${schema} and indexname = 'avatars_later_index'`;
-    expect(name).toHaveLength(1);
-    await expect(own.unsafe(`delete from ${schema}.avatars`)).rejects.toThrow("later");
-    await expect(own.unsafe(`update ${schema}.avatars set later = ''`)).rejects.toThrow("avatars_later_check");
-    await own.end();
-    await db.close();
   });
 });

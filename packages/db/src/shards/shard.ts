@@ -45,21 +45,22 @@ export const CALLED_FUNCTIONS: readonly string[] = [...CALLED_FILES].map(
 const holds = (text: string): boolean => CALLED_FILES.has(text) && !/\blanguage \w+ stable\b/.test(text);
 
 /** The files of the functions as a shard has them. */
-const filesOf = (shard: number): string[] =>
-  [...FUNCTION_FILES.map((text) => (holds(text) ? holding(text) : text)), HOLD_SHARD].map((text) =>
-    textInShard(text, shard),
-  );
+const filesOf = (shard: number, files: readonly string[]): string[] =>
+  [...files.map((text) => (holds(text) ? holding(text) : text)), HOLD_SHARD].map((text) => textInShard(text, shard));
 
-/** The schema of the functions of a shard, and the text that creates it. Its name ends with that of the shard. */
-export const functionsInShard = (shard: number): { name: string; create: string } =>
-  functionsSchema(filesOf(shard), `_${schemaOf(shard)}`);
+/**
+ * The schema of the functions of a shard, and the text that creates it. Its name ends with that of the shard. `files`: for tests, those of
+ * another version.
+ */
+export const functionsInShard = (shard: number, files = FUNCTION_FILES): { name: string; create: string } =>
+  functionsSchema(filesOf(shard, files), `_${schemaOf(shard)}`);
 
 /**
  * How `connect` reaches a shard: the statements are those of one database. Those that Citus distributes cannot have a generic plan, so the server
  * decides.
  */
-export const shardOptions = (shard: number): ShardOptions => {
-  const { name } = functionsInShard(shard);
+export const shardOptions = (shard: number, files = FUNCTION_FILES): ShardOptions => {
+  const { name } = functionsInShard(shard, files);
   const texts = new Map<string, string>();
   return {
     number: shard,

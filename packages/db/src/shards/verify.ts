@@ -80,6 +80,21 @@ export const verifyNode = ({ node: name, isActive, state }: NodeState, count: nu
   return findings;
 };
 
+/** What Citus has noted to be removed of moves that did not end. Those that succeeded have their rows removed too, a little later. */
+const SELECT_LEFT = `
+  select count(*)::integer as count from pg_dist_cleanup
+  where policy_type <> 2 and not exists (select from get_rebalance_progress())`;
+
+/** Only for a role that may see it: by default, a superuser. */
+const verifyMoves = async (coordinator: Db): Promise<Finding[]> => {
+  const may = await coordinator.run("select 1 where has_table_privilege('pg_dist_cleanup', 'select')", []);
+  if (may.length === 0) return [];
+  const [row] = await coordinator.run<{ count: number }>(SELECT_LEFT, []);
+  const count = row?.count ?? 0;
+  const problem = `a move was interrupted and has left ${count} objects: Citus removes them when their nodes respond`;
+  return count > 0 ? [{ place: "coordinator", problem }] : [];
+};
+
 /** How long a question to all nodes may take. */
 const VERIFY_MS = 30_000;
 
@@ -100,5 +115,6 @@ export const verifySchema = async (databases: Databases, server: Db): Promise<Fi
     if (state) found.push(...missingTriggers(placeOf(db), state.triggers[schemaOf(db.shard ?? 0)] ?? []));
     else if (!place) found.push({ place: placeOf(db), problem: "it is on no node" });
   }
+  found.push(...(await verifyMoves(asking)));
   return [...found, ...nodes.flatMap((node) => verifyNode(node, shards.count))];
 };

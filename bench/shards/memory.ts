@@ -1,5 +1,5 @@
 /**
- * The memory of one connection to a shard, over so many look-ups and creates: `CITUS_BIN=… bun bench/shards/memory.ts [executions]`.
+ * The memory of one connection to a shard, over so many look-ups and creates: `CITUS_BIN=… bun bench/shards/memory.ts [executions] [kind]`.
  * Prints the private memory of the process of the server, which must not grow.
  */
 import { readFile } from "node:fs/promises";
@@ -16,6 +16,7 @@ import { avatarOf, callerOf, originOf, seedKey, seedTenant } from "@realtime-ava
 
 const EXECUTIONS = Number(process.argv[2] ?? 1_000_000);
 const STEPS = 20;
+const KINDS = ["look-ups", "creates"] as const;
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 const binaries = process.env["CITUS_BIN"];
 if (binaries === undefined) throw new Error("CITUS_BIN must name a PostgreSQL with Citus.");
@@ -31,8 +32,8 @@ const privateMib = async (pid: number): Promise<string> => {
   const [, kib] = /^RssAnon:\s+(\d+)/m.exec(await readFile(`/proc/${pid}/status`, "utf8")) ?? [];
   return (Number(kib) / 1024).toFixed(1);
 };
-for (const kind of ["look-ups", "creates"] as const) {
-  const db = connect(url, { connections: 1, deadlineMs: 120_000, shard: shardOptions(0) });
+for (const kind of KINDS.filter((one) => (process.argv[3] ?? one) === one)) {
+  const db = connect(url, { connections: 1, deadlineMs: 3_600_000, shard: shardOptions(0) });
   const { secret } = await seedKey(db, await seedTenant(db), { environment: "live", scopes: ["*"] });
   const caller = await callerOf(db, secret.keyId);
   const pidOf = async () => (await db.run<{ pid: number }>("select pg_backend_pid() as pid", []))[0]?.pid ?? 0;

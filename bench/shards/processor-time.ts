@@ -172,7 +172,7 @@ const place = (await placementOf((text) => admin.unsafe(text))).get(0);
 await admin.end();
 const options = { connections: 1, deadlineMs: 120_000 };
 const shard = { ...options, shard: shardOptions(0) };
-const pids = citus.nodes.map(({ pid }) => pid);
+const pids = await Promise.all(citus.nodes.map(({ server }) => server.pid()));
 const atNode = Object.assign(new URL(citus.coordinator), { host: `${place?.host}:${place?.port}` }).href;
 const placements: [string, Db, readonly number[]][] = [
   ["plain", connect(plain.url, options), [plainPid]],

@@ -17,7 +17,7 @@ const isRoot = process.getuid?.() === 0;
 const asUser = isRoot ? ["setpriv", `--reuid=${USER}`, `--regid=${USER}`, "--clear-groups"] : [];
 const SECRET = "hunter2".repeat(5);
 
-const { url } = await fileDatabase();
+const { variables } = await fileDatabase({ isServed: true });
 
 test.skipIf(process.platform !== "linux" || Bun.which("setpriv") === null)(
   "the service, read by another process of its user: no secret",
@@ -27,7 +27,7 @@ test.skipIf(process.platform !== "linux" || Bun.which("setpriv") === null)(
     await mkdir(home, { mode: 0o700 });
     if (isRoot) await chown(home, USER, USER);
     const service = startProcess([...asUser, ...bun(API)], {
-      DATABASE_URL: url,
+      ...variables,
       DATA_DIR: join(home, "data"),
       HOME: home,
       PORT: "0",

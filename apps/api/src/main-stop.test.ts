@@ -14,7 +14,7 @@ import { API, call, start, stop } from "../test/support/process.ts";
 const isLong = process.env["LONG"] === "1";
 
 const folder = await fileFolder();
-const database = await fileDatabase();
+const database = await fileDatabase({ isServed: true });
 
 describe("SIGTERM", () => {
   // SIGINT: see main-worker.test.ts. SIGTERM ends every other service of the tests; with requests in flight: replicas.test.ts.
@@ -22,7 +22,7 @@ describe("SIGTERM", () => {
     "the service, on %s, idle connections kept alive: no new work, current requests finish, exit 0",
     async (signal) => {
       const { secret } = await seedKey(database.db, await seedTenant(database.db), { scopes: ["*"] });
-      const running = await start({ DATABASE_URL: database.url });
+      const running = await start(database.variables);
       await Promise.all([1, 2, 3, 4, 5].map(async () => (await fetch(`${running.url}/healthz`)).text()));
       let send: (text: string) => void = () => {};
       const body = new ReadableStream({
@@ -56,11 +56,7 @@ describe("SIGTERM", () => {
   );
 
   test.skipIf(process.platform !== "linux")("SIGHUP, under nohup: the service goes on", async () => {
-    const running = await start({ DATABASE_URL: database.url }, [
-      "sh",
-      "-c",
-      `trap "" HUP; exec ${bun(API).join(" ")}`,
-    ]);
+    const running = await start(database.variables, ["sh", "-c", `trap "" HUP; exec ${bun(API).join(" ")}`]);
     running.kill("SIGHUP");
     await Bun.sleep(200);
     expect((await fetch(`${running.url}/healthz`)).status).toBe(200);

@@ -10,7 +10,7 @@ import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { call, start, stop } from "../test/support/process.ts";
 
 const folder = await fileFolder();
-const database = await fileDatabase();
+const database = await fileDatabase({ isServed: true });
 
 const isAlive = (pid: number): boolean => {
   try {
@@ -83,7 +83,7 @@ describe("the worker on the embedded database", () => {
 
 describe("the worker on a DATABASE_URL", () => {
   test.each([
-    ["WORKER unset, on a DATABASE_URL", () => ({ DATABASE_URL: database.url }), /"listening"/],
+    ["WORKER unset, on a DATABASE_URL", () => database.variables, /"listening"/],
     [
       "WORKER=false, on the embedded database",
       async () => ({ DATA_DIR: await preparedDataDirectory(join(folder, "none")), WORKER: "false" }),
@@ -99,7 +99,7 @@ describe("the worker on a DATABASE_URL", () => {
 
   test("the worker, killed, then the API told to end: started again; works on while requests finish", async () => {
     const { secret } = await seedKey(database.db, await seedTenant(database.db), { scopes: ["*"] });
-    const running = await startBoth({ DATABASE_URL: database.url, WORKER: "true", DATA_DIR: folder });
+    const running = await startBoth({ ...database.variables, WORKER: "true", DATA_DIR: folder });
     process.kill(running.worker, "SIGKILL");
     await running.waitFor(/"signal":"SIGKILL","msg":"the worker has ended; starting it again"/);
     expect((await fetch(`${running.url}/readyz`)).status).toBe(200);

@@ -22,9 +22,9 @@ import { readConfig } from "./config.ts";
 const CLI = "apps/cli/src/main.ts";
 
 const folder = await fileFolder();
-const database = await fileDatabase();
+const database = await fileDatabase({ isServed: true });
 /** Of the service that sweeps: only its look-ups are waited for. */
-const own = await fileDatabase();
+const own = await fileDatabase({ isServed: true });
 
 const seedKeyIn = async ({ db }: TestDatabase) => seedKey(db, await seedTenant(db), { scopes: ["*"] });
 
@@ -87,7 +87,7 @@ describe("a DATABASE_URL", () => {
   test("a start, on a DATABASE_URL: creates nothing, sweeps nothing, is ready", async () => {
     // Behind a proxy whose hops are configured: nothing to warn of.
     const proxy = { PUBLIC_URL: "https://avatars.example.com", TRUSTED_PROXY_HOPS: "1" };
-    const running = await start({ DATABASE_URL: database.url, METRICS_PORT: "0", ...proxy });
+    const running = await start({ ...database.variables, METRICS_PORT: "0", ...proxy });
     expect(await isSweepingNow(running)).toBe(false);
     expect((await fetch(`${running.url}/readyz`)).status).toBe(200);
     expect(await stop(running)).toBe(0);
@@ -270,7 +270,7 @@ describe("a service with short timeouts that sweeps", () => {
   let running: Awaited<ReturnType<typeof start>>;
   beforeAll(async () => {
     const settings = { REQUEST_TIMEOUT_MS: "2000", KEEP_ALIVE_MS: "1000", SWEEP_IN_API: "true" };
-    running = await start({ DATABASE_URL: own.url, PUBLIC_URL: "http://localhost:3000", ...settings });
+    running = await start({ ...own.variables, PUBLIC_URL: "http://localhost:3000", ...settings });
   });
   afterAll(async () => {
     expect(await stop(running)).toBe(0);

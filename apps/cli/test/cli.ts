@@ -107,8 +107,7 @@ const jsonOf =
 
 /** Gives a test file a database with one tenant, and commands on it. */
 export const cliTests = async () => {
-  const { db, url } = await fileDatabase();
-  const variables = { DATABASE_URL: url };
+  const { db, variables } = await fileDatabase({ isServed: true });
   const cli: Run = (...args) => run(variables, ...args);
   const cliProcess: Run = (...args) => runProcess(variables, ...args);
   const tenantId = await seedTenant(db);

@@ -16,9 +16,9 @@ import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { LANDLOCK, landlockVersion } from "./sandbox/landlock.ts";
 
 const WORKER = "apps/worker/src/main.ts";
-const database = await fileDatabase();
+const database = await fileDatabase({ isServed: true });
 /** `DATA_DIR`: where the workers keep files. */
-const variables = { WORKER_PORT: "0", DATABASE_URL: database.url, DATA_DIR: await fileFolder() };
+const variables = { WORKER_PORT: "0", ...database.variables, DATA_DIR: await fileFolder() };
 
 describe("the worker", () => {
   test("the worker, started and stopped by SIGTERM: healthy, then exit 0", async () => {

@@ -15,7 +15,7 @@ const world = eachWorld();
 
 const variables = (): Record<string, string> => ({
   WORKER_PORT: "0",
-  DATABASE_URL: world.database.url,
+  ...world.database.variables,
   DATA_DIR: world.data,
   TMPDIR: world.temporary,
   LOG_LEVEL: "debug",

@@ -55,7 +55,7 @@ const startLoop = (): void => {
 
 beforeAll(async () => {
   [world, host] = await Promise.all([openWorld(), startHost()]);
-  const variables = { PORT: "0", DATABASE_URL: world.database.url, DATA_DIR: world.data, WORKER: "false" };
+  const variables = { PORT: "0", ...world.database.variables, DATA_DIR: world.data, WORKER: "false" };
   api = startProcess(bun("apps/api/src/main.ts"), variables);
   startLoop();
   [, url = ""] = await api.waitFor(/"url":"(http:[^"]+)"/);

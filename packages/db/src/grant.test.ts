@@ -1,9 +1,9 @@
 /** The service under a role that has the rights of `grantService`, and no other. */
-import { describe, expect, test } from "bun:test";
+import { test as always, describe, expect } from "bun:test";
 import { randomBytes } from "node:crypto";
 import type { ApiKeyId, TenantId } from "@realtime-avatar/domain/id";
 import { seedMovement, seedSession } from "@realtime-avatar/testing/credits";
-import { client } from "@realtime-avatar/testing/database";
+import { client, USES_SHARDS } from "@realtime-avatar/testing/database";
 import { fileDatabase, fileRole, fixture } from "@realtime-avatar/testing/fixture";
 import {
   avatarOf,
@@ -29,10 +29,13 @@ import { grantService } from "./grant.ts";
 import { findStoredResponse } from "./idempotency/idempotency-keys.ts";
 import { isMigrated } from "./migrate.ts";
 
+/** The rights in one database. Tests of shards have theirs: `shards/shard.test.ts`, and `shards.test.ts` of the API. */
+const test = always.skipIf(USES_SHARDS);
+
 const ROLE = `service "of" ${randomBytes(6).toString("hex")}`;
 const NAME = `"${ROLE.replaceAll('"', '""')}"`;
 
-const database = await fileDatabase();
+const database = await fileDatabase({ isOne: true });
 const owner = database.db.client;
 const [{ name = "" } = {}] = await owner<{ name: string }[]>`select current_database() as name`;
 // As docs/deployment.md says.

@@ -1,6 +1,7 @@
 /** What the database itself promises, read from its catalog and tried on its tables. */
-import { beforeAll, describe, expect, test } from "bun:test";
+import { test as always, beforeAll, describe, expect } from "bun:test";
 import { newId } from "@realtime-avatar/domain/id";
+import { USES_SHARDS } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import {
@@ -21,10 +22,13 @@ import { getTableConfig, PgTable } from "drizzle-orm/pg-core";
 import { insertAsset } from "./assets/assets.ts";
 import { insertAvatar } from "./avatars/avatars.ts";
 
+/** The schema of one database. Shards get theirs from the same migrations; `shards/shard.test.ts` and `verify` look at it. */
+const test = always.skipIf(USES_SHARDS);
+
 const modules = await Array.fromAsync(new Glob("*/tables.ts").scan(import.meta.dir), (path) => import(`./${path}`));
 const TABLES: unknown[] = modules.flatMap((module) => Object.values(module));
 
-const database = await fileDatabase();
+const database = await fileDatabase({ isOne: true });
 
 describe("the catalog", () => {
   test("tenant_id, in every key and unique index but of api_key_credentials: comes first", async () => {

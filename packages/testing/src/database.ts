@@ -9,13 +9,13 @@ import { join } from "node:path";
 import { connect, type Db } from "@realtime-avatar/db/connection/pool";
 import { migrate } from "@realtime-avatar/db/migrate";
 import postgres from "postgres";
-import { client, withDatabase } from "./postgres/client.ts";
+import { client, connectTo, withDatabase } from "./postgres/client.ts";
 import { openByTcp } from "./postgres/embedded.ts";
 import { createDatabase, preparedDataDirectory, TEMPLATE } from "./postgres/prepared.ts";
 import { shardClient, shardDatabase, USES_SHARDS } from "./postgres/shard.ts";
 import { removeAtEnd, temporaryFolder } from "./temporary-folder.ts";
 
-export { client, preparedDataDirectory };
+export { client, connectTo, preparedDataDirectory, USES_SHARDS };
 
 type Server = { url: string; admin: postgres.Sql; template: string; close(): Promise<void> };
 
@@ -91,17 +91,23 @@ const pooled = (url: string): string => {
 export type TestDatabase = {
   url: string;
   db: TestDb;
-  /** With TEST_SHARD: where the shard is managed, and its number. */
-  shard?: { coordinator: string; number: number };
+  /** How a process of the service reaches it. With TEST_SHARD, only one that was made so (`isServed`). */
+  variables: Record<string, string>;
+  /** With TEST_SHARD: where the shard is managed, its number, and the URL at its node. */
+  shard?: { coordinator: string; number: number; node: string };
   close(): Promise<void>;
 };
 
-/** `deadlineMs`: of each statement, for tests that hold a lock for as long as a slow machine needs. */
-export type TestDatabaseOptions = { migrated?: boolean; deadlineMs?: number };
+/**
+ * `deadlineMs`: of each statement, for tests that hold a lock for as long as a slow machine needs. `isOne`: one database, also with
+ * TEST_SHARD, for tests of what only that has, which are skipped then. `isServed`: processes of the service use it.
+ */
+export type TestDatabaseOptions = { migrated?: boolean; deadlineMs?: number; isOne?: boolean; isServed?: boolean };
 
 /** Creates a database with every migration applied, or with none. */
-export const testDatabase = async ({ migrated, ...options }: TestDatabaseOptions = {}): Promise<TestDatabase> => {
-  if (USES_SHARDS && migrated !== false) return shardDatabase();
+export const testDatabase = async (given: TestDatabaseOptions = {}): Promise<TestDatabase> => {
+  const { migrated, isOne, isServed, ...options } = given;
+  if (USES_SHARDS && migrated !== false && isOne !== true) return shardDatabase(isServed);
   const serverUrl = process.env["DATABASE_URL"];
   server ??= serverUrl ? useServer(serverUrl) : startServer();
   const { url, admin, template } = await server;
@@ -111,6 +117,7 @@ export const testDatabase = async ({ migrated, ...options }: TestDatabaseOptions
   const own = client(withDatabase(url, name), 10);
   return {
     url: withDatabase(url, name),
+    variables: { DATABASE_URL: withDatabase(url, name) },
     db: { ...db, client: own },
     close: async () => {
       await Promise.all([db.close(), own.end()]);

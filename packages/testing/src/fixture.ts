@@ -5,7 +5,7 @@ import { rm } from "node:fs/promises";
 import { connect, type Db } from "@realtime-avatar/db/connection/pool";
 import { grantService } from "@realtime-avatar/db/grant";
 import { shardOptions } from "@realtime-avatar/db/shards/shard";
-import { client as plainClient, type TestDatabase, testDatabase } from "./database.ts";
+import { client as plainClient, type TestDatabase, testDatabase, USES_SHARDS } from "./database.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 const opened: { close(): unknown }[] = [];
@@ -17,7 +17,8 @@ const opened: { close(): unknown }[] = [];
 export const fixture = async <Resource extends { close(): unknown }>(
   resource: Resource | Promise<Resource>,
 ): Promise<Resource> => {
-  setDefaultTimeout(60_000);
+  // On shards, three servers share the machine.
+  setDefaultTimeout(USES_SHARDS ? 300_000 : 60_000);
   const ready = await resource;
   opened.push(ready);
   afterAll(async () => {
@@ -46,6 +47,11 @@ export const fileRole = async (
   const password = randomBytes(12).toString("hex");
   const client = shard ? plainClient(shard.coordinator) : own;
   await client.unsafe(`create role ${name} login password '${password}'`);
+  if (shard) {
+    // The nodes connect to each other with it.
+    const text = `insert into pg_dist_authinfo values (0, '${role}', 'password=${password}')`;
+    await client`select run_command_on_all_nodes(${text})`;
+  }
   const ownUrl = Object.assign(new URL(url), { username: encodeURIComponent(role), password }).href;
   const db = connect(ownUrl, { connections: 8, shard: shard ? shardOptions(shard.number) : null });
   const close = async (): Promise<void> => {
@@ -56,12 +62,17 @@ export const fileRole = async (
   return fixture({ ...db, close, role, url: ownUrl });
 };
 
-/** A database for this file whose statements are run by a role with the rights of the service alone; `client` is the owner's. */
-export const serviceDatabase = async (): Promise<TestDatabase> => {
-  const database = await fileDatabase();
+/** As `fileRole`, with the rights of the service. */
+export const serviceRole = async (database: TestDatabase): ReturnType<typeof fileRole> => {
   const role = await fileRole(database);
   const { shard } = database;
   if (shard) await grantService(shard.coordinator, role.role, { shards: [shard.number] });
   else await grantService(database.url, role.role);
-  return { ...database, db: { ...role, client: database.db.client } };
+  return role;
+};
+
+/** A database for this file whose statements are run by a role with the rights of the service alone; `client` is the owner's. */
+export const serviceDatabase = async (): Promise<TestDatabase> => {
+  const database = await fileDatabase();
+  return { ...database, db: { ...(await serviceRole(database)), client: database.db.client } };
 };

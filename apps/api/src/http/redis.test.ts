@@ -9,7 +9,7 @@ import { caller, sparesTheOther, withinASecond } from "../../test/support/rate-l
 import { createLimiter, createRequestLimit, type RequestLimit } from "./rate-limit.ts";
 import { createRedisStore } from "./redis.ts";
 
-const api = await startApi();
+const api = await startApi(undefined, {}, { isServed: true });
 
 const self = "/api/v1/api-keys/self";
 
@@ -127,7 +127,7 @@ describe.skipIf(REDIS === null)("a Redis server shared by all replicas", () => {
     const server = await start(port);
     const variables = {
       PORT: "0",
-      DATABASE_URL: api.database.url,
+      ...api.database.variables,
       RATE_LIMIT_RPS: "1",
       REDIS_URL: `redis://127.0.0.1:${port}`,
     };

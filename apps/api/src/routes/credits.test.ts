@@ -1,8 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { connect } from "@realtime-avatar/db/connection/pool";
-import { shardOptions } from "@realtime-avatar/db/shards/shard";
 import { CreditBalance, CreditEntryPage, UsageSummaryPage } from "@realtime-avatar/domain/credits/schemas";
 import { validate } from "@realtime-avatar/domain/schema";
+import { connectTo } from "@realtime-avatar/testing/database";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { seedEndpoint, typesOf } from "@realtime-avatar/testing/webhooks/events";
 import { callAnew, startApi } from "../../test/support/api.ts";
@@ -50,7 +49,7 @@ describe("credits", () => {
     const statements: string[] = [];
     const watcher = { statement: (name: string) => void statements.push(name), batch: () => {}, batchRetry: () => {} };
     const { shard } = api.database;
-    const db = connect(api.database.url, { connections: 1, watcher, shard: shard ? shardOptions(shard.number) : null });
+    const db = connectTo(api.database, { connections: 1, watcher });
     const { status, body } = await callAnew(db)("GET", "/api/v1/credits/balance", { key });
     expect([status, body, statements]).toEqual([200, expected, [shard ? "find_one_credential" : "find_credential"]]);
     await db.close();

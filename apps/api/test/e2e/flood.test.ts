@@ -14,9 +14,9 @@ const SMALL: Record<string, string> = IS_LONG ? {} : { DATABASE_CONNECTIONS: "1"
 const KEYS = 11;
 const REQUESTS_PER_KEY = 6;
 
-const database = await fileDatabase();
+const database = await fileDatabase({ isServed: true });
 const tenantId = await seedTenant(database.db);
-const { url, call } = await fileService({ DATABASE_URL: database.url, ...SMALL });
+const { url, call } = await fileService({ ...database.variables, ...SMALL });
 
 const newKey = async (): Promise<string> =>
   (await seedKey(database.db, tenantId, { environment: "live", scopes: ["*"] })).secret.reveal();

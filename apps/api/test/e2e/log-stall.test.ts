@@ -8,7 +8,7 @@ import { MAX_REQUEST_ID_LENGTH } from "../../src/http/request-context.ts";
 import { requestInit } from "../support/api.ts";
 import { startFlood } from "../support/flood.ts";
 
-const database = await fileDatabase();
+const database = await fileDatabase({ isServed: true });
 const tenantId = await seedTenant(database.db);
 const key = (await seedKey(database.db, tenantId, { environment: "live", scopes: ["*"] })).secret.reveal();
 
@@ -20,7 +20,7 @@ const startService = async (pipe: TestPipe) => {
   const { PATH = "", HOME = "" } = process.env;
   const child = Bun.spawn(bun("apps/api/src/main.ts"), {
     cwd: REPOSITORY,
-    env: { PATH, HOME, PORT: "0", METRICS_PORT: "0", DATABASE_URL: database.url },
+    env: { PATH, HOME, PORT: "0", METRICS_PORT: "0", ...database.variables },
     stdin: "ignore",
     stdout: pipe.writer,
     stderr: "inherit",

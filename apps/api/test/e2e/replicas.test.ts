@@ -11,13 +11,10 @@ import { fileService, stop } from "../support/process.ts";
 const IS_LONG = process.env["LONG"] === "1";
 const ROUNDS = IS_LONG ? { revocation: 6, rotation: 20 } : { revocation: 1, rotation: 4 };
 
-const database = await fileDatabase();
+const database = await fileDatabase({ isServed: true });
 const tenantId = await seedTenant(database.db);
 const root = (await seedKey(database.db, tenantId, { environment: "live", scopes: ["*"] })).secret.reveal();
-const processes = [
-  await fileService({ DATABASE_URL: database.url }),
-  await fileService({ DATABASE_URL: database.url }),
-];
+const processes = [await fileService(database.variables), await fileService(database.variables)];
 
 const call = (replica: number, ...request: Parameters<TestApi["call"]>): Promise<Answer> =>
   (processes[replica % 2] as (typeof processes)[number]).call(...request);
@@ -157,7 +154,7 @@ test("a rotation, on one replica: holds on the other from its response on", asyn
 });
 
 test("a rolling restart, watched at /readyz: no request fails", async () => {
-  const fleet = await startFleet({ DATABASE_URL: database.url }, (url) =>
+  const fleet = await startFleet(database.variables, (url) =>
     fetch(`${url}/api/v1/avatars`, requestInit("POST", { key: root, body: avatar })),
   );
   try {

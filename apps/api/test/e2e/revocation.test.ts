@@ -1,8 +1,7 @@
 /** A caller that changes between its look-up and its write: nothing is written by a key that may no longer write it. */
 import { describe, expect, test } from "bun:test";
-import { connect } from "@realtime-avatar/db/connection/pool";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
-import { session } from "@realtime-avatar/testing/database";
+import { connectTo, session, USES_SHARDS } from "@realtime-avatar/testing/database";
 import { untilBlocked, watchLookUps } from "@realtime-avatar/testing/postgres/waits";
 import { seedKey } from "@realtime-avatar/testing/seeds";
 import { type Answer, callAnew, startApi } from "../support/api.ts";
@@ -172,14 +171,16 @@ test.each(["PATCH", "DELETE"])("%s with If-Match, its target renamed while it wa
 
 describe("a key that writes without a pause", () => {
   /** As a commit that waits for a replica far away. */
-  const slow = `
-    create function dawdle() returns trigger language plpgsql as $$ begin perform pg_sleep(0.02); return new; end $$;
-    create trigger dawdle before insert on avatars for each row when (new.display_name = 'slow') execute function dawdle()`;
+  const slow = [
+    "create or replace function dawdle() returns trigger language plpgsql as $$ begin perform pg_sleep(0.02); return new; end $$",
+    "drop trigger if exists dawdle on avatars",
+    "create trigger dawdle before insert on avatars for each row when (new.display_name = 'slow') execute function dawdle()",
+  ];
 
   test.each(["PATCH", "rotate", "DELETE", "leaked-keys"])(
     "a key, writing without a pause with its descendants: its %s is not delayed",
     async (how) => {
-      await api.database.db.client.unsafe(`drop function if exists dawdle cascade; ${slow}`);
+      for (const text of slow) await api.database.db.client.unsafe(text);
       const ancestor = await seedKey(api.database.db, api.tenantId, { environment: "live", scopes: ["*"] });
       const live = { environment: "live" as const, scopes: ["*" as const] };
       const parent = await seedKey(api.database.db, api.tenantId, live, ancestor.record);
@@ -194,7 +195,7 @@ describe("a key that writes without a pause", () => {
         }
       });
       // Another replica, whose connections are free.
-      const db = connect(api.database.url, { connections: 4, deadlineMs: 30_000 });
+      const db = connectTo(api.database, { connections: 4, deadlineMs: 30_000 });
       try {
         while (written < 20) await Bun.sleep(1);
         const key = ancestor.secret.reveal();
@@ -253,12 +254,13 @@ describe("an announced change", () => {
     });
     while ((await announced()) !== undefined) await Bun.sleep(5);
     // Looked up while the table is there, blocked while it is not.
+    const kind = USES_SHARDS ? "table" : "view";
     await changeUnder(async () => {
       await untilBlocked(db);
-      await db.client`alter view pending_changes rename to elsewhere`;
+      await db.client.unsafe(`alter ${kind} pending_changes rename to elsewhere`);
       await Bun.sleep(500);
     });
-    await db.client`alter view elsewhere rename to pending_changes`;
+    await db.client.unsafe(`alter ${kind} elsewhere rename to pending_changes`);
     expect((await api.call("GET", `/api/v1/api-keys/${record.id}`, { key })).body.name).toBe("held");
   });
 });

@@ -2,10 +2,12 @@
  * Asks at random, on every route, with real secrets wherever a client may put one by mistake, of a service that is well,
  * one whose database is gone, and one whose database is too slow; and then looks for the secrets in what stays behind.
  */
+
 import { expect, test } from "bun:test";
 import { connect } from "@realtime-avatar/db/connection/pool";
 import { parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { createLog } from "@realtime-avatar/runtime/log";
+import { connectTo } from "@realtime-avatar/testing/database";
 import fc from "fast-check";
 import { type Answer, createTestApp, readAnswer, requestInit, startApi, testStorage } from "../support/api.ts";
 
@@ -86,7 +88,7 @@ test("secrets, sent anywhere at random: not in the log, other responses or the d
   const lines: string[] = [];
   const log = createLog("trace", { write: (line) => void lines.push(line) });
   const gone = connect("postgres://postgres@127.0.0.1:1/postgres", { deadlineMs: 10 });
-  const slow = connect(api.database.url, { deadlineMs: 3 });
+  const slow = connectTo(api.database, { deadlineMs: 3 });
   const files = await testStorage(() => api.url);
   const services = {
     well: createTestApp(api.database.db, { log, ...files }),

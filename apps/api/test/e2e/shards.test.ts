@@ -2,60 +2,24 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFile } from "node:fs/promises";
 import { grantService } from "@realtime-avatar/db/grant";
-import { moveShard } from "@realtime-avatar/db/shards/manage";
-import { placementOf } from "@realtime-avatar/db/shards/placement";
-import { migrateShards } from "@realtime-avatar/db/shards/split";
 import { client } from "@realtime-avatar/testing/database";
 import { portraitPath } from "@realtime-avatar/testing/photos";
-import { CITUS_BIN, type Citus, type CitusNode, startNodes } from "@realtime-avatar/testing/postgres/citus";
+import { CITUS_BIN } from "@realtime-avatar/testing/postgres/citus";
 import { bun, startProcess } from "@realtime-avatar/testing/processes";
-import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
-import { callAnew, type TestApi } from "../support/api.ts";
+import { callAnew } from "../support/api.ts";
 import { assetCalls } from "../support/assets.ts";
-import { startCallApi } from "../support/calls/calls.ts";
 import { seedPerson, signInAgain } from "../support/people/people.ts";
-import { openDatabases, shardOf } from "../support/shards/open.ts";
+import { type Installation, startInstallation } from "../support/shards/installation.ts";
+import { startLoad } from "../support/shards/load.ts";
+import { openDatabases } from "../support/shards/open.ts";
 
 const SHARDS = 4;
-const WHOLE = { environment: "live", scopes: ["*", "usage:write"] } as const;
-const AVATAR = { displayName: "Ada", sourceKind: "image" };
-
-const citus = CITUS_BIN === undefined ? null : await startNodes(CITUS_BIN);
-if (citus) await migrateShards(citus.coordinator, SHARDS);
-const { coordinator, nodes } = citus ?? ({ coordinator: "", nodes: [] as unknown } as Citus);
-
-/** The API, beside one that looks for moves often, for the requests of a test. */
-const start = async () => {
-  const databases = await openDatabases(coordinator, { refreshMs: 500 });
-  return startCallApi({ databases }, {}, shardOf(coordinator, databases, 3));
-};
-const calls = citus ? await start() : (null as unknown as Awaited<ReturnType<typeof start>>);
-const api: TestApi = calls?.api;
+const installation = CITUS_BIN === undefined ? null : await startInstallation(CITUS_BIN, SHARDS);
+const { coordinator, nodes, calls, api, placement, nodeAt, otherPort, move, keyIn, create } =
+  installation ?? ({} as Installation);
 setDefaultTimeout(600_000);
 
-/** The port of the node of each shard. */
-const placement = async (): Promise<number[]> => {
-  const admin = client(coordinator);
-  const places = await placementOf((text) => admin.unsafe(text));
-  await admin.end();
-  return Array.from({ length: SHARDS }, (_, shard) => places.get(shard)?.port ?? 0);
-};
-const nodeAt = (port: number): CitusNode => nodes.find(({ url }) => new URL(url).port === String(port)) as CitusNode;
-const otherPort = (port: number): number =>
-  Number(new URL(nodes.slice(1).find(({ url }) => new URL(url).port !== String(port))?.url ?? "").port);
-
-/** A new key of a new tenant in a shard. */
-const keyIn = async (shard: number): Promise<string> => {
-  const databases = await openDatabases(coordinator);
-  const db = databases.ofShard(shard);
-  const { secret } = await seedKey(db, await seedTenant(db, { live: 1e12 }), { ...WHOLE, scopes: [...WHOLE.scopes] });
-  await databases.close();
-  return secret.reveal();
-};
-const create = (key: string, call = api.call, headers: Record<string, string> = {}) =>
-  call("POST", "/api/v1/avatars", { key, body: AVATAR, headers });
-
-describe.skipIf(citus === null)("the API on shards", () => {
+describe.skipIf(installation === null)("the API on shards", () => {
   test("keys and avatars of two shards: a whole life each, and nothing of one in the other", async () => {
     const [one, three] = [await keyIn(1), await keyIn(3)];
     const ids: string[] = [];
@@ -70,10 +34,9 @@ describe.skipIf(citus === null)("the API on shards", () => {
       expect(rotated.body.apiKey).toStartWith(`rta_live_${shard}`);
       expect((await api.call("GET", "/api/v1/api-keys/self", { key: rotated.body.apiKey })).status).toBe(200);
       expect((await api.call("GET", "/api/v1/api-keys/self", { key: child.body.apiKey })).status).toBe(401);
-      const headers = { "idempotency-key": "once" };
-      const created = await create(key, api.call, headers);
+      const created = await create(key, api.call, "once");
       expect(created.status).toBe(201);
-      expect((await create(key, api.call, headers)).text).toBe(created.text);
+      expect((await create(key, api.call, "once")).text).toBe(created.text);
       ids.push(created.body.id);
       const path = `/api/v1/avatars/${created.body.id}`;
       expect((await api.call("PATCH", path, { key, body: { displayName: "Grace" } })).body.displayName).toBe("Grace");
@@ -203,70 +166,23 @@ describe.skipIf(citus === null)("the API on shards", () => {
   });
 });
 
-/** Creates and revocations of a shard, until it is stopped. Each answer is kept. */
-const load = (keys: readonly string[], managers: readonly string[]) => {
-  let isStopping = false;
-  const statuses = new Map<number, number>();
-  const created: string[] = [];
-  const late: string[] = [];
-  let turn = 0;
-  const one = async (lane: number): Promise<void> => {
-    const key = keys[lane % keys.length] as string;
-    for (let number = 0; !isStopping; number++) {
-      const headers = { "idempotency-key": `lane-${lane}-${number}` };
-      const answer = await create(key, api.call, headers);
-      statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
-      if (answer.status === 201) created.push(answer.body.id);
-      // The same request again: nothing is doubled.
-      if (number % 5 === 0) expect((await create(key, api.call, headers)).text).toBe(answer.text);
-    }
-  };
-  const revoke = async (manager: string): Promise<void> => {
-    while (!isStopping) {
-      const body = { name: `short ${turn++}`, environment: "live", scopes: ["avatars:write"] };
-      const child = await api.call("POST", "/api/v1/api-keys", { key: manager, body });
-      const writes = Array.from({ length: 4 }, () => create(child.body.apiKey));
-      const revoked = await api.call("DELETE", `/api/v1/api-keys/${child.body.id}`, { key: manager });
-      statuses.set(revoked.status, (statuses.get(revoked.status) ?? 0) + 1);
-      const after = await create(child.body.apiKey);
-      if (after.status !== 401) late.push(child.body.id);
-      await Promise.all(writes);
-    }
-  };
-  const running = [...Array.from({ length: 6 }, (_, lane) => one(lane)), ...managers.map(revoke)];
-  return {
-    statuses,
-    created,
-    late,
-    stop: async (): Promise<void> => {
-      isStopping = true;
-      await Promise.all(running);
-    },
-  };
-};
+const NOTHING_WRONG = { statuses: [200, 201], lost: [], doubled: [], accepted: [] };
 
-describe.skipIf(citus === null)("moves under load", () => {
+describe.skipIf(installation === null)("moves under load", () => {
   test("a shard that moves, twice: no request fails, nothing is lost, doubled or accepted after its revocation", async () => {
-    const keys = [await keyIn(1), await keyIn(1)];
-    const traffic = load(keys, [await keyIn(1)]);
+    const load = await startLoad(installation as Installation, 1);
     const [, from = 0] = await placement();
-    await moveShard(coordinator, 1, { host: "127.0.0.1", port: otherPort(from) });
+    await move(1, otherPort(from));
     expect((await placement())[1]).toBe(otherPort(from));
     await Bun.sleep(1000);
-    await moveShard(coordinator, 1, { host: "127.0.0.1", port: from });
-    await traffic.stop();
-    expect([...traffic.statuses.keys()].toSorted()).toEqual([200, 201]);
-    expect(traffic.late).toEqual([]);
-    const rows = await shardRows(1);
-    for (const id of traffic.created) expect(rows.has(id)).toBe(true);
-    expect(new Set(traffic.created).size).toBe(traffic.created.length);
+    await move(1, from);
+    expect(await load.stop()).toEqual(NOTHING_WRONG);
   });
 
   test("a move that is cancelled: no request fails, and the next move succeeds", async () => {
-    const traffic = load([await keyIn(2)], [await keyIn(2)]);
+    const load = await startLoad(installation as Installation, 2);
     const [, , from = 0] = await placement();
-    const moving = moveShard(coordinator, 2, { host: "127.0.0.1", port: otherPort(from) });
-    const outcome = moving.then(
+    const outcome = move(2, otherPort(from)).then(
       () => "moved",
       () => "cancelled",
     );
@@ -276,13 +192,8 @@ describe.skipIf(citus === null)("moves under load", () => {
       where query like '%citus_schema_move%' and pid <> pg_backend_pid() and state = 'active'`;
     while ((await cancel()).length === 0) await Bun.sleep(20);
     await admin.end();
-    const first = await outcome;
-    await moveShard(coordinator, 2, { host: "127.0.0.1", port: first === "moved" ? from : otherPort(from) });
-    await traffic.stop();
-    expect([...traffic.statuses.keys()].toSorted()).toEqual([200, 201]);
-    expect(traffic.late).toEqual([]);
-    const rows = await shardRows(2);
-    for (const id of traffic.created) expect(rows.has(id)).toBe(true);
+    await move(2, (await outcome) === "moved" ? from : otherPort(from));
+    expect(await load.stop()).toEqual(NOTHING_WRONG);
   });
 
   test("a placement that is never read again: requests go on at the old node, with a hop", async () => {
@@ -291,32 +202,20 @@ describe.skipIf(citus === null)("moves under load", () => {
     const key = await keyIn(0);
     expect((await create(key, call)).status).toBe(201);
     const [from = 0] = await placement();
-    await moveShard(coordinator, 0, { host: "127.0.0.1", port: otherPort(from) });
+    await move(0, otherPort(from));
     for (let turn = 0; turn < 5; turn++) expect((await create(key, call)).status).toBe(201);
     expect((await call("GET", "/api/v1/avatars", { key })).body.data).toHaveLength(6);
     await databases.close();
   });
 });
 
-/** The ids of all avatars of a shard. */
-const shardRows = async (shard: number): Promise<Set<string>> => {
-  const admin = client(coordinator);
-  const rows = await admin.unsafe<{ id: string }[]>(`select id from s0${shard}.avatars`);
-  await admin.end();
-  return new Set(rows.map(({ id }) => id));
-};
-
-describe.skipIf(citus === null)("faults of nodes", () => {
+describe.skipIf(installation === null)("faults of nodes", () => {
   afterAll(async () => {
-    for (const { pid } of nodes) {
-      try {
-        process.kill(pid, "SIGCONT");
-      } catch {}
-    }
+    for (const { server } of nodes) await server.close();
   });
 
   test("a node whose functions are missing: its tenants are refused, others not, and verify says so", async () => {
-    await moveShard(coordinator, 1, { host: "127.0.0.1", port: otherPort((await placement())[0] as number) });
+    await move(1, otherPort((await placement())[0] as number));
     const [port = 0] = await placement();
     const other = 1;
     const [mine, foreign] = [await keyIn(0), await keyIn(other)];
@@ -352,36 +251,12 @@ describe.skipIf(citus === null)("faults of nodes", () => {
       }
       expect((await call("GET", "/readyz")).status).toBe(200);
     };
-    process.kill(nodeAt(victim).pid, "SIGSTOP");
-    const admin = client(nodeAt(victim).url, 1, { connect_timeout: 2 });
-    // The backends of connections that are open must stop too.
-    await stopBackends(victim);
+    await nodeAt(victim).server.freeze();
     await check();
-    await killNode(victim);
+    await nodeAt(victim).server.kill();
     await check();
-    await killNode(Number(new URL(coordinator).port));
+    await nodes[0].server.kill();
     await check();
-    void admin.end({ timeout: 0 });
     await databases.close();
   });
 });
-
-/** The processes of a server on this machine, its first one included. */
-const processesOf = async (port: number): Promise<number[]> => {
-  const { pid } = nodeAt(port);
-  const listed = await new Response(Bun.spawn(["ps", "-eo", "pid=,ppid="]).stdout).text();
-  const children = listed.split("\n").flatMap((line) => {
-    const [own = 0, parent = 0] = line.trim().split(/\s+/).map(Number);
-    return parent === pid ? [own] : [];
-  });
-  return [pid, ...children];
-};
-const signalAll = async (port: number, signal: NodeJS.Signals): Promise<void> => {
-  for (const pid of await processesOf(port)) {
-    try {
-      process.kill(pid, signal);
-    } catch {}
-  }
-};
-const stopBackends = (port: number): Promise<void> => signalAll(port, "SIGSTOP");
-const killNode = (port: number): Promise<void> => signalAll(port, "SIGKILL");

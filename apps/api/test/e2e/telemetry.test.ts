@@ -16,7 +16,7 @@ import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { createMetrics as createAvatarWorkerMetrics } from "../../../avatar-worker/src/metrics.ts";
 import { callAt, type TestApi } from "../support/api.ts";
 
-const database = await fileDatabase();
+const database = await fileDatabase({ isServed: true });
 const tenantId = await seedTenant(database.db);
 const key = (await seedKey(database.db, tenantId, { environment: "live", scopes: ["*"] })).secret.reveal();
 const folder = await fileFolder();
@@ -32,7 +32,7 @@ type Service = RunningProcess & {
 /** The bundle; with `flags` for Bun the source, whose packages are files of their own. */
 const startService = async (variables: Record<string, string>, ...flags: string[]): Promise<Service> => {
   const [program = "", ...rest] = (flags.length > 0 ? source : bun)("apps/api/src/main.ts");
-  const all = { PORT: "0", DATABASE_URL: database.url, ...variables };
+  const all = { PORT: "0", ...database.variables, ...variables };
   const service = startProcess([program, ...flags, ...rest], all);
   const [line = ""] = await service.waitFor(/\{.*"listening"\}/);
   const { url, metrics = "" } = JSON.parse(line);
@@ -216,7 +216,7 @@ describe("metrics", () => {
     const { port } = new URL(service.metricsUrl);
     const { code, stderr } = await runToEnd(bun("apps/api/src/main.ts"), {
       PORT: "0",
-      DATABASE_URL: database.url,
+      ...database.variables,
       METRICS_PORT: port,
     });
     expect([code, stderr.trim()]).toEqual([
@@ -244,7 +244,7 @@ test("the modules, with telemetry off and on: loaded only when it is on", async 
     const [program = "", ...rest] = source("apps/api/src/main.ts");
     const { code, stderr } = await runToEnd([program, "--preload", guard, ...rest], {
       PORT: "0",
-      DATABASE_URL: database.url,
+      ...database.variables,
       [variable]: value,
     });
     expect(code).toBe(1);

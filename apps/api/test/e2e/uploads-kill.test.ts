@@ -33,7 +33,7 @@ let service: RunningProcess & { url: string };
 let key = "";
 
 const startService = () =>
-  start({ DATABASE_URL: database.url, DATA_DIR: join(folder, "data"), REQUEST_TIMEOUT_MS: "60000" });
+  start({ ...database.variables, DATA_DIR: join(folder, "data"), REQUEST_TIMEOUT_MS: "60000" });
 const killService = async (): Promise<void> => {
   service.kill("SIGKILL");
   await service.exited;
@@ -41,7 +41,7 @@ const killService = async (): Promise<void> => {
 
 beforeEach(async () => {
   folder = await temporaryFolder();
-  database = await testDatabase();
+  database = await testDatabase({ isServed: true });
   service = await startService();
   const directory = join(folder, "data", "assets");
   storage = await openStorage({ kind: "disk", directory, signingSecret: null }, { origin: () => "" });

@@ -24,9 +24,9 @@ const READERS = IS_LONG ? 120 : 60;
 
 // Not in memory: the files are larger than what is free there.
 const folder = await fileFolder();
-const database = await fileDatabase();
+const database = await fileDatabase({ isServed: true });
 const service = await fileService({
-  ...{ DATABASE_URL: database.url, DATA_DIR: join(folder, "data"), WORKER: "false" },
+  ...{ ...database.variables, DATA_DIR: join(folder, "data"), WORKER: "false" },
   // Each reader has an address of its own.
   TRUSTED_PROXY_HOPS: "1",
 });

@@ -2,11 +2,11 @@
 import { expect } from "bun:test";
 import type { TestDatabase } from "@realtime-avatar/testing/database";
 
-/** Every table of the database, its schema and its catalog of statements, as text. */
-export const dump = async ({ client }: TestDatabase["db"]): Promise<string> => {
+/** Every table of the database or the shard, and the statements that run, as text. */
+export const dump = async ({ client, shard }: TestDatabase["db"]): Promise<string> => {
   const tables = await client<{ name: string }[]>`
     select quote_ident(schemaname) || '.' || quote_ident(tablename) as name from pg_tables
-    where schemaname not in ('pg_catalog', 'information_schema')`;
+    where schemaname not in ('pg_catalog', 'information_schema') and (${shard === null} or schemaname = current_schema())`;
   const contents = await Promise.all(
     tables.map(async ({ name }) =>
       JSON.stringify(await client.unsafe(`select t::text, to_json(t)::text as json from ${name} t`)),

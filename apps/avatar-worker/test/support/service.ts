@@ -68,13 +68,13 @@ const sameUrl = async (url: string): Promise<string> => url;
 /** Starts LiveKit and the API, which reconciles. `stop` ends them, and the avatar workers. */
 export const startService = async (livekitProgram: string, options: ServiceOptions = {}) => {
   const { slots = 8, agentName = "", livekitAt = sameUrl, network = null, ...livekitOptions } = options;
-  const [folder, database] = await Promise.all([temporaryFolder(), testDatabase()]);
+  const [folder, database] = await Promise.all([temporaryFolder(), testDatabase({ isServed: true })]);
   const { db } = database;
   const livekit = await startLivekit(livekitProgram, { ...livekitOptions, ...(network && { network }) });
   const AVATAR_WORKER_SECRET = randomBytes(32).toString("hex");
   const { apiKey: LIVEKIT_API_KEY, apiSecret: LIVEKIT_API_SECRET } = livekit;
   const api = await startApi({
-    ...{ DATABASE_URL: database.url, DATA_DIR: folder, AVATAR_WORKER_SECRET, ...(network && { HOST: "0.0.0.0" }) },
+    ...{ ...database.variables, DATA_DIR: folder, AVATAR_WORKER_SECRET, ...(network && { HOST: "0.0.0.0" }) },
     ...{ LIVEKIT_URL: await livekitAt(livekit.url), LIVEKIT_API_KEY, LIVEKIT_API_SECRET, CALL_AGENT_NAME: agentName },
   });
   const { url } = api;

@@ -25,12 +25,12 @@ export type Service = {
 
 /** Starts the service, without a worker, with a tenant that has credits for an hour of calls. */
 export const startService = async (variables: Record<string, string> = {}): Promise<Service> => {
-  const database = await testDatabase();
+  const database = await testDatabase({ isServed: true });
   const folder = await temporaryFolder();
   removeAtEnd(folder);
   const running = startProcess(release(), {
     PORT: "0",
-    DATABASE_URL: database.url,
+    ...database.variables,
     DATA_DIR: join(folder, "data"),
     WORKER: "false",
     ...variables,

@@ -1,6 +1,8 @@
 /** A sender in a process of its own, which a test can kill. Its names resolve to loopback. */
-import { connect } from "@realtime-avatar/db/connection/pool";
+import { connectTo } from "@realtime-avatar/testing/postgres/client";
 import { loopback, startTestSender } from "./world.testing.ts";
 
 const { DATABASE_URL = "", RECEIVER_PORT = "", RECEIVER_CA = "" } = process.env;
-startTestSender(connect(DATABASE_URL, { connections: 4 }), { network: loopback(Number(RECEIVER_PORT), RECEIVER_CA) });
+startTestSender(connectTo({ url: DATABASE_URL }, { connections: 4 }), {
+  network: loopback(Number(RECEIVER_PORT), RECEIVER_CA),
+});

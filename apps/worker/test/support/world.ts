@@ -160,7 +160,7 @@ const assetTools = (database: TestDatabase, storage: Storage, caller: Caller) =>
 
 /** Opens a world on `database`: by default one of its own, which it closes. */
 export const openWorld = async (shared?: TestDatabase) => {
-  const [database, folder] = await Promise.all([shared ?? testDatabase(), temporaryFolder()]);
+  const [database, folder] = await Promise.all([shared ?? testDatabase({ isServed: true }), temporaryFolder()]);
   const [data, temporary] = [join(folder, "data"), join(folder, "temporary")];
   await Bun.$`mkdir -p ${data} ${temporary}`.quiet();
   const storage = await openStorage(
@@ -195,7 +195,7 @@ export const eachWorld = (): World => {
   const world = {} as World;
   let database: TestDatabase;
   beforeAll(async () => {
-    database = await testDatabase();
+    database = await testDatabase({ isServed: true });
   });
   beforeEach(async () => void Object.assign(world, await openWorld(database)));
   afterEach(async () => {

@@ -1,6 +1,7 @@
 /** How the server executes the statements and functions of assets and jobs: by indexes, with plans for any values. */
-import { expect, test } from "bun:test";
+import { test as always, expect } from "bun:test";
 import type { AssetRecord } from "@realtime-avatar/domain/assets/asset";
+import { USES_SHARDS } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { inOneBatch } from "@realtime-avatar/testing/postgres/batching";
 import { claimedJob, READY_ASSET } from "@realtime-avatar/testing/postgres/jobs";
@@ -39,9 +40,12 @@ import {
 } from "./assets.ts";
 import { listAssets } from "./list.ts";
 
+/** Plans of one database. Citus sends its parts of a statement to the node, which plans those. */
+const test = always.skipIf(USES_SHARDS);
+
 const ROWS = 3000;
 
-const database = await fileDatabase();
+const database = await fileDatabase({ isOne: true });
 const caller = await seedCaller(database.db);
 const { tenantId } = caller;
 const { db, plans, explain } = await explainedSession(database.url);

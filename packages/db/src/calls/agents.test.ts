@@ -5,9 +5,9 @@ import { createHash } from "node:crypto";
 import { callRequest, readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls/calls";
 import { seedCaller } from "@realtime-avatar/testing/credits";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
+import { connectTo } from "@realtime-avatar/testing/database";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
 import { claimOf, operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
-import { connect } from "../connection/pool.ts";
 import { findCreditDrift } from "../credits/invariants.ts";
 import { attachAgent, type BroughtRoom, openCall, releaseCall } from "./calls.ts";
 import { listWorkersWithWork } from "./fleet.ts";
@@ -17,9 +17,7 @@ const database = await fileDatabase();
 const { db } = database;
 const { client } = db;
 await mutate(db);
-const pools = await Promise.all(
-  [1, 2].map(() => fixture(connect(database.url, { connections: 4, deadlineMs: 60_000 }))),
-);
+const pools = await Promise.all([1, 2].map(() => fixture(connectTo(database, { connections: 4, deadlineMs: 60_000 }))));
 
 const world = async () => {
   await client`delete from fleet.avatar_slots`;

@@ -4,11 +4,12 @@ import { newId, type SessionId } from "@realtime-avatar/domain/id";
 import { callRequest, readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls/calls";
 import { seedCaller } from "@realtime-avatar/testing/credits";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
+import { connectTo } from "@realtime-avatar/testing/database";
 import { fixture, serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { callerOf, claimOf, operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import type { Caller } from "../api-keys/callers.ts";
-import { connect, type Db } from "../connection/pool.ts";
+import type { Db } from "../connection/pool.ts";
 import { findCreditDrift } from "../credits/invariants.ts";
 import { releaseSession, reportUsage } from "../credits/usage-sessions.ts";
 import { confirmRoom, failCall, openCall, releaseCall } from "./calls.ts";
@@ -20,7 +21,7 @@ const { db } = database;
 const { client } = db;
 /** Of three replicas of the service. */
 const pools = await Promise.all(
-  [1, 2, 3].map(() => fixture(connect(database.url, { connections: 4, waiting: 1000, deadlineMs: 60_000 }))),
+  [1, 2, 3].map(() => fixture(connectTo(database, { connections: 4, waiting: 1000, deadlineMs: 60_000 }))),
 );
 
 /** A tenant with a key, an avatar, and its own worker with `slots` slots; no other worker has any. */

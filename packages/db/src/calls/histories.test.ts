@@ -9,10 +9,11 @@ import type { ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import type { SessionId, TenantId } from "@realtime-avatar/domain/id";
 import { callRequest, readyAvatar, report, sync } from "@realtime-avatar/testing/calls/calls";
 import { seedCaller } from "@realtime-avatar/testing/credits";
+import { connectTo } from "@realtime-avatar/testing/database";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
 import { claimOf, operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { seedEndpoint } from "@realtime-avatar/testing/webhooks/events";
-import { connect, type Db } from "../connection/pool.ts";
+import type { Db } from "../connection/pool.ts";
 import { findCreditDrift } from "../credits/invariants.ts";
 import { releaseSession, sweepSessions } from "../credits/usage-sessions.ts";
 import { attachAgent, type BroughtRoom, confirmRoom, failCall, openCall, releaseCall } from "./calls.ts";
@@ -30,7 +31,7 @@ const [ROUNDS, OPERATIONS] = isLong ? [50, 6000] : [1, 1000];
 const database = await fileDatabase();
 const { client } = database.db;
 const pools = await Promise.all(
-  [1, 2, 3].map(() => fixture(connect(database.url, { connections: 4, deadlineMs: 60_000 }))),
+  [1, 2, 3].map(() => fixture(connectTo(database, { connections: 4, deadlineMs: 60_000 }))),
 );
 
 setDefaultTimeout(isLong ? 3_600_000 : 300_000);

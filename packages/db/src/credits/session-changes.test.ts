@@ -4,7 +4,7 @@ import type { SessionId } from "@realtime-avatar/domain/id";
 import { readyAvatar, seedCall, sync } from "@realtime-avatar/testing/calls/calls";
 import { PRICE, seedCaller, seedSession } from "@realtime-avatar/testing/credits";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
-import { session } from "@realtime-avatar/testing/database";
+import { session, USES_SHARDS } from "@realtime-avatar/testing/database";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
 import { untilBlocked, whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
@@ -159,11 +159,10 @@ test("reports and releases of one session at once: in order, and charged once", 
     ...others.map((one) => release(one, PRICE, caller)),
     ...figures.map((used) => release(id, used, caller)),
   ]);
-  expect(releases.slice(-3).map((outcome) => [outcome.kind, "hasEnded" in outcome && outcome.hasEnded])).toEqual([
-    ["written", true],
-    ["written", false],
-    ["session_closed", false],
-  ]);
+  const shown = releases.slice(-3).map((outcome) => `${outcome.kind} ${"hasEnded" in outcome && outcome.hasEnded}`);
+  // The first two are the same request. In a shard they can be in two batches at once, and either of them ends it.
+  if (USES_SHARDS) shown.splice(0, 2, ...shown.slice(0, 2).toSorted().toReversed());
+  expect(shown).toEqual(["written true", "written false", "session_closed false"]);
   const [row] = await client`
     select count(*)::integer as entries, sum(amount) filter (where kind = 'settle')::integer as charged
     from credit_entries where session_id = ${id}`;

@@ -2,11 +2,10 @@
 import { describe, expect, test } from "bun:test";
 import { type IdentityRecord, newUserSession, verifiedUntil } from "@realtime-avatar/domain/people/people";
 import type { Role } from "@realtime-avatar/domain/people/roles";
-import { fileDatabase, fileRole } from "@realtime-avatar/testing/fixture";
+import { fileDatabase, serviceRole } from "@realtime-avatar/testing/fixture";
 import { challengeOf, ISSUER, identityOf, passkeyOf, seedPerson } from "@realtime-avatar/testing/people/seeds";
 import { operatorOrigin, originOf, seedTenant } from "@realtime-avatar/testing/seeds";
 import type { PersonCaller } from "../api-keys/callers.ts";
-import { grantService } from "../grant.ts";
 import {
   deleteIdentity,
   findIdentitiesOf,
@@ -21,8 +20,7 @@ import { deleteUser } from "./users.ts";
 
 const database = await fileDatabase();
 /** Connections of a role with the rights of the service alone. */
-const db = await fileRole(database);
-await grantService(database.url, db.role);
+const db = await serviceRole(database);
 const tenantId = await seedTenant(database.db);
 
 const ROUNDS = process.env["LONG"] === "1" ? 20 : 8;

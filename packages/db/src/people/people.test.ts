@@ -5,14 +5,13 @@ import { newId } from "@realtime-avatar/domain/id";
 import { newInvitation, newUserSession, type UserRecord, verifiedUntil } from "@realtime-avatar/domain/people/people";
 import type { Role } from "@realtime-avatar/domain/people/roles";
 import { session } from "@realtime-avatar/testing/database";
-import { fileDatabase, fileRole } from "@realtime-avatar/testing/fixture";
+import { fileDatabase, serviceRole } from "@realtime-avatar/testing/fixture";
 import { challengeOf, passkeyOf, seedPerson } from "@realtime-avatar/testing/people/seeds";
 import { untilBlocked } from "@realtime-avatar/testing/postgres/waits";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, originOf, seedTenant } from "@realtime-avatar/testing/seeds";
 import type { PersonCaller } from "../api-keys/callers.ts";
 import { auditEvent } from "../audit/audit-events.ts";
-import { grantService } from "../grant.ts";
 import {
   deleteInvitation,
   findInvitation,
@@ -42,8 +41,7 @@ import { deleteUser, findUser, findUserByEmail, hasUsers, listUsers, updateUser 
 
 const database = await fileDatabase();
 /** Connections of a role with the rights of the service alone. */
-const db = await fileRole(database);
-await grantService(database.url, db.role);
+const db = await serviceRole(database);
 const tenantId = await seedTenant(database.db);
 
 const page = { before: null, limit: 10, filters: {} };

@@ -1,5 +1,5 @@
 /** How the server executes the statements and functions of people: by indexes, in tables of many rows, with plans for any values. */
-import { expect, test } from "bun:test";
+import { test as always, expect } from "bun:test";
 import { newId } from "@realtime-avatar/domain/id";
 import {
   newInvitation,
@@ -8,6 +8,7 @@ import {
   verifiedUntil,
 } from "@realtime-avatar/domain/people/people";
 import type { SessionToken } from "@realtime-avatar/domain/people/tokens";
+import { USES_SHARDS } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { challengeOf, passkeyOf, seedPerson } from "@realtime-avatar/testing/people/seeds";
 import { expectIndexed, explainedSession, insertEndpointRows, rowId } from "@realtime-avatar/testing/postgres/plans";
@@ -28,6 +29,9 @@ import {
 } from "./user-sessions.ts";
 import { deleteUser, findUser, findUserByEmail, listUsers, updateUser } from "./users.ts";
 
+/** Plans of one database. Citus sends its parts of a statement to the node, which plans those. */
+const test = always.skipIf(USES_SHARDS);
+
 /** Tenants, each with a person; and people of the tenant of the caller. */
 const TENANTS = 5000;
 const PEOPLE = 100;
@@ -44,7 +48,7 @@ const lookedUp = async (): Promise<PersonCaller> => {
   return inEnvironment(found.person, "live");
 };
 
-const database = await fileDatabase();
+const database = await fileDatabase({ isOne: true });
 const { db, plans, explain } = await explainedSession(database.url);
 const tenantId = await seedTenant(database.db);
 const tenantOf = `case when i <= ${PEOPLE} then '${tenantId}' else ${rowId("ten")} end`;

@@ -1,17 +1,17 @@
 /** Batches of creates: each create has its own outcome. Claims: of several attempts, one writes. */
 import { describe, expect, test } from "bun:test";
-import { session } from "@realtime-avatar/testing/database";
+import { connectTo, session } from "@realtime-avatar/testing/database";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
 import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { avatarOf, claimOf, issuedBy, originOf, seedCaller } from "@realtime-avatar/testing/seeds";
 import { insertApiKey } from "../api-keys/api-keys.ts";
 import type { Caller } from "../api-keys/callers.ts";
 import { insertAvatar } from "../avatars/avatars.ts";
-import { connect, type Db } from "../connection/pool.ts";
+import type { Db } from "../connection/pool.ts";
 
 let db: Db;
 const database = await fileDatabase();
-db = await fixture(connect(database.url, { connections: 4 }));
+db = await fixture(connectTo(database, { connections: 4 }));
 
 const create = (caller: Caller, name: string, idempotencyKey: string | null = null, pool = db) => {
   const avatar = avatarOf(caller, { displayName: name, metadata: { name, quote: '"{\\,}' } });
@@ -99,7 +99,7 @@ describe("a batch of creates", () => {
     // The first create is a batch of its own; the others wait, and are the next batch.
     const sizes: number[] = [];
     const watcher = { statement: () => {}, batchRetry: () => {}, batch: (_: string, size: number) => sizes.push(size) };
-    const watched = connect(database.url, { connections: 1, watcher });
+    const watched = connectTo(database, { connections: 1, watcher });
     const pool = db;
     db = watched;
     const creates: [Caller, string | null, string][] = [
@@ -140,7 +140,7 @@ describe("a batch of creates", () => {
 
   test("accepted creates, the pool closed: written or not executed", async () => {
     const caller = await seedCaller(database.db);
-    const closing = connect(database.url, { connections: 1 });
+    const closing = connectTo(database, { connections: 1 });
     const creates = Array.from({ length: 30 }, (_, index) => create(caller, `name ${index}`, null, closing));
     const settled = Promise.allSettled(creates);
     await Promise.race(creates);
@@ -187,7 +187,7 @@ describe("creates with an Idempotency-Key", () => {
 
   test("creates, on two replicas in opposite orders: no deadlock, each once", async () => {
     const caller = await seedCaller(database.db);
-    const other = connect(database.url, { connections: 4 });
+    const other = connectTo(database, { connections: 4 });
     const rounds = 10;
     for (let round = 0; round < rounds; round++) {
       const keys = Array.from({ length: 40 }, (_, index) => `round ${round} key ${index}`);

@@ -12,6 +12,7 @@ import { itemsOf, MAX_PAGE_BYTES, type WrittenPage } from "@realtime-avatar/doma
 import { presentAs } from "@realtime-avatar/domain/present";
 import { type JsonObject, validate } from "@realtime-avatar/domain/schema";
 import type { TestDb } from "@realtime-avatar/testing/database";
+import { connectTo } from "@realtime-avatar/testing/database";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { inStatus, operatorOrigin, seedCaller, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
@@ -26,7 +27,6 @@ import { listAuditEvents } from "../audit/audit-events.ts";
 import { auditEvents } from "../audit/tables.ts";
 import { findAvatar, insertAvatar, updateAvatar } from "../avatars/avatars.ts";
 import { listAvatars } from "../avatars/list.ts";
-import { connect } from "../connection/pool.ts";
 import { columnsOf, prepared } from "./statement.ts";
 
 const database = await serviceDatabase();
@@ -279,7 +279,7 @@ describe("a page of a list", () => {
   test("equal pages, read at once: one read; different ones: not shared", async () => {
     const [one, other] = [await seedTenant(db), await seedTenant(db)];
     await seedAvatars(one, 3, 1);
-    const pool = connect(database.url);
+    const pool = connectTo(database);
     const sent: (readonly unknown[])[] = [];
     const counting: TestDb = {
       ...db,

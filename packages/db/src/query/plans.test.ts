@@ -1,10 +1,11 @@
 /** How the server executes the statements of a request: by an index, for any content of the tables. */
 
-import { describe, expect, test } from "bun:test";
+import { test as always, describe, expect } from "bun:test";
 import { API_KEY_STATUSES } from "@realtime-avatar/domain/api-keys/status";
 import type { AuditAction } from "@realtime-avatar/domain/audit";
 import { type AvatarId, newId } from "@realtime-avatar/domain/id";
 import type { TestDb } from "@realtime-avatar/testing/database";
+import { connectTo, USES_SHARDS } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { inOneBatch } from "@realtime-avatar/testing/postgres/batching";
 import {
@@ -33,14 +34,17 @@ import { recordUses } from "../api-keys/usage.ts";
 import { listAuditEvents } from "../audit/audit-events.ts";
 import { findAvatar, insertAvatar, updateAvatar } from "../avatars/avatars.ts";
 import { listAvatars } from "../avatars/list.ts";
-import { connect, type Db } from "../connection/pool.ts";
+import type { Db } from "../connection/pool.ts";
 import { findUsageSession } from "../credits/find-usage-session.ts";
 import { listOpenSessions, listUsageSessions, sumUsageSessions } from "../credits/list-usage-sessions.ts";
 import { findStoredResponse, sweepIdempotencyKeys } from "../idempotency/idempotency-keys.ts";
 
+/** Plans of one database. Citus sends its parts of a statement to the node, which plans those. */
+const test = always.skipIf(USES_SHARDS);
+
 const ROWS = 3000;
 
-const [database, small] = [await fileDatabase(), await fileDatabase()];
+const [database, small] = [await fileDatabase({ isOne: true }), await fileDatabase({ isOne: true })];
 const smallSession = await explainedSession(small.url);
 const { plans, explain, ...explained } = await explainedSession(database.url);
 /** The texts of the statements that were run. */
@@ -344,7 +348,7 @@ test("a plan, made while the tables were small: reads rows by the primary key", 
 });
 
 test("a statement, executed for tables of any size: planned once", async () => {
-  const pool = connect(database.url, { connections: 1 });
+  const pool = connectTo(database, { connections: 1 });
   for (let round = 0; round < 8; round++) {
     await findCredential(pool, caller.credentialKeyId);
     await listAvatars(pool, caller, page, ORIGIN);

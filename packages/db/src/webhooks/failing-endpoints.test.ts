@@ -243,7 +243,7 @@ describe("recovery", () => {
     // The order in which they happened is neither that of the ids nor that of the rows.
     await client`
       update webhook_deliveries delivery set status = 'failed', next_attempt_at = null,
-        created_at = now() - interval '1 second' * shuffled.place
+        created_at = (now() at time zone 'utc' - interval '1 second' * shuffled.place) at time zone 'utc'
       from (select id, row_number() over (order by md5(id)) as place from webhook_deliveries) shuffled
       where delivery.id = shuffled.id`;
     const happened = (await client<{ id: string }[]>`select id from webhook_deliveries order by created_at`).map(

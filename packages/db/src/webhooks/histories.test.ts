@@ -6,6 +6,7 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import type { WebhookDeliveryId } from "@realtime-avatar/domain/id";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
+import { connectTo } from "@realtime-avatar/testing/database";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
 import { originOf, seedCaller } from "@realtime-avatar/testing/seeds";
 import {
@@ -16,7 +17,7 @@ import {
   seedEndpoint,
   seedEvents,
 } from "@realtime-avatar/testing/webhooks/seeds";
-import { connect, type Db } from "../connection/pool.ts";
+import type { Db } from "../connection/pool.ts";
 import { recoverDeliveries, resendDelivery } from "./deliveries.ts";
 import { updateEndpoint } from "./endpoints.ts";
 import { finishDeliveries, freezeBodies, sweepDeliveries } from "./sending.ts";
@@ -28,7 +29,7 @@ const database = await fileDatabase();
 const { client } = database.db;
 await mutate(database.db);
 const pools = await Promise.all(
-  [1, 2, 3].map(() => fixture(connect(database.url, { connections: 4, deadlineMs: 60_000 }))),
+  [1, 2, 3].map(() => fixture(connectTo(database, { connections: 4, deadlineMs: 60_000 }))),
 );
 
 setDefaultTimeout(isLong ? 3_600_000 : 300_000);

@@ -5,7 +5,7 @@
 
 import { revokeApiKey, rotateApiKey, updateApiKey } from "@realtime-avatar/db/api-keys/api-keys";
 import type { Caller } from "@realtime-avatar/db/api-keys/callers";
-import { connect, type Db } from "@realtime-avatar/db/connection/pool";
+import type { Db } from "@realtime-avatar/db/connection/pool";
 import {
   openUsageSession,
   releaseSession,
@@ -20,10 +20,11 @@ import type { Environment } from "@realtime-avatar/domain/environment";
 import type { SessionId, TenantId } from "@realtime-avatar/domain/id";
 import { seedMovement, sessionRequest } from "../credits.ts";
 import type { TestDb } from "../database.ts";
+import { connectTo } from "../postgres/client.ts";
 import { random } from "../random-bytes.ts";
 import { callerOf, operatorOrigin, seedKey, seedTenant } from "../seeds.ts";
 import { seedEndpoint } from "../webhooks/events.ts";
-import { lastNumber, type Refusal } from "./trace.ts";
+import { lastNumber, type Refusal, type Trace } from "./trace.ts";
 
 /** A tenant, and the public handles of its keys. */
 export type LoadedTenant = { tenantId: TenantId; keyIds: string[] };
@@ -79,8 +80,7 @@ type Session = { id: SessionId; tenantId: TenantId; environment: Environment };
 /** What the clients of one load share. */
 export type Load = {
   tenants: readonly LoadedTenant[];
-  /** A client that reads the numbers of the trace; null for none. */
-  trace: TestDb | null;
+  trace: Trace | null;
   sessions: Session[];
   refusals: Refusal[];
   /** The sessions that were asked for with one claim. */
@@ -90,7 +90,7 @@ export type Load = {
   /** The codes of failures. */
   failures: Map<string, number>;
 };
-export const newLoad = (tenants: readonly LoadedTenant[], trace: TestDb | null): Load => ({
+export const newLoad = (tenants: readonly LoadedTenant[], trace: Trace | null): Load => ({
   ...{ tenants, trace, sessions: [], refusals: [], claims: new Map(), operations: 0 },
   ...{ outcomes: new Map(), failures: new Map() },
 });
@@ -329,7 +329,7 @@ export class LoadClient {
 if (import.meta.main) {
   const [url = "", tenants = "[]", seed = "0"] = process.argv.slice(2);
   const load = newLoad(JSON.parse(tenants), null);
-  const db = connect(url, { connections: 4 });
+  const db = connectTo({ url }, { connections: 4 });
   process.stdout.write("running\n");
   await Promise.all(
     Array.from({ length: 16 }, (_, at) => new LoadClient(db, load, Number(seed) + at).run(() => false)),

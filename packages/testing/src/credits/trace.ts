@@ -4,25 +4,56 @@
  * one account, and those of a key and of the holds that it limits, are in the order of the commits.
  */
 import type { EntryKind } from "@realtime-avatar/domain/credits/entry";
-import type { TestDb } from "../database.ts";
+import type postgres from "postgres";
+import type { TestDatabase, TestDb } from "../database.ts";
+import { client } from "../postgres/client.ts";
 
-/** Adds the numbers to a database of a test. */
-export const installTrace = async ({ client }: TestDb): Promise<void> => {
-  await client.unsafe(`
-    alter table credit_entries add column seq bigint generated always as identity;
-    create table key_changes (seq bigint, tenant_id text, api_key_id text, cap bigint, is_revoked boolean);
-    create function trace_key() returns trigger language plpgsql as $$
+/** Where the numbers are: beside the tables, on the server that has them. `db`: the tables. */
+export type Trace = { db: TestDb; own: postgres.Sql };
+
+/** What lets a session see and change the parts of a shard on its node, and keeps other nodes out of it. */
+const ON_NODE = `set citus.enable_ddl_propagation = off; set citus.enable_manual_changes_to_shards = on;
+  set citus.override_table_visibility = off;`;
+
+/** Adds the numbers to a database of a test. The caller ends `own`. */
+export const installTrace = async ({ db, url, shard }: TestDatabase): Promise<Trace> => {
+  const own = client(shard?.node ?? url);
+  const tables: Record<string, string> = {};
+  for (const table of ["credit_entries", "api_keys"]) {
+    const [part] = shard
+      ? await own<{ name: string }[]>`
+          select ${table} || '_' || shardid as name from pg_dist_shard where logicalrelid = ${table}::regclass`
+      : [];
+    tables[table] = part?.name ?? table;
+  }
+  // Shards of one node have theirs side by side.
+  const schema = `trace_${shard?.number ?? ""}`;
+  await own.unsafe(`
+    ${shard ? ON_NODE : ""}
+    create schema ${schema};
+    create sequence ${schema}.numbers;
+    create table ${schema}.entries (seq bigint, tenant_id text, id text);
+    create table ${schema}.key_changes (seq bigint, tenant_id text, api_key_id text, cap bigint, is_revoked boolean);
+    create function ${schema}.trace_entry() returns trigger language plpgsql as $$
     begin
-      insert into public.key_changes values (nextval('public.credit_entries_seq_seq'), new.tenant_id, new.id,
+      insert into ${schema}.entries values (nextval('${schema}.numbers'), new.tenant_id, new.id);
+      return null;
+    end $$;
+    create function ${schema}.trace_key() returns trigger language plpgsql as $$
+    begin
+      insert into ${schema}.key_changes values (nextval('${schema}.numbers'), new.tenant_id, new.id,
         new.spend_limit_credit_micros, new.revoked_at is not null);
       return null;
     end $$;
-    create trigger trace_key after insert or update on api_keys for each row execute function trace_key()`);
+    create trigger trace_entry after insert on ${tables["credit_entries"]} for each row execute function ${schema}.trace_entry();
+    create trigger trace_key after insert or update on ${tables["api_keys"]} for each row execute function ${schema}.trace_key();
+    set search_path = ${schema}`);
+  return { db, own };
 };
 
 /** The number that was given last. */
-export const lastNumber = async ({ client }: TestDb): Promise<number> => {
-  const [row] = await client<{ last: string }[]>`select last_value as last from credit_entries_seq_seq`;
+export const lastNumber = async ({ own }: Trace): Promise<number> => {
+  const [row] = await own<{ last: string }[]>`select last_value as last from numbers`;
   return Number(row?.last);
 };
 
@@ -66,19 +97,22 @@ export type Findings = {
 const numbers = <Row extends { seq: string }>(rows: readonly Row[]) =>
   rows.map((row) => ({ ...row, seq: Number(row.seq) }));
 
-const readEvents = async ({ client }: TestDb, tenantIds: readonly string[]): Promise<(Movement | Change)[]> => {
-  const movements = await client<(Omit<Movement, "seq" | "amount"> & { seq: string; amount: string })[]>`
-    select seq, kind, entry.tenant_id || ' ' || entry.environment as account, amount,
+const readEvents = async ({ db, own }: Trace, tenantIds: readonly string[]): Promise<(Movement | Change)[]> => {
+  const entries = await own<{ seq: string; id: string }[]>`
+    select seq, id from entries where tenant_id = any(${tenantIds as string[]})`;
+  const numberOf = new Map(entries.map(({ seq, id }) => [id, seq]));
+  const movements = await db.client<(Omit<Movement, "seq" | "amount"> & { id: string; amount: string })[]>`
+    select entry.id, kind, entry.tenant_id || ' ' || entry.environment as account, amount,
       coalesce(session.lineage, '{}') as charged, coalesce(key.lineage || key.id, '{}') as lineage
     from credit_entries entry
     left join usage_sessions session on session.tenant_id = entry.tenant_id and session.id = entry.session_id
     left join api_keys key on key.tenant_id = entry.tenant_id and key.id = session.api_key_id
     where entry.tenant_id = any(${tenantIds as string[]})`;
-  const changes = await client<(Omit<Change, "seq" | "cap"> & { seq: string; cap: string | null })[]>`
+  const changes = await own<(Omit<Change, "seq" | "cap"> & { seq: string; cap: string | null })[]>`
     select seq, api_key_id as "keyId", cap, is_revoked as "isRevoked" from key_changes
     where tenant_id = any(${tenantIds as string[]})`;
   return [
-    ...numbers(movements).map((row) => ({ ...row, amount: Number(row.amount) })),
+    ...movements.map((row) => ({ ...row, seq: Number(numberOf.get(row.id)), amount: Number(row.amount) })),
     ...numbers(changes).map((row) => ({ ...row, cap: row.cap === null ? null : Number(row.cap) })),
   ].sort((one, other) => one.seq - other.seq);
 };
@@ -142,17 +176,17 @@ class Replay {
 
 /** Replays everything that happened to these tenants. */
 export const replayTrace = async (
-  db: TestDb,
+  trace: Trace,
   tenantIds: readonly string[],
   refusals: readonly Refusal[] = [],
 ): Promise<Findings> => {
-  const lines = await db.client<{ id: string; charged: string[] }[]>`
+  const lines = await trace.db.client<{ id: string; charged: string[] }[]>`
     select own.id, array_agg(charged.id) as charged from api_keys own
     join api_keys charged on charged.tenant_id = own.tenant_id and charged.environment = own.environment
       and charged.id = any (own.lineage || own.id)
     where own.tenant_id = any(${tenantIds as string[]}) group by 1`;
   const charged = new Map(lines.map(({ id, charged }) => [id, charged]));
-  const events = await readEvents(db, tenantIds);
+  const events = await readEvents(trace, tenantIds);
   const waiting = refusals.toSorted((one, other) => one.from - other.from);
   let open: Refusal[] = [];
   const unexplained: Refusal[] = [];

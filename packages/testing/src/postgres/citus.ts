@@ -3,11 +3,12 @@
  * without it, these tests are skipped. With TEST_SHARD as well, the tests of `packages/db` run on shards of it.
  */
 import { randomBytes } from "node:crypto";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { freePorts } from "../network/ports.ts";
 import { removeAtEnd, temporaryFolder } from "../temporary-folder.ts";
 import { client, withDatabase } from "./client.ts";
-import { openByTcp } from "./embedded.ts";
+import { type Cluster, startCluster } from "./cluster.ts";
 
 export const CITUS_BIN = process.env["CITUS_BIN"];
 
@@ -40,8 +41,8 @@ const joinNodes = async (coordinator: string, workers: readonly string[]): Promi
   await admin.end();
 };
 
-/** A server of Citus, by the URL of its database `postgres`. */
-export type CitusNode = { url: string; pid: number };
+/** A server of Citus: the URL is of its database `postgres`. */
+export type CitusNode = { url: string; server: Cluster };
 export type Citus = {
   coordinator: string;
   nodes: [CitusNode, CitusNode, CitusNode];
@@ -55,41 +56,47 @@ export const startNodes = async (binaries: string): Promise<Citus> => {
   removeAtEnd(folder);
   const password = randomBytes(12).toString("hex");
   const nodes = await Promise.all(
-    (await freePorts(3)).map(async (port, at): Promise<CitusNode> => {
-      const directory = join(folder, `node-${at}`);
-      const opened = await openByTcp(directory, { port, settings: SETTINGS, binaries });
-      const admin = client(opened.url);
-      await admin.unsafe(`alter role postgres password '${password}'`);
-      await admin.end();
-      const url = Object.assign(new URL(opened.url), { password }).href;
+    (await freePorts(3)).map(async (port): Promise<CitusNode> => {
+      const data = join(folder, `node-${port}`);
+      // The nodes connect to each other with the same password.
+      await mkdir(data, { mode: 0o755 });
+      await writeFile(join(data, "password"), password, { mode: 0o600 });
+      const server = await startCluster({ data, port, settings: SETTINGS, binaries });
+      const url = server.url("postgres");
       await addExtension(url);
-      return { url, pid: await postmasterOf(url) };
+      return { url, server };
     }),
   );
   const urls = nodes.map(({ url }) => url);
   const [coordinator = "", ...workers] = urls;
   await joinNodes(coordinator, workers);
-  const database = async (name: string): Promise<string> => {
-    const own = urls.map((url) => withDatabase(url, name));
-    for (const url of urls) {
-      const admin = client(url);
-      await admin.unsafe(`create database ${name} template template0`);
-      await admin.end();
-    }
-    for (const url of own) await addExtension(url);
-    await joinNodes(own[0] as string, own.slice(1));
-    return own[0] as string;
-  };
-  return { coordinator, nodes: nodes as Citus["nodes"], database };
+  return { coordinator, nodes: nodes as Citus["nodes"], database: (name) => newDatabase(coordinator, name) };
 };
 
-/** The process of a server on this machine. */
-const postmasterOf = async (url: string): Promise<number> => {
-  const admin = client(url);
-  const [row] = await admin<{ directory: string }[]>`select current_setting('data_directory') as directory`;
+/** Runs `text` on each node of an installation. Returns the URLs, the coordinator's first. */
+const onEachNode = async (coordinator: string, text: string): Promise<string[]> => {
+  const admin = client(coordinator);
+  const nodes = await admin<{ port: number }[]>`select nodeport as port from pg_dist_node order by groupid`;
   await admin.end();
-  return Number((await Bun.file(join(row?.directory ?? "", "postmaster.pid")).text()).split("\n")[0]);
+  const urls = nodes.map(({ port }) => Object.assign(new URL(coordinator), { port }).href);
+  for (const url of urls) {
+    const own = client(url);
+    await own.unsafe(text);
+    await own.end();
+  }
+  return urls;
 };
+
+/** Makes another database on all nodes of an installation. Returns its URL at the coordinator. */
+export const newDatabase = async (coordinator: string, name: string): Promise<string> => {
+  const urls = await onEachNode(coordinator, `create database ${name} template template0`);
+  const [first = "", ...others] = urls.map((url) => withDatabase(url, name));
+  for (const url of [first, ...others]) await addExtension(url);
+  await joinNodes(first, others);
+  return first;
+};
+export const dropDatabase = (coordinator: string, name: string): Promise<unknown> =>
+  onEachNode(coordinator, `drop database ${name} with (force)`);
 
 /** Starts the three servers, and returns the URL of the coordinator. */
 export const startCitus = async (binaries: string): Promise<string> => (await startNodes(binaries)).coordinator;

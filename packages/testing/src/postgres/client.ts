@@ -1,6 +1,8 @@
-/** Plain clients of PostgreSQL. */
+/** Plain clients of PostgreSQL, and pools as the service has them. */
+import { connect, type Db, type PoolOptions } from "@realtime-avatar/db/connection/pool";
 import { driver } from "@realtime-avatar/db/connection/server/driver";
 import { type Host, hostsOf } from "@realtime-avatar/db/connection/server/hosts";
+import { shardOptions } from "@realtime-avatar/db/shards/shard";
 import type postgres from "postgres";
 
 /** The URL of another database of the server. */
@@ -13,3 +15,15 @@ export const withDatabase = (url: string, name: string): string => {
 /** Opens a plain client of the first host of a URL. */
 export const client = (url: string, connections = 1, options: object = {}): postgres.Sql =>
   driver(url, hostsOf(url)[0] as Host, { max: connections, ...options });
+
+/** The shard that is the search path of a URL of a test; null for one database. */
+export const shardOfUrl = (url: string): number | null => {
+  const [, number] = /^s(\d+)$/.exec(new URL(url).searchParams.get("search_path") ?? "") ?? [];
+  return number === undefined ? null : Number(number);
+};
+
+/** Another pool on the database of a test, as another process has one. */
+export const connectTo = ({ url }: { url: string }, options: PoolOptions = {}): Db => {
+  const shard = shardOfUrl(url);
+  return connect(url, { ...options, shard: shard === null ? null : shardOptions(shard) });
+};

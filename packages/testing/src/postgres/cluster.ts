@@ -3,9 +3,9 @@ import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { EmbeddedDatabase } from "@realtime-avatar/db/connection/embedded";
 import { migrate } from "@realtime-avatar/db/migrate";
-import { client } from "../database.ts";
 import { freePort } from "../network/ports.ts";
 import { temporaryFolder } from "../temporary-folder.ts";
+import { client } from "./client.ts";
 import { openByTcp } from "./embedded.ts";
 
 const isRunning = (pid: number): boolean => {
@@ -110,6 +110,7 @@ export const startCluster = async (options: ClusterOptions = {}): Promise<Cluste
       const pid = await postmaster();
       const all = [pid, ...(await childrenOf(pid))];
       process.kill(pid, "SIGKILL");
+      await cluster.thaw();
       while (all.some(isRunning)) await Bun.sleep(5);
     },
     freeze: async () => {

@@ -3,13 +3,16 @@
  * the `coordinator`. DATABASE_URL is the database of the coordinator; without it, CITUS_BIN names a build (`citus.ts`).
  */
 
+import { randomBytes } from "node:crypto";
 import { connect } from "@realtime-avatar/db/connection/pool";
+import { FUNCTIONS_SCHEMA } from "@realtime-avatar/db/functions/schema";
 import { withLock } from "@realtime-avatar/db/migrate";
 import { migrateShard } from "@realtime-avatar/db/shards/migrate-shard";
 import { placementOf } from "@realtime-avatar/db/shards/placement";
 import { schemaOf, shardOptions } from "@realtime-avatar/db/shards/shard";
-import { CITUS_BIN, startCitus } from "./citus.ts";
-import { client } from "./client.ts";
+import { migrateShards } from "@realtime-avatar/db/shards/split";
+import { CITUS_BIN, dropDatabase, newDatabase, startCitus } from "./citus.ts";
+import { client, shardOfUrl } from "./client.ts";
 
 const THROUGH = process.env["TEST_SHARD"];
 export const USES_SHARDS = THROUGH === "node" || THROUGH === "coordinator";
@@ -24,42 +27,109 @@ const coordinatorUrl = (): Promise<string> => {
 /** The shard of the next test file. Another process on the same coordinator begins elsewhere. */
 let next = Number(process.env["TEST_SHARD_FIRST"] ?? 0);
 
-/** A plain client. With a shard as the search path of the URL, its texts become those of the shard. */
-export const shardClient = (url: string, connections = 1, options: object = {}): ReturnType<typeof client> => {
-  const own = client(url, connections, options);
-  const [, number] = /^s(\d+)$/.exec(new URL(url).searchParams.get("search_path") ?? "") ?? [];
-  if (number === undefined) return own;
-  const { textOf } = shardOptions(Number(number));
-  return new Proxy(own, {
-    apply: (target, _, [first, ...values]: [TemplateStringsArray | string, ...never[]]) => {
-      if (typeof first === "string" || !("raw" in first)) return target(first as never, ...values);
-      const strings = first.map(textOf);
-      return target(Object.assign(strings, { raw: strings }), ...values);
-    },
-    get: (target, key) =>
-      key === "unsafe"
-        ? (text: string, ...rest: [never[], object]) => target.unsafe(textOf(text), ...rest)
-        : Reflect.get(target, key),
-  });
+/**
+ * What a test changes by SQL of its own, as Citus takes it: it refuses clocks in UPDATE and DELETE, and times plus an interval of which one
+ * is a column; and it cannot disable a trigger.
+ */
+const distributable = (text: string): string => {
+  const trigger = /^\s*alter table \w+ (disable|enable) trigger \w+/i.exec(text)?.[1];
+  if (trigger) return `set local session_replication_role = ${trigger === "disable" ? "replica" : "origin"}`;
+  if (!/^\s*(?:with|update|delete)\b/i.test(text)) return text;
+  return text
+    .replaceAll(/\b(?:now|clock_timestamp)\(\)/g, `timestamptz '${new Date().toISOString()}'`)
+    .replaceAll(
+      /(timestamptz '[^']*'|[\w.]+) ([-+]) (interval '[^']*'|make_interval\([^()]*\))(?! \*)/g,
+      "(($1 at time zone 'utc') $2 $3) at time zone 'utc'",
+    );
 };
 
-/** A new shard. `url` has its schema as the search path. */
-export const shardDatabase = async () => {
-  const coordinator = await coordinatorUrl();
-  const number = next++;
-  await withLock(coordinator, {}, (admin) => migrateShard(admin, number));
-  const url = new URL(coordinator);
-  if (THROUGH === "node") {
-    const admin = client(coordinator);
-    const node = (await placementOf((text) => admin.unsafe(text))).get(number);
-    if (node) url.host = `${node.host}:${node.port}`;
-    await admin.end();
+/** What only the coordinator does: it changes tables, triggers, functions and types. */
+const DEFINITION = /^\s*(?:create|alter|drop)\b/i;
+
+/** A client whose texts become those of a shard, also in transactions. `coordinator`: for definitions. */
+const ofShard = <Client extends object>(
+  own: Client,
+  textOf: (text: string) => string,
+  coordinator?: ReturnType<typeof client>,
+): Client => {
+  const plain = own as unknown as ReturnType<typeof client>;
+  const at = (text: string) => (coordinator && DEFINITION.test(text) ? coordinator : plain);
+  return new Proxy(plain, {
+    apply: (_target, _, [first, ...values]: [TemplateStringsArray | string, ...never[]]) => {
+      if (typeof first === "string") return plain(textOf(first) as never, ...values);
+      if (!("raw" in first)) return plain(first as never, ...values);
+      const strings = distributable(textOf(first.join("\0"))).split("\0");
+      const given = values.map((value) => (value === FUNCTIONS_SCHEMA ? textOf(value) : value));
+      return at(strings[0] ?? "")(Object.assign(strings, { raw: strings }), ...(given as never[]));
+    },
+    get: (_target, key) => {
+      if (key === "unsafe") {
+        return (text: string, ...rest: [never[], object]) => {
+          const own = distributable(textOf(text));
+          return at(own).unsafe(own, ...rest);
+        };
+      }
+      if (key === "begin") {
+        return (work: (transaction: object) => unknown) =>
+          plain.begin((transaction) => work(ofShard(transaction, textOf)) as never);
+      }
+      if (key === "end" && coordinator) return () => Promise.all([plain.end(), coordinator.end()]);
+      return Reflect.get(plain, key);
+    },
+  }) as unknown as Client;
+};
+
+/**
+ * A plain client. With a shard as the search path of the URL, its texts become those of the shard. `coordinator`: the URL of what makes
+ * tables and triggers.
+ */
+export const shardClient = (
+  url: string,
+  connections = 1,
+  options: object = {},
+  coordinator?: string,
+): ReturnType<typeof client> => {
+  const own = client(url, connections, options);
+  const number = shardOfUrl(url);
+  if (number === null) return own;
+  const { textOf } = shardOptions(number);
+  if (coordinator === undefined) return ofShard(own, textOf);
+  const definer = new URL(coordinator);
+  definer.searchParams.set("search_path", schemaOf(number));
+  definer.searchParams.set("citus.enable_unsafe_triggers", "on");
+  return ofShard(own, textOf, client(definer.href));
+};
+
+/** A new shard: of all test files the next one, or the only one of a new installation. Returns what ends it, too. */
+const newShard = async (isInstallation: boolean) => {
+  const url = await coordinatorUrl();
+  if (isInstallation) {
+    const name = `avatar_test_${randomBytes(6).toString("hex")}`;
+    const coordinator = await newDatabase(url, name);
+    await migrateShards(coordinator, 1);
+    return { coordinator, number: 0, end: () => dropDatabase(url, name) };
   }
+  const number = next++;
+  await withLock(url, {}, (admin) => migrateShard(admin, number));
+  return { coordinator: url, number, end: async () => {} };
+};
+
+/** A new shard. `url` has its schema as the search path. `isServed`: processes of the service use it. */
+export const shardDatabase = async (isServed = false) => {
+  const { coordinator, number, end } = await newShard(isServed);
+  const url = new URL(coordinator);
   url.searchParams.set("search_path", schemaOf(number));
+  const admin = client(coordinator);
+  const node = (await placementOf((text) => admin.unsafe(text))).get(number);
+  await admin.end();
+  const atNode = Object.assign(new URL(url), { host: `${node?.host}:${node?.port}` }).href;
+  const own = shardClient(atNode, 10, {}, coordinator);
+  if (THROUGH === "node") url.href = atNode;
   const db = connect(url.href, { shard: shardOptions(number) });
-  const own = shardClient(url.href, 10);
   const close = async (): Promise<void> => {
     await Promise.all([db.close(), own.end()]);
+    await end();
   };
-  return { url: url.href, db: { ...db, client: own }, shard: { coordinator, number }, close };
+  const variables = { DATABASE_URL: coordinator, DATABASE_SHARD_NODES: String(THROUGH === "node") };
+  return { url: url.href, db: { ...db, client: own }, shard: { coordinator, number, node: atNode }, variables, close };
 };

@@ -1,5 +1,6 @@
 /** Waits for what other connections do on a database of the tests. */
 import { session, type TestDatabase, type TestDb } from "../database.ts";
+import { USES_SHARDS } from "./shard.ts";
 
 /** Repeats `query` until it finds a row. Throws after 10,000 times. */
 const until = async (query: () => Promise<readonly unknown[]>): Promise<void> => {
@@ -11,17 +12,20 @@ const until = async (query: () => Promise<readonly unknown[]>): Promise<void> =>
   throw new Error("The event that the test waits for did not happen.");
 };
 
+/** What `column` is of the statements on this database that wait for a lock; with shards, on each node. */
+const blocked = async ({ client }: TestDb, column: string): Promise<readonly unknown[]> => {
+  const text = `select ${column} from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  if (!USES_SHARDS) return client.unsafe(text);
+  return client`
+    select result from run_command_on_all_nodes(${`select string_agg(found::text, ' ') from (${text}) as one (found)`})
+    where result <> ''`;
+};
+
 /** Waits until a statement on this database waits for a lock. */
-export const untilBlocked = ({ client }: TestDb): Promise<void> =>
-  until(() => client`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`);
+export const untilBlocked = (db: TestDb): Promise<void> => until(() => blocked(db, "1"));
 
 /** Waits until a statement on this database waits for a lock, and cuts its connection. */
-export const cutBlocked = ({ client }: TestDb): Promise<void> =>
-  until(
-    () => client`
-      select pg_terminate_backend(pid) from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock'`,
-  );
+export const cutBlocked = (db: TestDb): Promise<void> => until(() => blocked(db, "pg_terminate_backend(pid)"));
 
 /** Returns a function that waits until a credential has been looked up after this call. */
 export const watchLookUps = async ({ client }: TestDb): Promise<() => Promise<void>> => {

@@ -4,9 +4,9 @@
  */
 import { afterAll, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
-import { connect } from "@realtime-avatar/db/connection/pool";
 import { newId, type TenantId } from "@realtime-avatar/domain/id";
 import { userHandle } from "@realtime-avatar/domain/people/people";
+import { connectTo } from "@realtime-avatar/testing/database";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import {
   type Answer,
@@ -24,7 +24,7 @@ import { expectProblem } from "../../../test/support/routes.ts";
 const statements: string[] = [];
 const api = await startApi();
 const watcher = { statement: (name: string) => void statements.push(name), batch: () => {}, batchRetry: () => {} };
-const db = connect(api.database.url, { connections: 2, watcher });
+const db = connectTo(api.database, { connections: 2, watcher });
 const app = createTestApp(db);
 const person = await seedPerson(api, "owner");
 afterAll(() => db.close());

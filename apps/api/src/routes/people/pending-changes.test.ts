@@ -1,7 +1,6 @@
 /** A person who writes without a pause, in commits that take their time, cannot put off a change of themselves. */
 import { afterAll, describe, expect, test } from "bun:test";
-import { connect } from "@realtime-avatar/db/connection/pool";
-import { session } from "@realtime-avatar/testing/database";
+import { connectTo, session } from "@realtime-avatar/testing/database";
 import { callAnew, PUBLIC_URL, startApi } from "../../../test/support/api.ts";
 import { createAuthenticator } from "../../../test/support/people/authenticator.ts";
 import { startFakeProvider } from "../../../test/support/people/fake-provider.ts";
@@ -24,15 +23,16 @@ import {
 } from "../../../test/support/people/people.ts";
 
 /** As a commit that waits for a replica far away. */
-const SLOW = `
-  create function dawdle() returns trigger language plpgsql as $$ begin perform pg_sleep(0.02); return new; end $$;
-  create trigger dawdle before update on avatars for each row when (new.display_name = 'slow') execute function dawdle()`;
+const SLOW = [
+  "create function dawdle() returns trigger language plpgsql as $$ begin perform pg_sleep(0.02); return new; end $$",
+  "create trigger dawdle before update on avatars for each row when (new.display_name = 'slow') execute function dawdle()",
+];
 const LANES = 20;
 
 const api = await startApi();
-await api.database.db.client.unsafe(SLOW);
+for (const text of SLOW) await api.database.db.client.unsafe(text);
 /** Another replica, whose connections are free. */
-const db = connect(api.database.url, { connections: 4, deadlineMs: 30_000 });
+const db = connectTo(api.database, { connections: 4, deadlineMs: 30_000 });
 const provider = startFakeProvider();
 const replica = { ...api, call: callAnew(db, { config: oidcConfig(provider.issuer) }) };
 afterAll(async () => {

@@ -1,9 +1,10 @@
 /** Sessions of people: when the cookie counts, how a session ends, and what an attacker would try. */
+
 import { describe, expect, test } from "bun:test";
-import { connect } from "@realtime-avatar/db/connection/pool";
 import { sweepChallenges } from "@realtime-avatar/db/people/passkeys";
 import { sweepPeopleSeen } from "@realtime-avatar/db/people/seen";
 import { sweepUserSessions } from "@realtime-avatar/db/people/user-sessions";
+import { connectTo } from "@realtime-avatar/testing/database";
 import { type Answer, callAnew, createTestApp, PUBLIC_URL, readAnswer, startApi } from "../../../test/support/api.ts";
 import { createAuthenticator } from "../../../test/support/people/authenticator.ts";
 import {
@@ -147,7 +148,7 @@ describe("localhost without https", () => {
 describe("the end of a session", () => {
   /** Another replica: another process would not differ, as nothing of a session is in memory. */
   const askReplica = async (person: Person): Promise<Answer> => {
-    const db = connect(api.database.url);
+    const db = connectTo(api.database);
     try {
       return await callAnew(db)("GET", CURRENT, { headers: pageHeaders(person.cookie) });
     } finally {

@@ -23,5 +23,11 @@ export const shardOf = (url: string, databases: Databases, shard: number): TestD
   const close = async (): Promise<void> => {
     await Promise.all([databases.close(), client.end()]);
   };
-  return { url, db: { ...databases.ofShard(shard), client }, shard: { coordinator: url, number: shard }, close };
+  return {
+    url: own.href,
+    db: { ...databases.ofShard(shard), client },
+    shard: { coordinator: url, number: shard, node: url },
+    variables: {},
+    close,
+  };
 };

@@ -166,10 +166,12 @@ describe("the JSON that the database writes", () => {
     await revokeApiKey(db, target, { version: null }, null, operatorOrigin());
     await db.client`update api_keys set expires_at = now() - interval '1 second' where id = ${parents[1]?.record.id ?? ""}`;
 
-    await db.client`alter table audit_events disable trigger user`;
-    await db.client`update audit_events set actor_id = ${root.record.id}, actor_key_id = ${root.record.keyId}
-      where tenant_id = ${tenantId} and target_id <> ${root.record.id}`;
-    await db.client`alter table audit_events enable trigger user`;
+    await db.client.begin(async (transaction) => {
+      await transaction`alter table audit_events disable trigger user`;
+      await transaction`update audit_events set actor_id = ${root.record.id}, actor_key_id = ${root.record.keyId}
+        where tenant_id = ${tenantId} and target_id <> ${root.record.id}`;
+      await transaction`alter table audit_events enable trigger user`;
+    });
     const shown: ApiKeyWithCreator[] = [];
     for (const { id } of await db.client`select id from api_keys where tenant_id = ${tenantId} order by id desc`) {
       const record = await findApiKey(db, tenantId, id);

@@ -4,7 +4,8 @@ import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { REPOSITORY } from "@realtime-avatar/testing/processes";
 import { generate } from "./generate.ts";
 
-const database = await fileDatabase();
+/** The functions of one database; those of a shard are the same text. */
+const database = await fileDatabase({ isOne: true });
 
 test("generated/functions.ts is what `bun run functions` writes", async () => {
   const command = ["node_modules/.bin/biome", "format", "--stdin-file-path=packages/db/generated/functions.ts"];

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { openDatabase } from "./open.ts";
 
-const database = await fileDatabase();
+const database = await fileDatabase({ isOne: true });
 
 const config = { databaseUrl: null, dataDirectory: "unused", deadlineMs: 5000, connections: 2, prepare: true };
 

@@ -4,7 +4,7 @@ import { askForKey, currentKey } from "./key.js";
 import { send } from "./trial.js";
 
 const PAUSE_MS = 400;
-const MAX_READS = 75;
+const WAIT_MS = 30_000;
 
 const pause = () => new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
 
@@ -19,7 +19,8 @@ const prepared = async (sourceAssetId) => {
   const body = JSON.stringify({ displayName: `Trial of ${sourceAssetId}`, sourceKind: "image", sourceAssetId });
   const headers = { "content-type": "application/json" };
   let avatar = await read(await send("POST", "/api/v1/avatars", { headers, body }));
-  for (let reads = 0; avatar.status === "preprocessing" && reads < MAX_READS; reads++) {
+  const end = performance.now() + WAIT_MS;
+  while (avatar.status === "preprocessing" && performance.now() < end) {
     await pause();
     avatar = await read(await send("GET", `/api/v1/avatars/${avatar.id}`));
   }

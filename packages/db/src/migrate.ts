@@ -33,6 +33,9 @@ import auditActorIndex from "../migrations/0025_audit_actor_index.sql" with { ty
 import ownRooms from "../migrations/0026_own_rooms.sql" with { type: "text" };
 import sweepAt from "../migrations/0027_sweep_at.sql" with { type: "text" };
 import sweepIndexes from "../migrations/0028_sweep_indexes.sql" with { type: "text" };
+import dropDeliveryChecks from "../migrations/0029_drop_delivery_checks.sql" with { type: "text" };
+import deliveryChecks from "../migrations/0030_delivery_checks.sql" with { type: "text" };
+import validDeliveryChecks from "../migrations/0031_valid_delivery_checks.sql" with { type: "text" };
 import journal from "../migrations/meta/_journal.json";
 import { applyMigrations, type Migration } from "./apply-migrations.ts";
 import type { Db } from "./connection/pool.ts";
@@ -72,6 +75,9 @@ const TEXTS = [
   ownRooms,
   sweepAt,
   sweepIndexes,
+  dropDeliveryChecks,
+  deliveryChecks,
+  validDeliveryChecks,
 ];
 
 /** The key of the advisory lock: any number, the same in every replica. */

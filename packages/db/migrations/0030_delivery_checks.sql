@@ -1,0 +1,4 @@
+ALTER TABLE "webhook_deliveries" ADD CONSTRAINT "webhook_deliveries_status_check" CHECK ("webhook_deliveries"."status" in ('pending', 'delivered', 'failed', 'canceled')) NOT VALID;--> statement-breakpoint
+ALTER TABLE "webhook_deliveries" ADD CONSTRAINT "webhook_deliveries_due_check" CHECK (("webhook_deliveries"."next_attempt_at" is not null) = ("webhook_deliveries"."status" = 'pending')) NOT VALID;--> statement-breakpoint
+ALTER TABLE "webhook_deliveries" ADD CONSTRAINT "webhook_deliveries_lease_check" CHECK (("webhook_deliveries"."lease" is null) = ("webhook_deliveries"."leased_until" is null)) NOT VALID;--> statement-breakpoint
+ALTER TABLE "webhook_deliveries" ADD CONSTRAINT "webhook_deliveries_waits_check" CHECK (not "webhook_deliveries"."waits" or ("webhook_deliveries"."status" = 'pending' and "webhook_deliveries"."lease" is null)) NOT VALID;

@@ -1,0 +1,7 @@
+ALTER TABLE "webhook_deliveries" VALIDATE CONSTRAINT "webhook_deliveries_status_check";
+--> statement-breakpoint
+ALTER TABLE "webhook_deliveries" VALIDATE CONSTRAINT "webhook_deliveries_due_check";
+--> statement-breakpoint
+ALTER TABLE "webhook_deliveries" VALIDATE CONSTRAINT "webhook_deliveries_lease_check";
+--> statement-breakpoint
+ALTER TABLE "webhook_deliveries" VALIDATE CONSTRAINT "webhook_deliveries_waits_check";

@@ -57,8 +57,6 @@ export const startLoad = async ({ api, coordinator, create, keyIn }: Installatio
   const running = [...Array.from({ length: 6 }, (_, at) => lane(at, keys[at % 2] as string)), revoke(manager)];
 
   return {
-    /** How many creates have been answered. */
-    count: () => created.size,
     /** Waits for so many further answers. */
     more: async (count: number): Promise<void> => {
       const before = created.size;

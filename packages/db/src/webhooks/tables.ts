@@ -106,7 +106,7 @@ export const webhookTurns = pgTable(
 /**
  * What has happened, once for all endpoints. Written with the change, by `emit_events`. Neither events nor deliveries have a foreign
  * key, which every change would pay for: they are written for endpoints that exist. For the same reason they have no checks of what
- * one function writes alone: PostgreSQL reads a check anew for each statement, which takes some 4 us.
+ * one function writes alone: PostgreSQL reads each check anew for each statement.
  */
 export const webhookEvents = pgTable(
   "webhook_events",

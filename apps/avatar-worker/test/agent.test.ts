@@ -121,7 +121,8 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     const { agent, person, said, heard, leave } = await startWithAgent();
     await agent.say(6);
     await agent.say(1);
-    await agent.until(() => heard() >= 1);
+    // A stream that is sent takes its time on a busy machine: an interruption that overtakes it does not end it.
+    await agent.until(() => heard() >= 3);
     expect(await agent.interrupt()).toBe("ok");
     const [first, second] = await agent.untilFinished(2);
     expect(first).toMatchObject({ interrupted: true });

@@ -75,6 +75,24 @@ describe("the schema of the functions", () => {
     expect(rows.filter(({ isDefiner, isPublic }) => isDefiner || isPublic)).toEqual([]);
   });
 
+  // Otherwise each call costs as much as a small statement: so it does when the declared volatility does not fit the expression.
+  test("a function of one expression, called in a query: becomes part of the query", async () => {
+    const { client } = database.db;
+    const rows = await client<{ name: string; types: string[] }[]>`
+      select proname as name, array_to_json(array(select format_type(type, null) from unnest(proargtypes) type)) as types
+      from pg_proc join pg_language on pg_language.oid = prolang
+      where pronamespace = to_regnamespace(${FUNCTIONS_SCHEMA}) and lanname = 'sql' and not proretset
+        and prosrc !~ '\\m(from (public|rta|unnest|json|\\()|update|insert)' and cardinality(proargtypes::oid[]) > 0`;
+    expect(rows.map(({ name }) => name)).toEqual(expect.arrayContaining(["may_report", "selects", "closing_of"]));
+    for (const { name, types } of rows) {
+      const columns = types.map((type, at) => `null::${type} as p${at}`).join(", ");
+      const call = `${FUNCTIONS_SCHEMA}.${name}(${types.map((_, at) => `p${at}`).join(", ")})`;
+      const plan = await client.unsafe(`explain (verbose) select ${call} from (select ${columns} offset 0) inputs`);
+      const text = plan.map((row) => row["QUERY PLAN"]).join("\n");
+      expect([name, text.includes(`${name}(`)]).toEqual([name, false]);
+    }
+  });
+
   test("the schema, of another version: used beside this one", async () => {
     const other = functionsSchema(
       FUNCTION_FILES.map((text) => text.replaceAll("interval '7 days'", "interval '9 days'")),

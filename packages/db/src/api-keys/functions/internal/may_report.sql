@@ -3,7 +3,7 @@
 -- operator retired reports nothing: that is how a key is taken back from the holder of an old secret.
 create function rta.may_report(p_retired_at timestamptz, p_is_retired_by_own_key boolean, p_now timestamptz)
 returns boolean
-language sql immutable as $$
+language sql stable as $$
   select coalesce(
     p_retired_at is null or p_retired_at > p_now or (p_is_retired_by_own_key and p_retired_at > p_now - interval '7 days'),
     false

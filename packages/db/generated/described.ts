@@ -119,6 +119,37 @@ export type Described = {
     lastUsedAt: Date | null;
     createdAt: Date | null;
   };
+  find_credential_with_credits: {
+    position: number | null;
+    digest: Uint8Array | null;
+    retired: boolean | null;
+    isUnused: boolean | null;
+    mayReport: boolean | null;
+    isCaller: boolean | null;
+    checkedAt: Date | null;
+    hasPendingChange: boolean | null;
+    headroom: object | null;
+    balance: object | null;
+    status: string | null;
+    tenantId: string | null;
+    id: string | null;
+    keyId: string | null;
+    environment: string | null;
+    name: string | null;
+    scopes: readonly string[] | null;
+    spendLimitCreditMicros: string | null;
+    inheritedSpendLimitCreditMicros: string | null;
+    maxConcurrentSessions: string | null;
+    inheritedMaxConcurrentSessions: string | null;
+    expiresAt: Date | null;
+    inheritedExpiresAt: Date | null;
+    lineage: readonly string[] | null;
+    version: number | null;
+    spentCreditMicros: string | null;
+    reservedCreditMicros: string | null;
+    lastUsedAt: Date | null;
+    createdAt: Date | null;
+  };
   find_credit_balance: {
     position: number | null;
     granted: string | null;

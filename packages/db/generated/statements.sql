@@ -222,6 +222,80 @@ select
     and pending_changes.subject_id = any((api_keys.lineage || api_keys.id::text) collate "C")
     and pending_changes.announced_at > now() - interval '1 second'
 ) as "hasPendingChange",
+      null::json as headroom, null::json as balance,
+  case
+  when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
+  when api_keys.expires_at <= now() or ancestry.expired then 'expired'
+  else 'active'
+end as status,
+  api_keys.tenant_id as "tenantId",
+  api_keys.id as id,
+  api_keys.key_id as "keyId",
+  api_keys.environment as environment,
+  api_keys.name as name,
+  api_keys.scopes as scopes,
+  api_keys.spend_limit_credit_micros as "spendLimitCreditMicros",
+  ancestry.spend_limit_credit_micros as "inheritedSpendLimitCreditMicros",
+  api_keys.max_concurrent_sessions as "maxConcurrentSessions",
+  ancestry.max_concurrent_sessions as "inheritedMaxConcurrentSessions",
+  api_keys.expires_at as "expiresAt",
+  ancestry.expires_at as "inheritedExpiresAt",
+  api_keys.lineage as lineage,
+  api_keys.version as version,
+  meter.settled as "spentCreditMicros",
+  meter.reserved as "reservedCreditMicros",
+  (
+    select api_key_usage.last_used_at from api_key_usage
+    where api_key_usage.tenant_id = api_keys.tenant_id and api_key_usage.api_key_id = api_keys.id
+  ) as "lastUsedAt",
+  api_keys.created_at as "createdAt"
+    from unnest($1::text[], $2::text[]) with ordinality inputs ("keyId", "targetId", position)
+    cross join lateral (
+      select * from api_key_credentials where api_key_credentials.key_id = inputs."keyId" collate "C" offset 0
+    ) api_key_credentials
+    cross join lateral (
+      select * from api_keys
+      where api_keys.tenant_id = api_key_credentials.tenant_id
+        and api_keys.id = any(array[api_key_credentials.api_key_id, inputs."targetId" collate "C"])
+      offset 0
+    ) api_keys
+  cross join lateral (
+    select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
+      bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
+      min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
+    from unnest(api_keys.lineage) ancestor (id)
+    cross join lateral (
+      select * from api_keys ancestors
+      where ancestors.tenant_id = api_keys.tenant_id and ancestors.id = ancestor.id collate "C"
+      offset 0
+    ) ancestors
+  ) ancestry 
+  cross join lateral (
+    select coalesce(max(api_key_meters.settled), 0) as settled, coalesce(max(api_key_meters.reserved), 0) as reserved
+    from api_key_meters
+    where api_key_meters.tenant_id = api_keys.tenant_id and api_key_meters.api_key_id = api_keys.id
+  ) meter
+
+-- find_credential_with_credits. Columns: position integer, digest bytea, retired boolean, isUnused boolean, mayReport boolean, isCaller boolean, checkedAt timestamptz, hasPendingChange boolean, headroom json, balance json, status text, tenantId text, id text, keyId text, environment text, name text, scopes text[], spendLimitCreditMicros bigint, inheritedSpendLimitCreditMicros bigint, maxConcurrentSessions bigint, inheritedMaxConcurrentSessions bigint, expiresAt timestamptz, inheritedExpiresAt timestamptz, lineage text[], version integer, spentCreditMicros bigint, reservedCreditMicros bigint, lastUsedAt timestamptz, createdAt timestamptz.
+select
+      position::integer as position,
+      api_key_credentials.digest as digest,
+      coalesce(api_key_credentials.retired_at <= now(), false) as retired,
+      api_key_credentials.is_unused as "isUnused",
+      rta.may_report(
+        api_key_credentials.retired_at, api_key_credentials.retired_by = api_key_credentials.api_key_id, now()
+      ) as "mayReport",
+      api_keys.id = api_key_credentials.api_key_id as "isCaller",
+      now() as "checkedAt",
+      exists (
+  select from pending_changes
+  where pending_changes.tenant_id = api_keys.tenant_id
+    and pending_changes.subject_id = any((api_keys.lineage || api_keys.id::text) collate "C")
+    and pending_changes.announced_at > now() - interval '1 second'
+) as "hasPendingChange",
   case when inputs.including = 'headroom' and api_keys.id = api_key_credentials.api_key_id
     then (
   select json_build_object(
@@ -269,7 +343,7 @@ select
     where credit_accounts.tenant_id = api_keys.tenant_id and credit_accounts.environment = api_keys.environment
     offset 0
   ) account on true
-) end as headroom,
+) end as headroom, 
   case when inputs.including = 'balance' and api_keys.id = api_key_credentials.api_key_id
     then (
   select json_build_object(

@@ -51,7 +51,11 @@ describe("credits", () => {
     const { shard } = api.database;
     const db = connectTo(api.database, { connections: 1, watcher });
     const { status, body } = await callAnew(db)("GET", "/api/v1/credits/balance", { key });
-    expect([status, body, statements]).toEqual([200, expected, [shard ? "find_one_credential" : "find_credential"]]);
+    expect([status, body, statements]).toEqual([
+      200,
+      expected,
+      [shard ? "find_one_credential" : "find_credential_with_credits"],
+    ]);
     await db.close();
   });
 

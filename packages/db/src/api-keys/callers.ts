@@ -175,15 +175,17 @@ const ofCaller = (including: CreditsOfCaller, credits: SQL): SQL => sql`
   case when ${inputColumn("including")} = ${sql.raw(`'${including}'`)} and ${apiKeys.id} = ${apiKeyCredentials.apiKeyId}
     then ${credits} end as ${sql.identifier(including)}`;
 
+/** What of its credits a look-up asks for. */
+const CREDITS = sql`${ofCaller("headroom", HEADROOM)}, ${ofCaller("balance", BALANCE)}`;
+const NO_CREDITS = sql`null::json as "headroom", null::json as "balance"`;
+
 /**
  * For each look-up, a row for the key of the credential, and one for the target. Each `offset 0` keeps the server from
  * joining whole tables: it would do so for a plan that it made while the tables were small, and keep that plan while they
  * grow (3.6 ms instead of 0.1 ms with 6,000 keys).
  */
-const selectCredentials = batchStatement<CredentialRow, LookUp>(
-  "find_credential",
-  ["keyId", "targetId", "including"],
-  (inputs) => sql`
+const findCredentials = (credits: SQL) => (inputs: SQL) =>
+  sql`
     select
       position::integer as "position",
       ${apiKeyCredentials.digest} as "digest",
@@ -195,8 +197,7 @@ const selectCredentials = batchStatement<CredentialRow, LookUp>(
       ${apiKeys.id} = ${apiKeyCredentials.apiKeyId} as "isCaller",
       now() as "checkedAt",
       ${HAS_PENDING_CHANGE} as "hasPendingChange",
-      ${ofCaller("headroom", HEADROOM)},
-      ${ofCaller("balance", BALANCE)},
+      ${credits},
       ${RECORD}
     from ${inputs}
     cross join lateral (
@@ -208,7 +209,18 @@ const selectCredentials = batchStatement<CredentialRow, LookUp>(
         and ${apiKeys.id} = any(array[${apiKeyCredentials.apiKeyId}, ${inputColumn("targetId")} collate "C"])
       offset 0
     ) api_keys
-    ${LINEAGE} ${METER}`,
+    ${LINEAGE} ${METER}`;
+
+const selectCredentials = batchStatement<CredentialRow, LookUp>(
+  "find_credential",
+  ["keyId", "targetId"],
+  findCredentials(NO_CREDITS),
+);
+/** Apart, because the server prepares to read the credits even where no look-up asks for them: that took a fifth of the time. */
+const selectWithCredits = batchStatement<CredentialRow, LookUp>(
+  "find_credential_with_credits",
+  ["keyId", "targetId", "including"],
+  findCredentials(CREDITS),
 );
 
 type FoundCredential = { stored: StoredCredential; hasPendingChange: boolean } | null;
@@ -236,7 +248,8 @@ const foundIn = (rows: readonly FoundRow[], { keyId, targetId }: LookUp): FoundC
 /** Finds each of several credentials, in one statement. */
 export const findTogether = async (db: Runner, lookUps: readonly LookUp[]): Promise<FoundCredential[]> => {
   const rows = lookUps.map((): FoundRow[] => []);
-  for (const row of await selectCredentials(db, lookUps)) rows[row.position - 1]?.push(row);
+  const select = lookUps.some(({ including }) => including !== null) ? selectWithCredits : selectCredentials;
+  for (const row of await select(db, lookUps)) rows[row.position - 1]?.push(row);
   return lookUps.map((lookUp, index) => foundIn(rows[index] ?? [], lookUp));
 };
 

@@ -1,5 +1,5 @@
--- What a key can still hold, as HEADROOM of the statement find_credential says it (callers.ts), in queries of one table each: see
--- find_one_credential. Read without locks: admit_sessions decides what is admitted.
+-- What a key can still hold, as HEADROOM of the statement find_credential_with_credits says it (callers.ts), in queries of
+-- one table each: see find_one_credential. Read without locks: admit_sessions decides what is admitted.
 create function rta.find_headroom(p_tenant_id text, p_environment text, p_id text, p_lineage text[])
 returns json
 language plpgsql stable as $$

@@ -11,11 +11,11 @@
 create function rta.lock_caller(p_caller rta.caller, p_wait boolean) returns timestamptz
 language plpgsql as $$
 declare
-  v_locked integer;
-  v_is_unchanged boolean;
-  v_expires_at timestamptz;
+  v_key record;
+  v_locked integer := 0;
+  v_is_unchanged boolean := false;
   v_retired_at timestamptz;
-  v_valid_until timestamptz;
+  v_valid_until timestamptz := 'infinity';
 begin
   if p_caller.session_id is not null then
     return rta.lock_person(p_caller, p_wait);
@@ -28,13 +28,16 @@ begin
     perform from public.api_key_credentials where key_id = p_caller.credential_key_id for share;
   end if;
 
-  select count(*), bool_or(id = p_caller.id and version = p_caller.version), min(expires_at)
-  into v_locked, v_is_unchanged, v_expires_at
-  from (
+  -- Without an aggregate, which needs a query within the query: Citus plans that anew each time.
+  for v_key in
     select id, version, expires_at from public.api_keys
     where tenant_id = p_caller.tenant_id and id = any (p_caller.lineage || p_caller.id) and revoked_at is null
     order by id for share skip locked
-  ) locked;
+  loop
+    v_locked := v_locked + 1;
+    v_valid_until := least(v_valid_until, v_key.expires_at); -- skips null
+    v_is_unchanged := v_is_unchanged or (v_key.id = p_caller.id and v_key.version = p_caller.version);
+  end loop;
   -- Null counts as false: what is unknown is not valid.
   if (v_locked > cardinality(p_caller.lineage) and v_is_unchanged) is not true then
     return null;
@@ -45,7 +48,7 @@ begin
   if not found then
     return null;
   end if;
-  -- `least` skips null. The clock is read after the last lock: what was valid before a wait may have expired during it.
-  v_valid_until := coalesce(least(v_expires_at, v_retired_at), 'infinity');
+  -- The clock is read after the last lock: what was valid before a wait may have expired during it.
+  v_valid_until := least(v_valid_until, v_retired_at);
   return case when v_valid_until > clock_timestamp() then v_valid_until end;
 end $$;

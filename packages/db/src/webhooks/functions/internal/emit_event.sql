@@ -3,18 +3,19 @@
 create function rta.emit_event(p_event rta.event) returns integer
 language plpgsql as $$
 declare
-  v_endpoint_ids text[] := array(
-    select endpoint.id from public.webhook_endpoints endpoint
-    where endpoint.tenant_id = p_event.tenant_id and endpoint.environment = p_event.environment and endpoint.status = 'enabled'
-      and rta.selects(endpoint.events, p_event.type)
-  );
+  v_endpoint_ids text[];
   v_now timestamptz := clock_timestamp();
   v_id text;
   v_is_first boolean := rta.is_first_event(p_event.type);
   v_last bigint;
   v_sequence bigint := 1;
 begin
-  if v_endpoint_ids = '{}' then
+  -- A statement, and not an array of a query: Citus plans that anew each time.
+  select array_agg(endpoint.id) into v_endpoint_ids
+  from public.webhook_endpoints endpoint
+  where endpoint.tenant_id = p_event.tenant_id and endpoint.environment = p_event.environment and endpoint.status = 'enabled'
+    and rta.selects(endpoint.events, p_event.type);
+  if v_endpoint_ids is null then
     return 0;
   end if;
   v_id := rta.id_time(v_now) || rta.id_random();

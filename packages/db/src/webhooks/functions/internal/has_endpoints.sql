@@ -3,7 +3,6 @@
 create function rta.has_endpoints(p_tenant_ids text[]) returns boolean
 language plpgsql stable as $$
 begin
-  return exists (
-    select from public.webhook_endpoints where tenant_id = any (p_tenant_ids) and status = 'enabled'
-  );
+  perform from public.webhook_endpoints where tenant_id = any (p_tenant_ids) and status = 'enabled' limit 1;
+  return found;
 end $$;

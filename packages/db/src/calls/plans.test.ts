@@ -5,9 +5,15 @@ import { callRequest, readyAvatar, report, sync } from "@realtime-avatar/testing
 import { seedCaller } from "@realtime-avatar/testing/credits";
 import { USES_SHARDS } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
-import { explainedSession, insertEndpointRows, insertKeyRows, rowId } from "@realtime-avatar/testing/postgres/plans";
+import {
+  explainedSession,
+  forgetStatistics,
+  insertEndpointRows,
+  insertKeyRows,
+  rowId,
+} from "@realtime-avatar/testing/postgres/plans";
 import { claimOf, operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
-import { confirmRoom, failCall, openCall, releaseCall } from "./calls.ts";
+import { attachAgent, confirmRoom, failCall, openCall, releaseCall } from "./calls.ts";
 import { findCallFile, listWorkersWithWork } from "./fleet.ts";
 import {
   compareRooms,
@@ -136,3 +142,37 @@ test.each([
     if (!isBefore) expect(`${index} ${condition}`).toContain("tenant_id");
   }
 });
+
+test.each([
+  ["a room that exists", async () => confirmRoom(db, tenantId, await started())],
+  [
+    "a room that was not created",
+    async () => failCall(db, tenantId, await started(), claimOf("few f"), child, operatorOrigin()),
+  ],
+  [
+    "a release",
+    async () => {
+      const target = { kind: "session", id: await started() } as const;
+      await releaseCall(db, target, { reason: null }, caller, operatorOrigin(), claimOf("few release"));
+    },
+  ],
+  ["a sync", async () => sync(db, "worker 1", { slots: 4, calls: [report(session(1)), report(session(2))] })],
+  ["a lost call", async () => endLostCall(db, tenantId, session(9), "failed", operatorOrigin())],
+  [
+    "an agent",
+    async () => {
+      const brought = { url: "wss://x", token: Buffer.from("t"), digest: Buffer.alloc(32), agentIdentity: "agent" };
+      expect(await attachAgent(db, { tenantId, sessionId: session(10) }, avatarId, brought)).toBe("other");
+    },
+  ],
+] as [string, () => Promise<unknown>][])(
+  "the function for %s, explained without statistics: does not read all open sessions of the tenant",
+  async (_, work) => {
+    await db.client.unsafe(forgetStatistics("usage_sessions"));
+    plans.length = 0;
+    await work();
+    await db.client.unsafe("reset enable_seqscan");
+    expect(plans.length).toBeGreaterThan(0);
+    expect(plans.filter((plan) => plan.includes("usage_sessions_tenant_sweep_index"))).toEqual([]);
+  },
+);

@@ -7,6 +7,7 @@ import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import {
   expectIndexed,
   explainedSession,
+  forgetStatistics,
   insertEndpointRows,
   insertKeyRows,
   rowId,
@@ -165,3 +166,21 @@ test("the count of a key's open sessions reads the open sessions of its tenant a
   await countOpenSessions(db, { tenantId: world.tenantId, environment: "live", id: world.caller(0).id });
   expect(plans.join("\n")).toMatch(/using usage_sessions_tenant_sweep_index .*\n +Index Cond: .*tenant_id/);
 });
+
+test.each([
+  ["a report", async () => world.report(await opened(), 1, 0)],
+  ["a release", async () => world.release(await opened(), true, 1, 0)],
+  ["a batch of reports", () => change(reportUsages)],
+  ["a batch of releases", () => change(releaseSessions)],
+] as [string, () => Promise<unknown>][])(
+  "the function for %s, explained without statistics: does not read all open sessions of the tenant",
+  async (_, work) => {
+    await db.client.unsafe(forgetStatistics("usage_sessions"));
+    plans.length = 0;
+    await work();
+    await db.client.unsafe("reset enable_seqscan");
+    const all = expectIndexed(plans);
+    expect(all).toContain("usage_sessions_tenant_id_id_pk");
+    expect(all).not.toContain("usage_sessions_tenant_sweep_index");
+  },
+);

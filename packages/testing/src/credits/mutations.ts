@@ -63,8 +63,8 @@ export const CREDIT_MUTATIONS: Mutations = {
     "where name in ('end', 'end call')",
   ],
   "a batch that reports what has ended": [
-    "and session.id = change.session_id\n      and session.ended_at is null and session.expires_at > v_now and",
-    "and session.id = change.session_id and",
+    "and v_sessions[change.ordinality].ended_at is null and v_sessions[change.ordinality].expires_at > v_now",
+    "",
   ],
   "a batch that stores no responses": ["if p_claims is not null then", "if false then"],
   "the account before the meters": [

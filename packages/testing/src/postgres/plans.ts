@@ -54,6 +54,13 @@ export const insertEndpointRows = (rows: number): string => `
     select ${rowId("ten")}, ${rowId("whd")}, 'live', ${rowId("whe")}, ${rowId("evt")}, 'avatar.created', ${rowId("ava")}, 1, 'delivered',
       now() from generate_series(1, ${rows}) i;`;
 
+/** From here on, the server plans as the service's connections do, and as if the table had never been analyzed. */
+export const forgetStatistics = (table: string): string => `
+  delete from pg_statistic where starelid = '${table}'::regclass;
+  update pg_class set relpages = 0, reltuples = -1
+    where oid = '${table}'::regclass or oid in (select indexrelid from pg_index where indrelid = '${table}'::regclass);
+  set enable_seqscan = off; discard plans`;
+
 /** Indexes that are not entered by the tenant: those by which a credential, a public file, and work of all tenants is found. */
 const OF_ALL_TENANTS = [
   "api_key_credentials_pkey",

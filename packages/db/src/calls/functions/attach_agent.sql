@@ -24,13 +24,15 @@ begin
   where tenant_id = p_tenant_id and session_id = p_session_id and room in ('create', 'exists')
   for no key update;
   select * into v_session from public.usage_sessions
-  where tenant_id = p_tenant_id and id = p_session_id and ended_at is null and expires_at > clock_timestamp();
+  where tenant_id = p_tenant_id and id = p_session_id and expires_at > clock_timestamp();
   select * into v_agent from public.call_agents where tenant_id = p_tenant_id and session_id = p_session_id;
   v_has_ended_key := exists (
     select from rta.ended_keys(array[p_tenant_id], array[v_session.api_key_id], array[v_session.environment])
   );
   case
-    when v_session.id is null or v_agent.session_id is null or v_session.must_end or v_has_ended_key then
+    -- That it is open is not a condition of the query: see report_usages.
+    when v_session.id is null or v_session.ended_at is not null or v_session.must_end or v_has_ended_key
+      or v_agent.session_id is null then
       return 'ended';
     when v_session.avatar_id is distinct from p_avatar_id then
       return 'not_found';

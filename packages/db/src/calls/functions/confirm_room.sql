@@ -10,9 +10,10 @@ declare
   v_session public.usage_sessions;
 begin
   update public.calls call set room = 'exists'
-  where call.tenant_id = p_tenant_id and call.session_id = p_session_id and call.room = 'create' and exists (
-    select from public.usage_sessions session
-    where session.tenant_id = p_tenant_id and session.id = p_session_id and session.ended_at is null
+  where call.tenant_id = p_tenant_id and call.session_id = p_session_id and call.room = 'create' and (
+    -- Not a condition of the query: see report_usages.
+    select session.ended_at is null from public.usage_sessions session
+    where session.tenant_id = p_tenant_id and session.id = p_session_id
   );
   if found then
     update fleet.avatar_slots set has_news = true where session_id = p_session_id;

@@ -16,9 +16,10 @@ declare
   v_closing rta.closing;
 begin
   select * into v_session from public.usage_sessions
-  where tenant_id = p_tenant_id and id = p_session_id and ended_at is null
+  where tenant_id = p_tenant_id and id = p_session_id
   for no key update;
-  if not found then
+  -- Not a condition of the query: see report_usages.
+  if v_session.id is null or v_session.ended_at is not null then
     return false;
   end if;
   v_closing := rta.closing_of(

@@ -25,11 +25,15 @@ declare
 begin
   select session.* into v_session from public.usage_sessions session
   where v_valid_until is not null and session.tenant_id = p_caller.tenant_id and session.environment = p_environment
-    and session.id = p_session_id and session.ended_at is null and p_caller.id = any (session.lineage)
+    and session.id = p_session_id and p_caller.id = any (session.lineage)
     and exists (
       select from public.calls call where call.tenant_id = session.tenant_id and call.session_id = session.id
     )
   for no key update of session;
+  -- Not a condition of the query: see report_usages.
+  if v_session.ended_at is not null then
+    v_session := null;
+  end if;
   if v_session.id is not null then
     v_closing := rta.closing_of(v_session, p_caller.id, p_reason, p_settle_entry_id, p_rest_entry_id, p_request_id);
     perform rta.lock_counters(array[v_closing]);

@@ -7,7 +7,10 @@ language sql stable as $$
       agent.session_id is not null as has_agent, agent.url, agent.token, agent.identity
     from fleet.avatar_slots slot
     join public.calls call on call.tenant_id = slot.tenant_id and call.session_id = slot.session_id
-    join public.usage_sessions session on session.tenant_id = slot.tenant_id and session.id = slot.session_id
+    cross join lateral (
+      select * from public.usage_sessions one where one.tenant_id = slot.tenant_id and one.id = slot.session_id
+      offset 0 -- by the primary key: see report_usages
+    ) session
     left join public.call_agents agent on agent.tenant_id = slot.tenant_id and agent.session_id = slot.session_id
     where slot.worker_id = p_worker_id and session.ended_at is null and session.expires_at > clock_timestamp()
   )

@@ -26,16 +26,15 @@ begin
     join public.calls call
       on call.tenant_id = slot.tenant_id and call.session_id = slot.session_id and call.generation = report.generation
     join public.usage_sessions session on session.tenant_id = slot.tenant_id and session.id = slot.session_id
-    where session.ended_at is null and session.expires_at > v_now and (
-      report.state = 'ended'
-      or report.state = 'started' and (
-        session.started_at is null or session.expires_at <= v_now + make_interval(secs => p_lease_seconds - 10)
-      )
+    where report.state = 'ended' or report.state = 'started' and (
+      session.started_at is null or session.expires_at <= v_now + make_interval(secs => p_lease_seconds - 10)
     )
     order by session.tenant_id, session.id
     for no key update of session
   loop
     v_session := v_report.session;
+    -- Not conditions of the query: see report_usages.
+    continue when v_session.ended_at is not null or v_session.expires_at <= v_now;
     if v_report.state = 'started' or v_report.used_seconds > 0 then
       v_session := rta.report_call(v_session, v_report.used_seconds, p_lease_seconds, v_now);
     end if;

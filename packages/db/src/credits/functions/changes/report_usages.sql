@@ -43,7 +43,9 @@ begin
     from unnest(p_changes) with ordinality change
     where v_outcomes[change.ordinality].kind = 'written'
       and session.tenant_id = p_callers[p_caller_at[change.ordinality]].tenant_id and session.id = change.session_id
-      and session.ended_at is null and session.expires_at > v_now and not exists (
+      -- Not as conditions on the row: those the server may read by an index that has all open sessions of the tenant.
+      and v_sessions[change.ordinality].ended_at is null and v_sessions[change.ordinality].expires_at > v_now
+      and not exists (
         select from public.calls where calls.tenant_id = session.tenant_id and calls.session_id = session.id
       )
     returning change.ordinality as at, session

@@ -24,7 +24,8 @@ begin
     used = least(session.reserved, greatest(session.used, p_change.used)), reported_by = p_caller.id,
     expires_at = v_now + make_interval(secs => p_change.lease_seconds), version = session.version + 1
   where session.tenant_id = v_session.tenant_id and session.id = v_session.id
-    and session.ended_at is null and session.expires_at > v_now and not exists (
+    -- Of the variable, not the row: see report_usages.
+    and v_session.ended_at is null and v_session.expires_at > v_now and not exists (
       select from public.calls where calls.tenant_id = session.tenant_id and calls.session_id = session.id
     )
   returning * into v_reported;

@@ -256,6 +256,32 @@ test("an Idempotency-Key in a batch, beside others and without one: written once
   }
 });
 
+test("reports in a batch, of more than is held and of less than before: what is held, and what was used", async () => {
+  const caller = await newCaller();
+  const ids = (await open(caller, 2)) as [SessionId, SessionId];
+  const reportBoth = async (...used: number[]) => {
+    const changes = ids.map((id, at) => ({ caller, id, used: used[at] ?? 0 }));
+    expect(await call("report", changes)).toEqual(["written", "written"]);
+    const rows = await client`
+      select used::float8, reserved::float8 from usage_sessions where id in ${client(ids)} order by id = ${ids[1]}`;
+    return rows.map(({ used, reserved }) => (used === reserved ? "what is held" : used));
+  };
+  expect(await reportBoth(1_000_000 * PRICE, 2 * PRICE)).toEqual(["what is held", 2 * PRICE]);
+  expect(await reportBoth(PRICE, PRICE)).toEqual(["what is held", 2 * PRICE]);
+});
+
+test("sessions, marked twice in batches: their version is raised once", async () => {
+  const caller = await newCaller();
+  const ids = (await open(caller, 2)) as [SessionId, SessionId];
+  await Promise.all(ids.map((id) => report(id, PRICE, caller)));
+  for (const _ of ["mark", "mark again"]) {
+    const changes = ids.map((id) => ({ caller, id, isEngine: false }));
+    expect(await call("release", changes)).toEqual(["written", "written"]);
+    const rows = await client`select version, must_end from usage_sessions where id in ${client(ids)}`;
+    expect(rows.map((row) => ({ ...row }))).toEqual(ids.map(() => ({ version: 3, must_end: true })));
+  }
+});
+
 test("a release without usage:write in a batch: marks a started session, ends another, and finds none of a stranger", async () => {
   const tenantId = await seedTenant(db, { live: 1000 * PRICE });
   const root = await seedCaller(db, tenantId);

@@ -1,7 +1,9 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import type { UpdateWebhookEndpoint } from "@realtime-avatar/domain/webhooks/schemas";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
+import type { TestDb } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { originOf, seedAvatar, seedCaller } from "@realtime-avatar/testing/seeds";
 import {
   attemptOf,
@@ -16,7 +18,8 @@ import { findDelivery } from "./deliveries.ts";
 import { deleteEndpoint, findEndpoint, rotateEndpointSecret, updateEndpoint } from "./endpoints.ts";
 import { freezeBodies, webhookStats } from "./sending.ts";
 
-const { db } = await fileDatabase();
+const database = await fileDatabase();
+const { db } = database;
 await mutate(db);
 const queue = queueOf(db);
 const { finish, claimOne, passTime, statuses } = queue;
@@ -284,6 +287,20 @@ describe("an endpoint that asked for order", () => {
     await finish([first as HeldDelivery], "delivered");
     await finish(await claimSome(db), "delivered");
     expect(await statuses()).toEqual({ delivered: 4 });
+  });
+
+  test("an event, claimed while the one before it is being ended: left as it is, and sent when that one has ended", async () => {
+    const caller = await seedCaller(db);
+    const endpoint = await seedEndpoint(db, caller);
+    await seedEvents(db, caller, [newTarget()], 2);
+    const [first] = (await claimSome(db, { limit: 1 })) as [HeldDelivery];
+    await updateEndpoint(db, endpoint.id, { ordered: true }, { versions: null }, caller, originOf(caller));
+    const end = (holder: TestDb) =>
+      holder.client`update webhook_deliveries set status = 'delivered', lease = null, leased_until = null, next_attempt_at = null
+        where id = ${first.id}`;
+    expect(await whileHeld(database, end, () => claimSome(db), undefined, null)).toEqual([]);
+    expect(await statuses()).toEqual({ delivered: 1, pending: 1 });
+    expect((await claimOne()).sequence).toBe(2);
   });
 
   test("order, no longer asked for while the first event waits for its next attempt: the others are sent", async () => {

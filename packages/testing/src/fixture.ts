@@ -12,7 +12,7 @@ const opened: { close(): unknown }[] = [];
 
 /**
  * Closes `resource` after the tests of this file, the latest first; and gives each of them a minute: no test asserts a time, and
- * a slow disk must not fail one.
+ * a slow disk must not fail one. A file whose tests need more says so after its last fixture.
  */
 export const fixture = async <Resource extends { close(): unknown }>(
   resource: Resource | Promise<Resource>,

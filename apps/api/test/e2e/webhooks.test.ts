@@ -24,9 +24,8 @@ import {
 import { Webhook } from "standardwebhooks";
 import { fileService } from "../support/process.ts";
 
-setDefaultTimeout(120_000);
-
 const folder = await fileFolder();
+setDefaultTimeout(120_000);
 await symlink(join(REPOSITORY, "node_modules"), join(folder, "node_modules"));
 const document = await readFile(join(REPOSITORY, "docs/webhooks.md"), "utf8");
 const receivers = [...document.matchAll(/<!-- receiver -->\n```(\w+)\n(.*?)```/gs)].map(([, language, text = ""]) => ({

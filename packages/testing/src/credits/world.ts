@@ -145,23 +145,30 @@ export class CreditWorld {
     return (await this.reportTogether([{ id, used, key }]))[0] as Compared<string>;
   }
 
-  /** Reports at once, which share batches. The model gets them one by one, in this order. */
+  /** Reports at once, which share batches, in rounds (`roundsOf`). The model gets them one by one, in the same order. */
   async reportTogether(reports: readonly { id: SessionId; used: number; key: number }[]): Promise<Compared<string>[]> {
-    const outcomes = await Promise.all(
-      reports.map(({ id, used, key }) => reportUsage(this.db, id, { used, leaseSeconds: 3600 }, this.caller(key))),
-    );
-    return outcomes.map((outcome, at) => {
-      const { id, used, key } = reports[at] as (typeof reports)[number];
-      const caller = this.caller(key);
-      const expected = this.model.report(id, used, { keyId: caller.id, version: caller.version });
-      if (outcome.kind !== "written") return { stored: outcome.kind, expected };
-      const { mustEnd, usedCreditMicros, status } = outcome.session;
-      const session = this.model.sessions.get(id);
-      return {
-        stored: `${outcome.kind} ${mustEnd} ${usedCreditMicros} ${status}`,
-        expected: `${expected} ${this.model.mustEnd(id)} ${session?.used} ${session?.status}`,
-      };
-    });
+    const compared: Compared<string>[] = [];
+    for (const round of roundsOf(reports)) {
+      const outcomes = await Promise.all(
+        round.map(({ id, used, key }) => reportUsage(this.db, id, { used, leaseSeconds: 3600 }, this.caller(key))),
+      );
+      for (const [at, outcome] of outcomes.entries()) {
+        const { id, used, key } = round[at] as (typeof round)[number];
+        const caller = this.caller(key);
+        const expected = this.model.report(id, used, { keyId: caller.id, version: caller.version });
+        if (outcome.kind !== "written") {
+          compared.push({ stored: outcome.kind, expected });
+          continue;
+        }
+        const { mustEnd, usedCreditMicros, status } = outcome.session;
+        const session = this.model.sessions.get(id);
+        compared.push({
+          stored: `${outcome.kind} ${mustEnd} ${usedCreditMicros} ${status}`,
+          expected: `${expected} ${this.model.mustEnd(id)} ${session?.used} ${session?.status}`,
+        });
+      }
+    }
+    return compared;
   }
 
   async release(id: SessionId, isEngine: boolean, used: number | null, key: number): Promise<Compared<string>> {
@@ -172,23 +179,30 @@ export class CreditWorld {
   async releaseTogether(
     releases: readonly { id: SessionId; isEngine: boolean; used: number | null; key: number }[],
   ): Promise<Compared<string>[]> {
-    const outcomes = await Promise.all(
-      releases.map(({ id, isEngine, used, key }) =>
-        releaseSession(this.db, id, { isEngine, used, reason: null }, this.caller(key), operatorOrigin()),
-      ),
-    );
-    return outcomes.map((outcome, at) => {
-      const { id, isEngine, used, key } = releases[at] as (typeof releases)[number];
-      const caller = this.caller(key);
-      const expected = this.model.release(id, { isEngine, used }, { keyId: caller.id, version: caller.version });
-      if (!("session" in outcome)) return { stored: outcome.kind, expected };
-      const stored = outcome.session;
-      const session = this.model.sessions.get(id);
-      return {
-        stored: `${outcome.kind} ${stored.usedCreditMicros} ${stored.status} ${stored.mustEnd} ${stored.closedBy}`,
-        expected: `${expected} ${session?.used} ${session?.status} ${this.model.isMarked(id)} ${session?.closedBy}`,
-      };
-    });
+    const compared: Compared<string>[] = [];
+    for (const round of roundsOf(releases)) {
+      const outcomes = await Promise.all(
+        round.map(({ id, isEngine, used, key }) =>
+          releaseSession(this.db, id, { isEngine, used, reason: null }, this.caller(key), operatorOrigin()),
+        ),
+      );
+      for (const [at, outcome] of outcomes.entries()) {
+        const { id, isEngine, used, key } = round[at] as (typeof round)[number];
+        const caller = this.caller(key);
+        const expected = this.model.release(id, { isEngine, used }, { keyId: caller.id, version: caller.version });
+        if (!("session" in outcome)) {
+          compared.push({ stored: outcome.kind, expected });
+          continue;
+        }
+        const stored = outcome.session;
+        const session = this.model.sessions.get(id);
+        compared.push({
+          stored: `${outcome.kind} ${stored.usedCreditMicros} ${stored.status} ${stored.mustEnd} ${stored.closedBy}`,
+          expected: `${expected} ${session?.used} ${session?.status} ${this.model.isMarked(id)} ${session?.closedBy}`,
+        });
+      }
+    }
+    return compared;
   }
 
   /** Lets the lease of a session expire. */
@@ -297,6 +311,20 @@ export class CreditWorld {
     };
   }
 }
+
+/**
+ * Changes of sessions in rounds, each with every session once. Of two that are sent at once the later one may come first: when a
+ * batch is slow, the next one is sent beside it.
+ */
+const roundsOf = <One extends { id: SessionId }>(changes: readonly One[]): One[][] => {
+  const rounds: One[][] = [];
+  for (const change of changes) {
+    const round = rounds.find((others) => !others.some(({ id }) => id === change.id));
+    if (round) round.push(change);
+    else rounds.push([change]);
+  }
+  return rounds;
+};
 
 type OpenRequest = Omit<SessionToOpen, "key" | "isOld"> & { world: CreditWorld; caller: Caller; id: SessionId };
 const openAll = (db: TestDb, requests: readonly OpenRequest[], wait: boolean) => {

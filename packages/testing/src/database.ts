@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { connect, type Db } from "@realtime-avatar/db/connection/pool";
 import { migrate } from "@realtime-avatar/db/migrate";
 import postgres from "postgres";
-import { client, connectTo, withDatabase } from "./postgres/client.ts";
+import { client, connectTo, shardOfUrl, withDatabase } from "./postgres/client.ts";
 import { openByTcp } from "./postgres/embedded.ts";
 import { createDatabase, preparedDataDirectory, TEMPLATE } from "./postgres/prepared.ts";
 import { shardClient, shardDatabase, USES_SHARDS } from "./postgres/shard.ts";
@@ -63,7 +63,7 @@ export const session = (url: string, options: object = {}): TestDb => {
   const db: TestDb = {
     client: own,
     deadlineMs: 60_000,
-    shard: null,
+    shard: shardOfUrl(url),
     run: async <Row extends object>(text: string, parameters: readonly unknown[]) =>
       (await own.unsafe(text, parameters as never[], { prepare: true })) as unknown as Row[],
     batch: async (kind, input) => {

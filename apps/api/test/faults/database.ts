@@ -1,7 +1,8 @@
 /** Faults of the database: stopped, cut off, frozen, or locked. */
 import { describe, expect, test } from "bun:test";
-import { client } from "@realtime-avatar/testing/database";
+import { client, USES_SHARDS } from "@realtime-avatar/testing/database";
 import { CONNECTIONS, cluster, holdLock, terminateBackends, under } from "./support/scene.ts";
+import { coordinatorOf } from "./support/server.ts";
 
 describe("the database", () => {
   test("the database, stopped and started three times: nothing lost, doubled or half-written", async () => {
@@ -38,6 +39,17 @@ describe("the database", () => {
       await cluster.thaw();
       load.healed();
     });
+  });
+
+  test.skipIf(!USES_SHARDS)("the coordinator of a shard, killed and started: no request notices", async () => {
+    const row = await under("coordinator of the shard killed", async ({ load, databaseUrl }) => {
+      const coordinator = coordinatorOf(databaseUrl);
+      await coordinator?.kill();
+      await load.untilSuccesses(500);
+      await coordinator?.start();
+      load.healed();
+    });
+    expect([row.refused, row.unknown]).toEqual([0, 0]);
   });
 });
 

@@ -1,6 +1,6 @@
 /** Faults of the network to the database, and of the names of its hosts. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { client } from "@realtime-avatar/testing/database";
+import { client, USES_SHARDS } from "@realtime-avatar/testing/database";
 import { type Network, startNetwork } from "@realtime-avatar/testing/network/network";
 import { bun, runToEnd } from "@realtime-avatar/testing/processes";
 import { cluster, DEADLINE_MS, SLACK_MS, terminateBackends, under } from "./support/scene.ts";
@@ -72,7 +72,8 @@ describe("the network to the database", () => {
   });
 });
 
-describe("a list of hosts", () => {
+// A node has one host, which the coordinator knows.
+describe.skipIf(USES_SHARDS)("a list of hosts", () => {
   // `.invalid` is no name anywhere (RFC 2606).
   const reach = (url: string): string => url.replace("127.0.0.1", "database.invalid:5432,127.0.0.1");
 

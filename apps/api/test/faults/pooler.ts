@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { USES_SHARDS } from "@realtime-avatar/testing/database";
 import { freePort } from "@realtime-avatar/testing/network/ports";
 import { type RunningProcess, runToEnd, startProcess } from "@realtime-avatar/testing/processes";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
@@ -13,7 +14,8 @@ const POOLED = 6;
 
 const hasPooler = possible("a pooler in transaction mode", PGBOUNCER !== null, "there is no pgbouncer");
 
-describe.skipIf(!hasPooler)("a pooler in transaction mode", () => {
+// Not supported between the service and nodes.
+describe.skipIf(!hasPooler || USES_SHARDS)("a pooler in transaction mode", () => {
   let folder = "";
   let port = 0;
   let pooler: RunningProcess;

@@ -3,12 +3,13 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { rm } from "node:fs/promises";
 import { client } from "@realtime-avatar/testing/database";
 import { freePort } from "@realtime-avatar/testing/network/ports";
-import { type Cluster, startCluster } from "@realtime-avatar/testing/postgres/cluster";
+import type { Cluster } from "@realtime-avatar/testing/postgres/cluster";
 import { startProcess } from "@realtime-avatar/testing/processes";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import type { Answer, CallOptions } from "../support/api.ts";
 import { binariesWith, canPreload, NO_PRELOAD, type Preload, preloadIn } from "./support/preload.ts";
 import { ask, cluster, DEADLINE_MS, possible, type Scene, seedRoot, startService, under } from "./support/scene.ts";
+import { startServer } from "./support/server.ts";
 
 const HOUR = 3600;
 const JUMPS = [2 * HOUR, -2 * HOUR, 0];
@@ -167,7 +168,7 @@ describe.skipIf(!isPossible)("a PostgreSQL of its own clock and disk", () => {
   beforeAll(async () => {
     ownFolder = await temporaryFolder();
     dials = await preloadIn(ownFolder);
-    own = await startCluster({ binaries: await binariesWith(ownFolder, await cluster.pid(), dials.variables) });
+    own = await startServer({ binaries: await binariesWith(ownFolder, await cluster.pid(), dials.variables) });
   });
   afterAll(async () => {
     await own.close();

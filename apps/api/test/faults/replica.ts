@@ -2,14 +2,15 @@
 import { expect, test } from "bun:test";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { client } from "@realtime-avatar/testing/database";
+import { client, USES_SHARDS } from "@realtime-avatar/testing/database";
 import { startCluster } from "@realtime-avatar/testing/postgres/cluster";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import type { CallOptions } from "../support/api.ts";
 import { ask, seedRoot, startService, under } from "./support/scene.ts";
+import { startServer } from "./support/server.ts";
 
 test("a synchronous replica, gone: what it lacks is not acknowledged", async () => {
-  const alone = await startCluster();
+  const alone = await startServer();
   const databaseUrl = await alone.newDatabase();
   const rootKey = await seedRoot(databaseUrl);
   const service = await startService(databaseUrl, { REQUEST_TIMEOUT_MS: "500" });
@@ -42,7 +43,8 @@ test("a synchronous replica, gone: what it lacks is not acknowledged", async () 
   await alone.close();
 });
 
-test("a failover, both hosts listed: writes go on at the new primary", async () => {
+// Citus knows one host of a node, and is told of another by an operator.
+test.skipIf(USES_SHARDS)("a failover, both hosts listed: writes go on at the new primary", async () => {
   const folder = await temporaryFolder();
   const first = await startCluster({ data: join(folder, "a") });
   const databaseUrl = await first.newDatabase();

@@ -3,14 +3,14 @@ import { describe, test } from "bun:test";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { client } from "@realtime-avatar/testing/database";
-import { startCluster } from "@realtime-avatar/testing/postgres/cluster";
 import { canMountDisk, mountDisk } from "@realtime-avatar/testing/storage/small-disk";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { possible, under } from "./support/scene.ts";
+import { startServer } from "./support/server.ts";
 
 const fillDisk = async (disk: string): Promise<void> => {
   const settings = { max_wal_size: "32MB", min_wal_size: "32MB" };
-  const small = await startCluster({ data: join(disk, "data"), settings });
+  const small = await startServer({ data: join(disk, "data"), settings });
   const ballast = join(disk, "ballast");
   await under(
     "disk full",
@@ -50,7 +50,7 @@ describe("a server without room", () => {
   );
 
   test("a server, without free connections: nothing lost or doubled", async () => {
-    const crowded = await startCluster({ settings: { max_connections: "20" } });
+    const crowded = await startServer({ settings: { max_connections: "20" } });
     await under(
       "too many connections",
       async ({ load, databaseUrl }) => {

@@ -35,7 +35,7 @@ const NOTES: BatchKind<string, string> = {
   name: "notes",
   inFlight: 1,
   run: async (runner, notes) => {
-    await runner.run("insert into notes select unnest($1::text[])", [notes]);
+    await runner.run("insert into notes select note from unnest($1::text[]) note", [notes]);
     return notes;
   },
 };

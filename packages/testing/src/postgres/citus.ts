@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { freePorts } from "../network/ports.ts";
 import { removeAtEnd, temporaryFolder } from "../temporary-folder.ts";
 import { client, withDatabase } from "./client.ts";
-import { type Cluster, startCluster } from "./cluster.ts";
+import { type Cluster, type ClusterOptions, startCluster } from "./cluster.ts";
 
 export const CITUS_BIN = process.env["CITUS_BIN"];
 
@@ -50,27 +50,47 @@ export type Citus = {
   database(name: string): Promise<string>;
 };
 
+/** The nodes connect to each other with the same password. */
+const startNode = async (data: string, password: string, options: ClusterOptions): Promise<CitusNode> => {
+  await mkdir(data, { mode: 0o755 });
+  await writeFile(join(data, "password"), password, { mode: 0o600 });
+  const server = await startCluster({ ...options, data, settings: { ...SETTINGS, ...options.settings } });
+  const url = server.url("postgres");
+  await addExtension(url);
+  return { url, server };
+};
+
 /** Starts the three servers, the coordinator first. They end with this process. */
 export const startNodes = async (binaries: string): Promise<Citus> => {
   const folder = await temporaryFolder();
   removeAtEnd(folder);
   const password = randomBytes(12).toString("hex");
   const nodes = await Promise.all(
-    (await freePorts(3)).map(async (port): Promise<CitusNode> => {
-      const data = join(folder, `node-${port}`);
-      // The nodes connect to each other with the same password.
-      await mkdir(data, { mode: 0o755 });
-      await writeFile(join(data, "password"), password, { mode: 0o600 });
-      const server = await startCluster({ data, port, settings: SETTINGS, binaries });
-      const url = server.url("postgres");
-      await addExtension(url);
-      return { url, server };
-    }),
+    (await freePorts(3)).map((port) => startNode(join(folder, `node-${port}`), password, { port, binaries })),
   );
   const urls = nodes.map(({ url }) => url);
   const [coordinator = "", ...workers] = urls;
   await joinNodes(coordinator, workers);
   return { coordinator, nodes: nodes as Citus["nodes"], database: (name) => newDatabase(coordinator, name) };
+};
+
+/**
+ * Starts a coordinator and a server of its own for the node of all shards, which is durable as in production. They end with this process.
+ */
+export const startShardNode = async (
+  binaries: string,
+  options: ClusterOptions,
+): Promise<{ coordinator: CitusNode; node: CitusNode }> => {
+  const folder = await temporaryFolder();
+  removeAtEnd(folder);
+  const password = randomBytes(12).toString("hex");
+  const settings = { fsync: "on", ...options.settings };
+  const [coordinator, node] = await Promise.all([
+    startNode(join(folder, "coordinator"), password, { binaries }),
+    startNode(options.data ?? join(folder, "node"), password, { binaries, ...options, settings }),
+  ]);
+  await joinNodes(coordinator.url, [node.url]);
+  return { coordinator, node };
 };
 
 /** Runs `text` on each node of an installation. Returns the URLs, the coordinator's first. */

@@ -18,7 +18,7 @@ export const client = (url: string, connections = 1, options: object = {}): post
 
 /** The shard that is the search path of a URL of a test; null for one database. */
 export const shardOfUrl = (url: string): number | null => {
-  const [, number] = /^s(\d+)$/.exec(new URL(url).searchParams.get("search_path") ?? "") ?? [];
+  const [, number] = /[?&]search_path=s(\d+)(?:&|$)/.exec(url) ?? [];
   return number === undefined ? null : Number(number);
 };
 

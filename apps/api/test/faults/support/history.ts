@@ -87,7 +87,7 @@ const compare = async (
   violations.push(...(await halfWritten(sql)));
   const tables = await sql<{ name: string }[]>`
     select format('%I.%I', schemaname, tablename) as name from pg_tables
-    where schemaname in ('public', 'drizzle')`;
+    where schemaname in ('public', 'drizzle', current_schema())`;
   for (const { name } of tables) {
     for (const { text } of await sql.unsafe<{ text: string }[]>(`select t::text as text from ${name} t`)) {
       if (holdsSecret(text)) violations.push(`${name} holds a secret`);

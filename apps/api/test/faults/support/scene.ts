@@ -4,12 +4,13 @@
  */
 import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout } from "bun:test";
 import { client, session } from "@realtime-avatar/testing/database";
-import { type Cluster, closeClusters, startCluster } from "@realtime-avatar/testing/postgres/cluster";
+import { type Cluster, closeClusters } from "@realtime-avatar/testing/postgres/cluster";
 import { bun, type RunningProcess, startProcess } from "@realtime-avatar/testing/processes";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { type Answer, type CallOptions, readAnswer, requestInit } from "../../support/api.ts";
 import { CREDIT_VARIABLES, seedCredits } from "./credits.ts";
 import { type Load, type Row, startLoad } from "./history.ts";
+import { startServer, variablesOf } from "./server.ts";
 
 setDefaultTimeout(120_000);
 
@@ -34,7 +35,7 @@ export const possible = (fault: string, isPossible: boolean, reason: string): bo
 };
 
 beforeAll(async () => {
-  cluster = await startCluster();
+  cluster = await startServer();
 });
 afterAll(async () => {
   await closeClusters();
@@ -74,7 +75,7 @@ export const startService = async (
 ): Promise<Service> => {
   const service = startProcess([...command, ...bun("apps/api/src/main.ts")], {
     PORT: "0",
-    DATABASE_URL: databaseUrl,
+    ...(await variablesOf(databaseUrl)),
     REQUEST_TIMEOUT_MS: String(DEADLINE_MS),
     DATABASE_CONNECTIONS: String(CONNECTIONS),
     ...CREDIT_VARIABLES,

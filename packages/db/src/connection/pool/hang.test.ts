@@ -46,7 +46,7 @@ test("hanging connections, replaced: by as many others, and afterwards as many a
     const pids = await sleepers(4);
     const waiting = kindOf(now(db.within(1500)));
     expect(await waiting).toEqual(["not_executed", "DEADLINE_EXCEEDED"]);
-    for (const pid of pids) await database.client`select pg_cancel_backend(${pid})`;
+    for (const pid of pids) await database.client`select pg_cancel_backend(${pid}::integer)`;
     await Promise.all(hanging);
     const running = [0, 1].map(() => failureOf(forLong(db)));
     expect(await sleepers(2)).toHaveLength(2);
@@ -54,7 +54,7 @@ test("hanging connections, replaced: by as many others, and afterwards as many a
       select pid from pg_stat_activity
       where datname = current_database() and query like 'select pg_backend_pid() as pid from pg_sleep%'`;
     while ((await backends()).length > 2) await Bun.sleep(2);
-    for (const pid of await sleepers(2)) await database.client`select pg_cancel_backend(${pid})`;
+    for (const pid of await sleepers(2)) await database.client`select pg_cancel_backend(${pid}::integer)`;
     await Promise.all(running);
   });
 });

@@ -1,10 +1,11 @@
 /** For tests of the pool: statements that sleep, a proxy before the database, and what failed. */
 import { createServer, connect as dial, type Socket } from "node:net";
+import { connectTo } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { sql } from "drizzle-orm";
 import { prepared } from "../../query/statement.ts";
 import { DatabaseError } from "../errors.ts";
-import { connect, type Db, type PoolOptions } from "../pool.ts";
+import type { Db, PoolOptions } from "../pool.ts";
 
 /** What `work` throws. */
 export const failureOf = async (work: Promise<unknown>): Promise<unknown> =>
@@ -38,7 +39,7 @@ export const poolTests = async () => {
     client: database.db.client,
 
     async withPool(options: PoolOptions & { url?: string }, use: (db: Db) => Promise<void>): Promise<void> {
-      const db = connect(options.url ?? database.url, options);
+      const db = connectTo({ url: database.url, ...options }, options);
       try {
         await use(db);
       } finally {

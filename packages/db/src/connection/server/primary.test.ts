@@ -44,7 +44,7 @@ describe("several hosts", () => {
     await withPool({ url, connections: 1, deadlineMs: 60_000 }, async (db) => {
       for (let round = 0; round < 5; round++) {
         const lost = failureOf(forLong(db));
-        for (const pid of await sleepers(1)) await database.client`select pg_terminate_backend(${pid})`;
+        for (const pid of await sleepers(1)) await database.client`select pg_terminate_backend(${pid}::integer)`;
         await lost;
       }
     });

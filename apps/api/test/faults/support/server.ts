@@ -1,0 +1,59 @@
+/** The server that a fault happens to: a PostgreSQL, or with TEST_SHARD the node of a shard, with a coordinator of its own. */
+import { randomBytes } from "node:crypto";
+import { schemaOf } from "@realtime-avatar/db/shards/shard";
+import { migrateShards } from "@realtime-avatar/db/shards/split";
+import { client, USES_SHARDS } from "@realtime-avatar/testing/database";
+import { CITUS_BIN, dropDatabase, newDatabase, startShardNode } from "@realtime-avatar/testing/postgres/citus";
+import { withDatabase } from "@realtime-avatar/testing/postgres/client";
+import { type Cluster, type ClusterOptions, startCluster } from "@realtime-avatar/testing/postgres/cluster";
+import { shardClient } from "@realtime-avatar/testing/postgres/shard";
+
+/** The coordinator of each database of a shard, by the name of the database. */
+const coordinators = new Map<string, Cluster>();
+const nameOf = (url: string): string => /\/(\w+)(?:\?|$)/.exec(url)?.[1] ?? "";
+/** The coordinator that a URL of `newDatabase` belongs to; null for one database. */
+export const coordinatorOf = (url: string): Cluster | null => coordinators.get(nameOf(url)) ?? null;
+
+/** `newDatabase` returns the URL at the node, with the schema of the shard as its search path. */
+const startNode = async (options: ClusterOptions): Promise<Cluster> => {
+  const { coordinator, node } = await startShardNode(CITUS_BIN ?? "", options);
+  return {
+    ...node.server,
+    newDatabase: async () => {
+      const name = `faults_${randomBytes(6).toString("hex")}`;
+      await migrateShards(await newDatabase(coordinator.url, name), 1);
+      coordinators.set(name, coordinator.server);
+      const url = new URL(withDatabase(node.url, name));
+      url.searchParams.set("search_path", schemaOf(0));
+      return url.href;
+    },
+    dropDatabase: async (url) => {
+      await dropDatabase(coordinator.url, nameOf(url));
+    },
+    close: async () => {
+      await Promise.all([coordinator, node].map(({ server }) => server.close()));
+    },
+  };
+};
+
+/** Starts a server that can be stopped, killed and frozen. */
+export const startServer = (options: ClusterOptions = {}): Promise<Cluster> =>
+  USES_SHARDS ? startNode(options) : startCluster(options);
+
+/** How the service gets to a database. That of a shard gets to the node at the host and port of the URL. */
+export const variablesOf = async (url: string): Promise<Record<string, string>> => {
+  const coordinator = coordinatorOf(url);
+  if (coordinator === null) return { DATABASE_URL: url };
+  const own = coordinator.url(nameOf(url));
+  const { hostname, port } = new URL(url);
+  const admin = client(own);
+  await admin`
+    select citus_update_node(nodeid, ${hostname}, ${port}::integer) from pg_dist_node
+    where groupid <> 0 and (nodename, nodeport) <> (${hostname}, ${port}::integer)`;
+  await admin.end();
+  return { DATABASE_URL: own };
+};
+
+/** A client that may change the tables of a database. */
+export const ownerOf = (url: string): ReturnType<typeof client> =>
+  shardClient(url, 1, {}, coordinatorOf(url)?.url(nameOf(url)));

@@ -1,14 +1,15 @@
 /** Nothing of an aborted request is sent to the database, however long it has waited before. */
 import { expect, test } from "bun:test";
+import { connectTo } from "@realtime-avatar/testing/database";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
 import type { BatchKind } from "./batch.ts";
 import { DatabaseError } from "./errors.ts";
-import { connect, type Db } from "./pool.ts";
+import type { Db } from "./pool.ts";
 import type { RequestLimit } from "./request-limit.ts";
 
 const database = await fileDatabase();
 /** One connection: what comes while it is busy waits. */
-const db = await fixture(connect(database.url, { connections: 1 }));
+const db = await fixture(connectTo(database, { connections: 1 }));
 await database.db.client`create table notes (note text)`;
 
 const ABORTED = ["not_executed", "ABORTED"];
@@ -35,7 +36,7 @@ const NOTES: BatchKind<string, string> = {
   name: "notes",
   inFlight: 1,
   run: async (runner, notes) => {
-    await runner.run("insert into notes select note from unnest($1::text[]) note", [notes]);
+    await runner.run("insert into notes select unnest($1::text[])", [notes]);
     return notes;
   },
 };

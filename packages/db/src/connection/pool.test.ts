@@ -238,7 +238,7 @@ test("a pool, its connections cut: opens all of them again, and no more", async 
   const own = await testDatabase();
   const name = new URL(own.url).pathname.slice(1);
   const ofPool = () => database.client<{ pid: number }[]>`
-    select pid from pg_stat_activity where datname = ${name} and query like '%pg_sleep%'`;
+    select pid from pg_stat_activity where datname = ${name} and application_name = 'realtime-avatar' and query like '%pg_sleep%'`;
   const outcomes = { done: 0, failed: 0 };
   await withPool({ url: own.url, connections: 10 }, async (db) => {
     let isOver = false;

@@ -63,7 +63,7 @@ test("a read-only host, beside another: the other is used; alone: nothing is exe
   const { username, password, pathname, host } = new URL(database.url);
   if (username !== "postgres") await admin.unsafe(`create role "${username}" login`);
   await admin.unsafe(`alter role "${username}" password '${decodeURIComponent(password)}'`);
-  await admin.unsafe(`create database "${pathname.slice(1)}"`);
+  if (pathname !== "/postgres") await admin.unsafe(`create database "${pathname.slice(1)}"`);
   await admin.end();
   const readOnly = `127.0.0.1:${other.port}`;
   await withPool({ url: database.url.replace(host, readOnly) }, async (db) => {

@@ -86,8 +86,8 @@ export type Service = {
 
 /** Starts the service in a process of its own. */
 export const startService = async (variables: Record<string, string> = {}): Promise<Service> => {
-  const database = await testDatabase();
-  const running = startProcess(bun("apps/api/src/main.ts"), { PORT: "0", DATABASE_URL: database.url, ...variables });
+  const database = await testDatabase({ isServed: true });
+  const running = startProcess(bun("apps/api/src/main.ts"), { PORT: "0", ...database.variables, ...variables });
   const [, url = ""] = await running.waitFor(/"url":"(http:[^"]+)"/);
   const tenantId = await seedTenant(database.db);
   return {

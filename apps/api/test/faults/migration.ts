@@ -5,7 +5,7 @@ import { client, USES_SHARDS } from "@realtime-avatar/testing/database";
 import { bun, runToEnd } from "@realtime-avatar/testing/processes";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { ask, cluster, seedRoot, startService, under } from "./support/scene.ts";
-import { ownerOf } from "./support/server.ts";
+import { notOnShard, ownerOf } from "./support/server.ts";
 
 describe("a migration", () => {
   test("a migration, not yet applied: every write is refused, none unknown", async () => {
@@ -21,9 +21,8 @@ describe("a migration", () => {
     expect([row.refused > 0, row.unknown]).toEqual([true, 0]);
   });
 
-  // A service finds its shards when it starts.
   test.skipIf(USES_SHARDS)(
-    "a migration, of an empty database under a running service: ready and serving after it",
+    `a migration, of an empty database under a running service: ready and serving after it${notOnShard("a service finds its shards when it starts")}`,
     async () => {
       const empty = cluster.url("never_migrated");
       const admin = client(cluster.url("postgres"));

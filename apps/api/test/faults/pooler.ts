@@ -7,6 +7,7 @@ import { freePort } from "@realtime-avatar/testing/network/ports";
 import { type RunningProcess, runToEnd, startProcess } from "@realtime-avatar/testing/processes";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { cluster, holdLock, possible, under } from "./support/scene.ts";
+import { notOnShard } from "./support/server.ts";
 
 /** PgBouncer, where this machine has one: npm has none. */
 const PGBOUNCER = Bun.which("pgbouncer");
@@ -14,8 +15,9 @@ const POOLED = 6;
 
 const hasPooler = possible("a pooler in transaction mode", PGBOUNCER !== null, "there is no pgbouncer");
 
-// Not supported between the service and nodes.
-describe.skipIf(!hasPooler || USES_SHARDS)("a pooler in transaction mode", () => {
+const unsupported = notOnShard("PgBouncer is not supported between the service and nodes");
+
+describe.skipIf(!hasPooler || USES_SHARDS)(`a pooler in transaction mode${unsupported}`, () => {
   let folder = "";
   let port = 0;
   let pooler: RunningProcess;

@@ -7,7 +7,7 @@ import { startCluster } from "@realtime-avatar/testing/postgres/cluster";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import type { CallOptions } from "../support/api.ts";
 import { ask, seedRoot, startService, under } from "./support/scene.ts";
-import { startServer } from "./support/server.ts";
+import { notOnShard, startServer } from "./support/server.ts";
 
 test("a synchronous replica, gone: what it lacks is not acknowledged", async () => {
   const alone = await startServer();
@@ -43,8 +43,9 @@ test("a synchronous replica, gone: what it lacks is not acknowledged", async () 
   await alone.close();
 });
 
-// Citus knows one host of a node, and is told of another by an operator.
-test.skipIf(USES_SHARDS)("a failover, both hosts listed: writes go on at the new primary", async () => {
+const oneHost = notOnShard("a node has one host, and Citus is told of another");
+
+test.skipIf(USES_SHARDS)(`a failover, both hosts listed: writes go on at the new primary${oneHost}`, async () => {
   const folder = await temporaryFolder();
   const first = await startCluster({ data: join(folder, "a") });
   const databaseUrl = await first.newDatabase();

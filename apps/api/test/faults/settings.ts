@@ -1,6 +1,6 @@
 /** Faults that an administrator causes by a setting of the server, while the service works. */
 import { describe, expect, test } from "bun:test";
-import { client } from "@realtime-avatar/testing/database";
+import { client, USES_SHARDS } from "@realtime-avatar/testing/database";
 import { ask, cluster, DEADLINE_MS, type Scene, under } from "./support/scene.ts";
 
 /** Changes a setting of the whole server. Sessions that are open follow before their next statement. */
@@ -9,6 +9,15 @@ const setOnServer = async (name: string, value: string | null): Promise<void> =>
   const admin = client(cluster.url("postgres"), 1, { connection: { statement_timeout: "0" } });
   await admin.unsafe(value === null ? `alter system reset ${name}` : `alter system set ${name} = '${value}'`);
   await admin`select pg_reload_conf()`;
+  await admin.end();
+};
+
+/** Changes the time-out of statements of one database, which sessions have that begin later. */
+const setTimeOut = async (databaseUrl: string, value: string): Promise<void> => {
+  const admin = client(databaseUrl);
+  // Of a shard, at its node alone.
+  if (USES_SHARDS) await admin`set citus.enable_ddl_propagation = off`;
+  await admin.unsafe(`alter database ${new URL(databaseUrl).pathname.slice(1)} set statement_timeout = '${value}'`);
   await admin.end();
 };
 
@@ -54,10 +63,9 @@ test("a read-only server, on writes: refused, certainly not executed, until it i
 describe("a statement_timeout", () => {
   test("a statement_timeout, a lock waited for: cancelled, certainly not executed", async () => {
     const databaseUrl = await cluster.newDatabase();
-    const name = new URL(databaseUrl).pathname.slice(1);
     const admin = client(databaseUrl);
     // Well below the deadline of a request, so that the server gives up first.
-    await admin.unsafe(`alter database ${name} set statement_timeout = '${DEADLINE_MS / 10}ms'`);
+    await setTimeOut(databaseUrl, `${DEADLINE_MS / 10}ms`);
     const row = await under(
       "statement_timeout of 200 ms, table locked 2 times",
       async ({ load }) => {
@@ -71,7 +79,7 @@ describe("a statement_timeout", () => {
           await load.untilSuccesses(100);
         }
         // For those who look at the database in the end.
-        await admin.unsafe(`alter database ${name} reset statement_timeout`);
+        await setTimeOut(databaseUrl, "0");
         await admin.end();
       },
       { databaseUrl },

@@ -54,6 +54,9 @@ export const variablesOf = async (url: string): Promise<Record<string, string>> 
   return { DATABASE_URL: own };
 };
 
+/** What the title of a fault ends with that cannot happen to a shard. Nothing without TEST_SHARD. */
+export const notOnShard = (reason: string): string => (USES_SHARDS ? ` (not on a shard: ${reason})` : "");
+
 /** A client that may change the tables of a database. */
 export const ownerOf = (url: string): ReturnType<typeof client> =>
   shardClient(url, 1, {}, coordinatorOf(url)?.url(nameOf(url)));

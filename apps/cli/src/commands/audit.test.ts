@@ -29,9 +29,11 @@ describe("audit tail", () => {
     );
     const { record } = await seedKey(db, tenantId, { environment: "live", scopes: ["*"] });
     const avatarId = await seedAvatar(db, tenantId, "live");
-    await db.client`alter table audit_events disable trigger user`;
-    await db.client`update audit_events set actor_id = ${record.id}, actor_key_id = ${record.keyId} where target_id in (${avatarId}, ${id})`;
-    await db.client`alter table audit_events enable trigger user`;
+    await db.client.begin(async (transaction) => {
+      await transaction`alter table audit_events disable trigger user`;
+      await transaction`update audit_events set actor_id = ${record.id}, actor_key_id = ${record.keyId} where target_id in (${avatarId}, ${id})`;
+      await transaction`alter table audit_events enable trigger user`;
+    });
     for (const actor of [record.id, record.keyId]) {
       const [first, ...others] = await json("audit", "tail", "--tenant", tenantId, "--actor", actor);
       // An event of a test key, with the name of the live key that acted.

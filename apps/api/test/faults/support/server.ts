@@ -14,6 +14,8 @@ const nameOf = (url: string): string => /\/(\w+)(?:\?|$)/.exec(url)?.[1] ?? "";
 /** The coordinator that a URL of `newDatabase` belongs to; null for one database. */
 export const coordinatorOf = (url: string): Cluster | null => coordinators.get(nameOf(url)) ?? null;
 
+if (process.env["TEST_SHARD"] === "coordinator") throw new Error("Faults happen to a node: TEST_SHARD=node");
+
 /** `newDatabase` returns the URL at the node, with the schema of the shard as its search path. */
 const startNode = async (options: ClusterOptions): Promise<Cluster> => {
   const { coordinator, node } = await startShardNode(CITUS_BIN ?? "", options);

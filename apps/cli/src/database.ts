@@ -43,12 +43,17 @@ export const withDatabases = (work: (databases: Databases) => Promise<void>): Pr
     await work(databases);
   });
 
+/** The database of a tenant. Throws when its shard is none of the installation. */
+export const databaseOf = (databases: Databases, tenantId: TenantId): Db => {
+  const db = databases.ofTenant(tenantId);
+  if (databases.shards() !== null && db.shard === null) throw new Error("No tenant has this id.");
+  return db;
+};
+
 /** Runs `work` with the database of a tenant. Throws when migrations are pending there. */
 export const withDatabase = (tenantId: TenantId, work: (db: Db) => Promise<void>): Promise<void> =>
   withOpenDatabase(async ({ databases }) => {
-    const db = databases.ofTenant(tenantId);
-    // Of a shard that there is not.
-    if (databases.shards() !== null && db.shard === null) throw new Error("No tenant has this id.");
+    const db = databaseOf(databases, tenantId);
     if (!(await isMigrated(db))) throw new Error(PENDING);
     await work(db);
   });
@@ -59,7 +64,7 @@ export type Owner = { tenantId: TenantId; environment: Environment };
 export const ownersOf = async (databases: Databases, tenant: TenantId | undefined): Promise<[Db, Owner][]> => {
   const owners = (db: Db, tenantId: TenantId): [Db, Owner][] =>
     ENVIRONMENTS.map((environment) => [db, { tenantId, environment }]);
-  if (tenant) return owners(databases.ofTenant(tenant), tenant);
+  if (tenant) return owners(databaseOf(databases, tenant), tenant);
   const each = databases
     .all()
     .map(async (db) => (await listTenants(db)).flatMap(({ tenantId }) => owners(db, tenantId)));

@@ -7,7 +7,7 @@ import { shardOptions } from "@realtime-avatar/db/shards/shard";
 import { client } from "@realtime-avatar/testing/database";
 import { CITUS_BIN, type Citus, startNodes } from "@realtime-avatar/testing/postgres/citus";
 import { seedAvatar, seedCaller, seedTenant } from "@realtime-avatar/testing/seeds";
-import { run, runProcess } from "../../test/cli.ts";
+import { run, runProcess, UNKNOWN_TENANT } from "../../test/cli.ts";
 
 setDefaultTimeout(600_000);
 
@@ -76,6 +76,11 @@ describe.skipIf(CITUS_BIN === undefined)("the commands of shards, on Citus", () 
     expect((await json("audit", "tail", "--tenant", named.id)).length).toBeGreaterThan(2);
     expect(await json("workers", "list")).toEqual({ data: [] });
     expect(await json("webhooks", "list")).toEqual({ data: [] });
+    // Its last two characters name no shard.
+    for (const command of ["credits verify", "sessions list", "webhooks list"]) {
+      const { code, stderr } = await cli(...command.split(" "), "--tenant", UNKNOWN_TENANT);
+      expect([command, code, stderr]).toEqual([command, 1, "No tenant has this id.\n"]);
+    }
   });
 
   test("shards move, add and rebalance: do what they say", async () => {

@@ -28,8 +28,8 @@ describe("the tenants commands", () => {
   });
 
   test("tenants, none: says so in text and JSON", async () => {
-    const empty = await testDatabase();
-    const list = (...args: string[]) => run({ DATABASE_URL: empty.url }, "tenants", "list", ...args);
+    const empty = await testDatabase({ isServed: true });
+    const list = (...args: string[]) => run(empty.variables, "tenants", "list", ...args);
     expect((await list()).stdout).toBe("No tenants.\n");
     expect((await list("--json")).stdout).toBe("[]\n");
     await empty.close();

@@ -1,6 +1,7 @@
 /** A flood of requests that cannot authenticate, and those that can. A real process and a real database. */
 import { describe, expect, test } from "bun:test";
 import { checksum } from "@realtime-avatar/domain/api-keys/secret";
+import { USES_SHARDS } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { type Flood, startFlood } from "../support/flood.ts";
@@ -8,8 +9,8 @@ import { fileService } from "../support/process.ts";
 
 /** With LONG=1 the flood has its full size, and the service its default configuration. */
 const IS_LONG = process.env["LONG"] === "1";
-const FLOODERS = IS_LONG ? 1200 : 90;
-/** One connection to the database lets 50 look-ups wait: a part of the flood, as the default does of the full one. */
+/** One connection to the database lets 50 look-ups wait: a part of the flood, as the default does of the full one. A shard has two. */
+const FLOODERS = IS_LONG ? 1200 : USES_SHARDS ? 180 : 90;
 const SMALL: Record<string, string> = IS_LONG ? {} : { DATABASE_CONNECTIONS: "1", REQUEST_TIMEOUT_MS: "60000" };
 const KEYS = 11;
 const REQUESTS_PER_KEY = 6;

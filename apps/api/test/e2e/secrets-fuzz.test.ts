@@ -10,6 +10,7 @@ import { createLog } from "@realtime-avatar/runtime/log";
 import { connectTo } from "@realtime-avatar/testing/database";
 import fc from "fast-check";
 import { type Answer, createTestApp, readAnswer, requestInit, startApi, testStorage } from "../support/api.ts";
+import { dump } from "../support/dump.ts";
 
 /** With LONG=1 in full. */
 const RUNS = process.env["LONG"] === "1" ? 2600 : 900;
@@ -141,14 +142,7 @@ test("secrets, sent anywhere at random: not in the log, other responses or the d
   const shown = answers
     .map(({ text, headers, body }) => text.replaceAll(body?.apiKey ?? "-", "") + JSON.stringify([...headers]))
     .join("\n");
-  const { client } = api.database.db;
-  const tables = await client<{ name: string }[]>`
-    select quote_ident(schemaname) || '.' || quote_ident(tablename) as name from pg_tables where schemaname = 'public'`;
-  const stored = (
-    await Promise.all(
-      tables.map(async ({ name }) => JSON.stringify(await client.unsafe(`select t::text from ${name} t`))),
-    )
-  ).join("\n");
+  const stored = await dump(api.database.db);
   expect(stored).toContain("fuzz");
   for (const secret of [...secrets, decoy]) expect(logged).not.toContain(hidden(secret));
   for (const secret of secrets) {

@@ -28,13 +28,13 @@ const coordinatorUrl = (): Promise<string> => {
 let next = Number(process.env["TEST_SHARD_FIRST"] ?? 0);
 
 /**
- * What a test changes by SQL of its own, as Citus takes it: it refuses clocks in UPDATE and DELETE, and times plus an interval of which one
+ * What a test changes by SQL of its own, as Citus takes it: it refuses clocks in UPDATE, DELETE and INSERT … SELECT, and times plus an interval of which one
  * is a column; and it cannot disable a trigger.
  */
 const distributable = (text: string): string => {
   const trigger = /^\s*alter table \w+ (disable|enable) trigger \w+/i.exec(text)?.[1];
   if (trigger) return `set local session_replication_role = ${trigger === "disable" ? "replica" : "origin"}`;
-  if (!/^\s*(?:with|update|delete)\b/i.test(text)) return text;
+  if (!/^\s*(?:with|update|delete|insert\b.*?\bselect)\b/is.test(text)) return text;
   return text
     .replaceAll(/\b(?:now|clock_timestamp)\(\)/g, `timestamptz '${new Date().toISOString()}'`)
     .replaceAll(

@@ -3,11 +3,11 @@
  * server, and a check of avatars' sources that accepts noise.
  */
 import { existsSync } from "node:fs";
-import { connect } from "@realtime-avatar/db/connection/pool";
 import { oneDatabase } from "@realtime-avatar/db/shards/databases";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import { secureRandom } from "@realtime-avatar/runtime/random";
 import { openStorage } from "@realtime-avatar/storage/open";
+import { connectTo } from "@realtime-avatar/testing/postgres/client";
 import { createInspect } from "../../src/assets/inspect.ts";
 import { createProcessAsset } from "../../src/assets/process.ts";
 import { startJobLoop } from "../../src/jobs/loop.ts";
@@ -41,7 +41,7 @@ export type TestWorker = {
 export const startTestWorker = async (options: TestWorker, temporary: string, log: Logger) => {
   const { url, directory, inspector, port, ca, concurrency = 2, leaseSeconds = 2, gate } = options;
   const { retrySeconds = JOB_TIMING.retrySeconds } = options;
-  const db = connect(url);
+  const db = connectTo({ url });
   const storage = await openStorage(
     { kind: "disk", directory, signingSecret: null },
     { origin: () => "http://localhost" },

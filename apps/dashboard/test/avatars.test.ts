@@ -227,8 +227,11 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
       ...{ preview_token: null, preview_file: null },
     };
     await service.database.db.client`
-      insert into avatars select (jsonb_populate_record(avatars, ${JSON.stringify(changes)}::text::jsonb)).*
-      from avatars where display_name = 'Alan'`;
+      with copy as materialized (
+        select (jsonb_populate_record(avatars, ${JSON.stringify(changes)}::text::jsonb)).*
+        from avatars where display_name = 'Alan'
+      )
+      insert into avatars select * from copy`;
     await owner.open("/avatars?environment=test");
     await page.getByRole("button", { name: "Edsger", exact: true }).click();
     const details = page.getByRole("dialog", { name: "Edsger" });

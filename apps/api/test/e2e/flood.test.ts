@@ -4,7 +4,7 @@ import { checksum } from "@realtime-avatar/domain/api-keys/secret";
 import { USES_SHARDS } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
-import { type Flood, startFlood } from "../support/flood.ts";
+import { type Flood, startFlood, unknownKeys } from "../support/flood.ts";
 import { fileService } from "../support/process.ts";
 
 /** With LONG=1 the flood has its full size, and the service its default configuration. */
@@ -61,14 +61,14 @@ describe(`a flood of unknown API keys over ${FLOODERS} connections`, () => {
   test("known keys, during the flood: every request is served", async () => {
     const keys = await Promise.all(Array.from({ length: KEYS }, newKey));
     await Promise.all(keys.map(authenticate));
-    await during(await startFlood(url, FLOODERS), async () => {
+    await during(await startFlood(url, FLOODERS, unknownKeys(database.db.shard)), async () => {
       const statuses = await askAll(keys, REQUESTS_PER_KEY);
       expect(statuses).toEqual(Array(KEYS * REQUESTS_PER_KEY).fill(200));
     });
   });
 
   test("a new key, first used during the flood: it waits its turn, then all is served", async () => {
-    await during(await startFlood(url, FLOODERS), async () => {
+    await during(await startFlood(url, FLOODERS, unknownKeys(database.db.shard)), async () => {
       const key = await newKey();
       await authenticate(key);
       expect(await askAll([key], REQUESTS_PER_KEY)).toEqual(Array(REQUESTS_PER_KEY).fill(200));

@@ -64,8 +64,8 @@ export const startFlood = async (url: string, connections: number, keyOf = unkno
 };
 
 /** Keys of the right form and with the right checksum, which no database has. */
-export const unknownKeys = (): (() => string) => {
-  const keys = Array.from({ length: KEYS }, () => generateApiKey("live", random).reveal());
+export const unknownKeys = (shard: number | null = null): (() => string) => {
+  const keys = Array.from({ length: KEYS }, () => generateApiKey("live", random, shard).reveal());
   let turn = 0;
   return () => keys[turn++ % KEYS] ?? "";
 };

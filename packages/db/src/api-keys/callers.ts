@@ -184,7 +184,7 @@ const NO_CREDITS = sql`null::json as "headroom", null::json as "balance"`;
  * joining whole tables: it would do so for a plan that it made while the tables were small, and keep that plan while they
  * grow (3.6 ms instead of 0.1 ms with 6,000 keys).
  */
-const findCredentials = (credits: SQL) => (inputs: SQL) =>
+const credentialsWith = (credits: SQL) => (inputs: SQL) =>
   sql`
     select
       position::integer as "position",
@@ -214,13 +214,13 @@ const findCredentials = (credits: SQL) => (inputs: SQL) =>
 const selectCredentials = batchStatement<CredentialRow, LookUp>(
   "find_credential",
   ["keyId", "targetId"],
-  findCredentials(NO_CREDITS),
+  credentialsWith(NO_CREDITS),
 );
-/** Apart, because the server prepares to read the credits even where no look-up asks for them: that took a fifth of the time. */
+/** Apart, because the server prepares to read the credits even where no look-up asks for them, which takes a fifth of the time. */
 const selectWithCredits = batchStatement<CredentialRow, LookUp>(
   "find_credential_with_credits",
   ["keyId", "targetId", "including"],
-  findCredentials(CREDITS),
+  credentialsWith(CREDITS),
 );
 
 type FoundCredential = { stored: StoredCredential; hasPendingChange: boolean } | null;

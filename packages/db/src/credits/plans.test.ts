@@ -7,9 +7,9 @@ import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import {
   expectIndexed,
   explainedSession,
-  forgetStatistics,
   insertEndpointRows,
   insertKeyRows,
+  plansWithoutStatistics,
   rowId,
 } from "@realtime-avatar/testing/postgres/plans";
 import { random } from "@realtime-avatar/testing/random-bytes";
@@ -175,11 +175,8 @@ test.each([
 ] as [string, () => Promise<unknown>][])(
   "the function for %s, explained without statistics: does not read all open sessions of the tenant",
   async (_, work) => {
-    await db.client.unsafe(forgetStatistics("usage_sessions"));
-    plans.length = 0;
-    await work();
-    await db.client.unsafe("reset enable_seqscan");
-    const all = expectIndexed(plans);
+    const all = await plansWithoutStatistics({ db, plans }, "usage_sessions", work);
+    expectIndexed(plans);
     expect(all).toContain("usage_sessions_tenant_id_id_pk");
     expect(all).not.toContain("usage_sessions_tenant_sweep_index");
   },

@@ -54,12 +54,23 @@ export const insertEndpointRows = (rows: number): string => `
     select ${rowId("ten")}, ${rowId("whd")}, 'live', ${rowId("whe")}, ${rowId("evt")}, 'avatar.created', ${rowId("ava")}, 1, 'delivered',
       now() from generate_series(1, ${rows}) i;`;
 
-/** From here on, the server plans as the service's connections do, and as if the table had never been analyzed. */
-export const forgetStatistics = (table: string): string => `
-  delete from pg_statistic where starelid = '${table}'::regclass;
-  update pg_class set relpages = 0, reltuples = -1
-    where oid = '${table}'::regclass or oid in (select indexrelid from pg_index where indrelid = '${table}'::regclass);
-  set enable_seqscan = off; discard plans`;
+/** The plans of `work`, in one text, made as the service's connections make them, and as if the table had never been analyzed. */
+export const plansWithoutStatistics = async (
+  { db, plans }: { db: TestDb; plans: string[] },
+  table: string,
+  work: () => Promise<unknown>,
+): Promise<string> => {
+  await db.client.unsafe(`
+    delete from pg_statistic where starelid = '${table}'::regclass;
+    update pg_class set relpages = 0, reltuples = -1
+      where oid = '${table}'::regclass or oid in (select indexrelid from pg_index where indrelid = '${table}'::regclass);
+    set enable_seqscan = off; discard plans`);
+  plans.length = 0;
+  await work();
+  await db.client.unsafe("reset enable_seqscan");
+  expect(plans.length).toBeGreaterThan(0);
+  return plans.join("\n\n");
+};
 
 /** Indexes that are not entered by the tenant: those by which a credential, a public file, and work of all tenants is found. */
 const OF_ALL_TENANTS = [

@@ -28,8 +28,8 @@ const coordinatorUrl = (): Promise<string> => {
 let next = Number(process.env["TEST_SHARD_FIRST"] ?? 0);
 
 /**
- * What a test changes by SQL of its own, as Citus takes it: it refuses clocks in UPDATE, DELETE and INSERT … SELECT, and times plus an interval of which one
- * is a column; and it cannot disable a trigger.
+ * What a test changes by SQL of its own, as Citus takes it: it refuses clocks in UPDATE, DELETE and INSERT … SELECT, and times plus an
+ * interval of which one is a column; and it cannot disable a trigger.
  */
 const distributable = (text: string): string => {
   const trigger = /^\s*alter table \w+ (disable|enable) trigger \w+/i.exec(text)?.[1];

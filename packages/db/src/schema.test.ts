@@ -1,5 +1,5 @@
 /** What the database itself promises, read from its catalog and tried on its tables. */
-import { test as always, beforeAll, describe, expect } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { newId } from "@realtime-avatar/domain/id";
 import { USES_SHARDS } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
@@ -22,15 +22,13 @@ import { getTableConfig, PgTable } from "drizzle-orm/pg-core";
 import { insertAsset } from "./assets/assets.ts";
 import { insertAvatar } from "./avatars/avatars.ts";
 
-/** The schema of one database. Shards get theirs from the same migrations; `shards/shard.test.ts` and `verify` look at it. */
-const test = always.skipIf(USES_SHARDS);
-
 const modules = await Array.fromAsync(new Glob("*/tables.ts").scan(import.meta.dir), (path) => import(`./${path}`));
 const TABLES: unknown[] = modules.flatMap((module) => Object.values(module));
 
-const database = await fileDatabase({ isOne: true });
+const database = await fileDatabase();
 
-describe("the catalog", () => {
+/** Shards get their tables from the same migrations; `shards/shard.test.ts` and `verify` look at those. */
+describe.skipIf(USES_SHARDS)("the catalog of one database", () => {
   test("tenant_id, in every key and unique index but of api_key_credentials: comes first", async () => {
     const indexes = await database.db.client<{ table: string; first: string }[]>`
       select c.relname as table, a.attname as first
@@ -123,9 +121,7 @@ describe("the catalog", () => {
     expect(columns.length).toBeGreaterThan(10);
     for (const { name, collation } of columns) expect(`${name} ${collation}`).toBe(`${name} C`);
   });
-});
 
-describe("the constraints", () => {
   test("the constraints, in the catalog: those that schema.ts declares", async () => {
     const found = await database.db.client<{ name: string }[]>`
       select conname as name from pg_constraint where contype = 'c' and connamespace in ('public'::regnamespace, 'fleet'::regnamespace)`;
@@ -134,7 +130,9 @@ describe("the constraints", () => {
     expect(found.map(({ name }) => name).sort()).toEqual(declared.sort());
     expect(declared.length).toBeGreaterThan(25);
   });
+});
 
+describe("the constraints", () => {
   /** What each row needs of its own: the rest is that of a row which the service has written. */
   const OWN_VALUES = {
     tenants: () => ({ tenant_id: newId("ten", new Date(), random) }),
@@ -162,13 +160,13 @@ describe("the constraints", () => {
   });
 
   const insert = async (table: Table, change: object): Promise<string> => {
+    const { client } = database.db;
     const values = JSON.stringify({ ...OWN_VALUES[table](), ...change });
+    // Two statements: a shard takes no INSERT with a query inside.
+    const populated = `select json_populate_record(one, $1::text::json)::text as row from ${table} one limit 1`;
+    const [{ row }] = await client.unsafe<[{ row: string }]>(populated, [values]);
     try {
-      await database.db.client.unsafe(
-        `insert into ${table}
-         select * from json_populate_record((select one from ${table} one limit 1), $1::text::json)`,
-        [values],
-      );
+      await client.unsafe(`insert into ${table} values (($1::text::${table}).*)`, [row]);
       return "accepted";
     } catch (error) {
       return (error as { code: string }).code;

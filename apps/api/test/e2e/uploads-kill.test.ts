@@ -11,7 +11,7 @@ import type { AssetId, TenantId } from "@realtime-avatar/domain/id";
 import { openStorage } from "@realtime-avatar/storage/open";
 import type { Storage } from "@realtime-avatar/storage/storage";
 import { session, type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
-import { untilBlocked } from "@realtime-avatar/testing/postgres/waits";
+import { cutBlocked, untilBlocked } from "@realtime-avatar/testing/postgres/waits";
 import type { RunningProcess } from "@realtime-avatar/testing/processes";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
@@ -87,8 +87,7 @@ const block = async (statement: string): Promise<() => Promise<void>> => {
   await client.unsafe(statement);
   return async () => {
     // PostgreSQL does not notice that its client is gone while it waits for a lock: it would still write.
-    await client`select pg_terminate_backend(pid) from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock'`;
+    await cutBlocked(database.db);
     await client.unsafe("rollback");
     await close();
   };

@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import { connectTo } from "@realtime-avatar/testing/database";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
+import { untilBlocked } from "@realtime-avatar/testing/postgres/waits";
 import type { BatchKind } from "./batch.ts";
 import { DatabaseError } from "./errors.ts";
 import type { Db } from "./pool.ts";
@@ -53,7 +54,7 @@ const occupy = async (): Promise<() => Promise<void>> => {
   await holder`begin`;
   await holder`lock table gate`;
   const busy = db.within(60_000).run("select from gate", []);
-  while ((await client`select from pg_stat_activity where wait_event_type = 'Lock'`).length === 0) await Bun.sleep(1);
+  await untilBlocked(database.db);
   return async () => {
     await holder`commit`;
     holder.release();

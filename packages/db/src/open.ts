@@ -125,7 +125,7 @@ export const openDatabase = async (
         shards === null && count === null
           ? migrate(url, config)
           : (await migrateShards(url, count ?? shards?.count ?? 0, config)).hasChanged,
-      prune: () => (shards === null ? pruneFunctions(url, config) : pruneShards(url, shards, config)),
+      prune: async () => ((await findShards(db)) === null ? pruneFunctions(url, config) : pruneShards(url, config)),
       grant: async (role) => {
         const now = await findShards(db);
         const numbers = now ? Array.from({ length: now.count }, (_, shard) => shard) : undefined;

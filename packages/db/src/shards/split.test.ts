@@ -7,6 +7,7 @@ import { avatarOf, callerOf, claimOf, originOf, seedAvatar, seedKey, seedTenant 
 import { insertAvatar } from "../avatars/avatars.ts";
 import { connect, type Db } from "../connection/pool.ts";
 import { isMigrated, migrate } from "../migrate.ts";
+import { openDatabase } from "../open.ts";
 import { shardOptions } from "./shard.ts";
 import { findShards, migrateShards } from "./split.ts";
 
@@ -28,6 +29,17 @@ describe("the shards of an installation", () => {
     for (const shard of [0, 1, 2]) expect(await isMigrated(await open(url, shard))).toBe(true);
     await expect(migrate(url)).rejects.toThrow("in shards");
     expect(await isMigrated(db)).toBe(false);
+  });
+
+  test("shards that were added by the same command: prune keeps their functions, and drops those of another version", async () => {
+    const { url, db } = await fixture(testDatabase({ migrated: false }));
+    await migratePlain(url, 1);
+    const config = { databaseUrl: url, dataDirectory: "", deadlineMs: 60_000, connections: 2, prepare: true, isByNode: false };
+    const opened = await fixture(openDatabase(config, { refreshMs: null }));
+    await migratePlain(url, 2);
+    await db.client`create schema rta_0123456789ab_s01`;
+    expect(await opened.prune()).toEqual(["rta_0123456789ab_s01"]);
+    for (const shard of [0, 1]) expect(await isMigrated(await open(url, shard))).toBe(true);
   });
 
   test("one database with tenants: becomes shard 0, with its rows, its rights and its triggers", async () => {

@@ -108,11 +108,12 @@ export const migrateShards = (url: string, count: number, options: MigrateOption
 /** Drops the functions that other versions have in the shards, as `pruneFunctions` does in one database. */
 export const pruneShards = (
   url: string,
-  { count }: Shards,
   options: Pick<ConnectionOptions, "allowWeakAuth"> = {},
 ): Promise<string[]> =>
   withLock(url, options, async (client) => {
-    const current = Array.from({ length: count }, (_, shard) => functionsInShard(shard).name);
+    // Read here: the same command, or another one, may have added shards.
+    const [known] = await client.unsafe<Row[]>(SELECT_SHARDS);
+    const current = Array.from({ length: known?.count ?? 0 }, (_, shard) => functionsInShard(shard).name);
     const rows = await client<{ name: string }[]>`
       select nspname as name from pg_namespace
       where nspname ~ '^rta_[0-9a-f]{12}_s[0-9]{2,4}$' and nspname not in ${client(current)} order by nspname`;

@@ -2,6 +2,7 @@
  * The rights of the service: what its statements and functions use, and no more. The functions run with the rights of the
  * role that calls them. A row lock needs UPDATE on one column: each table that is locked has one that is updated as well.
  */
+import type postgres from "postgres";
 import type { ConnectionOptions } from "./connection/server/connection.ts";
 import { FUNCTIONS_SCHEMA } from "./functions/schema.ts";
 import { withLock } from "./migrate.ts";
@@ -72,6 +73,29 @@ const rightsInShard = (shard: number): string[] => {
   );
 };
 
+/** The roles with the rights of the service in a shard, in this version. */
+const rolesIn = async (client: postgres.Sql, shard: number): Promise<string[]> => {
+  const rows = await client<{ name: string }[]>`
+    select distinct rolname as name from pg_namespace
+    cross join aclexplode(nspacl) join pg_roles on pg_roles.oid = grantee
+    where nspname = ${functionsInShard(shard).name} and grantee <> nspowner and privilege_type = 'USAGE'`;
+  return rows.map(({ name }) => name);
+};
+
+const grantAll = (client: postgres.Sql, rights: readonly string[], role: string): Promise<unknown> => {
+  const name = `"${role.replaceAll('"', '""')}"`;
+  const grants = rights.map((right) => `grant ${right} to ${name};`).join("\n");
+  return client.begin((transaction) => transaction.unsafe(grants));
+};
+
+/**
+ * Gives the roles of the service in shard 0 the same rights in a shard that is new. Without them no replica would be ready, because
+ * each finds the new shard by itself.
+ */
+export const grantAsInFirst = async (client: postgres.Sql, shard: number): Promise<void> => {
+  for (const role of await rolesIn(client, 0)) await grantAll(client, rightsInShard(shard), role);
+};
+
 type Role = { isOwner: boolean; mayCreate: boolean };
 
 /**
@@ -95,10 +119,8 @@ export const grantService = (
       // An object there can take the place of a function of PostgreSQL.
       throw new Error("--grant: The role may create objects in the schema public. Revoke that right first.");
     }
-    const name = `"${role.replaceAll('"', '""')}"`;
     const rights = options.shards?.flatMap(rightsInShard) ?? RIGHTS;
     const table = await client`select 1 where to_regclass('public.shards') is not null`;
     const all = table.length === 0 ? rights : [...rights, "select on public.shards"];
-    const grants = all.map((right) => `grant ${right} to ${name};`).join("\n");
-    await client.begin((transaction) => transaction.unsafe(grants));
+    await grantAll(client, all, role);
   });

@@ -2,10 +2,11 @@
 import { describe, expect, test } from "bun:test";
 import { shardOfTenant } from "@realtime-avatar/domain/shards";
 import { testDatabase } from "@realtime-avatar/testing/database";
-import { fixture } from "@realtime-avatar/testing/fixture";
+import { fileRole, fixture } from "@realtime-avatar/testing/fixture";
 import { avatarOf, callerOf, claimOf, originOf, seedAvatar, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { insertAvatar } from "../avatars/avatars.ts";
 import { connect, type Db } from "../connection/pool.ts";
+import { grantService } from "../grant.ts";
 import { isMigrated, migrate } from "../migrate.ts";
 import { openDatabase } from "../open.ts";
 import { shardOptions } from "./shard.ts";
@@ -31,10 +32,30 @@ describe("the shards of an installation", () => {
     expect(await isMigrated(db)).toBe(false);
   });
 
+  test("a shard that is added: the role of the service has its rights there, before tenants are placed in it", async () => {
+    const file = await fixture(testDatabase({ migrated: false }));
+    const { url } = file;
+    await migratePlain(url, 1);
+    const role = await fileRole(file);
+    await grantService(url, role.role, { shards: [0] });
+    await migratePlain(url, 2);
+    for (const shard of [0, 1]) expect(await isMigrated(await open(role.url, shard))).toBe(true);
+    const own = await open(role.url, 1);
+    expect(await own.run("select from avatars", [])).toEqual([]);
+    await expect(own.run("delete from avatars", [])).rejects.toThrow();
+  });
+
   test("shards that were added by the same command: prune keeps their functions, and drops those of another version", async () => {
     const { url, db } = await fixture(testDatabase({ migrated: false }));
     await migratePlain(url, 1);
-    const config = { databaseUrl: url, dataDirectory: "", deadlineMs: 60_000, connections: 2, prepare: true, isByNode: false };
+    const config = {
+      databaseUrl: url,
+      dataDirectory: "",
+      deadlineMs: 60_000,
+      connections: 2,
+      prepare: true,
+      isByNode: false,
+    };
     const opened = await fixture(openDatabase(config, { refreshMs: null }));
     await migratePlain(url, 2);
     await db.client`create schema rta_0123456789ab_s01`;

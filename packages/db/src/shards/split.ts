@@ -9,6 +9,7 @@ import type postgres from "postgres";
 import type { Db } from "../connection/pool.ts";
 import type { ConnectionOptions } from "../connection/server/connection.ts";
 import { SCHEMA_NAMES } from "../functions/schema.ts";
+import { grantAsInFirst } from "../grant.ts";
 import { withLock } from "../migrate.ts";
 import { migrateShard, RENAMED } from "./migrate-shard.ts";
 import { functionsInShard, schemaOf, textInShard } from "./shard.ts";
@@ -99,17 +100,17 @@ export const migrateShards = (url: string, count: number, options: MigrateOption
     const [known] = await client.unsafe<Row[]>(SELECT_SHARDS);
     if (!known || known.count > count) throw new Error(`There are ${known?.count} shards: they cannot become fewer.`);
     let hasChanged = known.count < count;
-    for (let shard = 0; shard < count; shard++) hasChanged = (await migrateShard(client, shard)) || hasChanged;
+    for (let shard = 0; shard < count; shard++) {
+      hasChanged = (await migrateShard(client, shard)) || hasChanged;
+      if (shard >= Math.max(known.count, 1)) await grantAsInFirst(client, shard);
+    }
     // Only now are tenants created in them.
     await client`update public.shards set count = ${count}`;
     return { count, splitAt: known.splitAt, hasChanged };
   });
 
 /** Drops the functions that other versions have in the shards, as `pruneFunctions` does in one database. */
-export const pruneShards = (
-  url: string,
-  options: Pick<ConnectionOptions, "allowWeakAuth"> = {},
-): Promise<string[]> =>
+export const pruneShards = (url: string, options: Pick<ConnectionOptions, "allowWeakAuth"> = {}): Promise<string[]> =>
   withLock(url, options, async (client) => {
     // Read here: the same command, or another one, may have added shards.
     const [known] = await client.unsafe<Row[]>(SELECT_SHARDS);

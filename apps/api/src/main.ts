@@ -14,11 +14,12 @@ import { sweepInvitations } from "@realtime-avatar/db/people/invitations";
 import { sweepChallenges } from "@realtime-avatar/db/people/passkeys";
 import { recordPeopleSeen, sweepPeopleSeen } from "@realtime-avatar/db/people/seen";
 import { sweepUserSessions } from "@realtime-avatar/db/people/user-sessions";
-import { areMigrated, type Databases, readAll } from "@realtime-avatar/db/shards/databases";
+import { type Databases, readAll } from "@realtime-avatar/db/shards/databases";
 import { startInEach } from "@realtime-avatar/db/shards/start-in-each";
 import { webhookStats } from "@realtime-avatar/db/webhooks/sending";
 import { isToStart } from "@realtime-avatar/runtime/arguments";
 import { checkDataDirectory } from "@realtime-avatar/runtime/config/data-directory";
+import { ready } from "@realtime-avatar/runtime/health";
 import { type AtExit, endingGracefully, runProcess } from "@realtime-avatar/runtime/lifecycle";
 import { createLog, inTurns, type Logger, type LogOutput } from "@realtime-avatar/runtime/log";
 import type { Metrics } from "@realtime-avatar/runtime/metrics";
@@ -160,14 +161,20 @@ const peerAddress = (servers: ReturnType<typeof serveAll>, request: Request): st
 };
 
 /** Logs what the operator has to do before the service is safe and ready. */
-const warnAtStart = ({ publicUrl, trustedProxyHops }: ApiConfig, hasCurrentSchema: boolean, log: Logger): void => {
+const warnAtStart = async (
+  { publicUrl, trustedProxyHops }: ApiConfig,
+  databases: Databases,
+  log: Logger,
+): Promise<void> => {
   // The service speaks plain HTTP, so a proxy is in front of an https origin.
   if (publicUrl?.startsWith("https:") && trustedProxyHops === 0) {
     log.warn(
       "PUBLIC_URL is https and TRUSTED_PROXY_HOPS is 0: behind a proxy all clients share one limit, and one of them can keep the others from signing in. Set TRUSTED_PROXY_HOPS to the number of proxies",
     );
   }
-  if (!hasCurrentSchema) {
+  // That a node of some shards does not respond is no reason not to start.
+  const health = await ready(databases, () => false);
+  if (health.status === "unavailable" && health.reason === "migrations_pending") {
     log.warn(
       "database migrations are pending: /readyz returns 503 until `realtime-avatar migrate` (`bun run migrate`) is run",
     );
@@ -224,7 +231,6 @@ const start = async (atExit: AtExit, isStopping: () => boolean): Promise<void> =
   const log = createLog(config.logLevel, logOutput, process.stdout.isTTY);
   const { tracing, metrics } = await startTelemetry(config, log, logOutput, atExit);
   const { databases, isEmbedded } = await openDatabaseOf(config, log, metrics, atExit);
-  const hasCurrentSchema = await areMigrated(databases);
   const notes = startBackgroundWork(databases, log, atExit);
   if (config.sweepInApi ?? isEmbedded) sweepSessions(databases, log, metrics, atExit);
   const calls = await openCalls(
@@ -280,7 +286,7 @@ const start = async (atExit: AtExit, isStopping: () => boolean): Promise<void> =
   const metricsUrl = metricsServer && `${metricsServer.url.href}metrics`;
   const databaseLocation = isEmbedded ? config.database.dataDirectory : "DATABASE_URL";
   log.info({ url, database: databaseLocation, metrics: metricsUrl ?? undefined }, "listening");
-  warnAtStart(config, hasCurrentSchema, log);
+  await warnAtStart(config, databases, log);
 
   // Last, so that no later failure of the start hides the key. On standard error, so that the key does not get into a log
   // that is collected from standard output.

@@ -255,6 +255,17 @@ describe.skipIf(installation === null)("faults of nodes", () => {
     await check();
     await nodeAt(victim).server.kill();
     await check();
+    // One that starts meanwhile serves the others, too.
+    const late = startProcess(bun("apps/api/src/main.ts"), {
+      DATABASE_URL: coordinator,
+      DATA_DIR: api.files.folder,
+      PORT: "0",
+    });
+    const [, url] = await late.waitFor(/"url":"(http:[^"]+)"/);
+    const headers = { authorization: `Bearer ${keys[others[0] as number]}` };
+    expect((await fetch(`${url}/api/v1/avatars`, { headers })).status).toBe(200);
+    late.kill("SIGTERM");
+    expect(await late.exited).toBe(0);
     await nodes[0].server.kill();
     await check();
     await databases.close();

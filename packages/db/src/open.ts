@@ -121,10 +121,12 @@ export const openDatabase = async (
       databases,
       server: db,
       url,
-      migrate: async (count = null) =>
-        shards === null && count === null
-          ? migrate(url, config)
-          : (await migrateShards(url, count ?? shards?.count ?? 0, config)).hasChanged,
+      migrate: async (count = null) => {
+        if (shards === null && count === null) return migrate(url, config);
+        const wanted = count ?? shards?.count ?? 0;
+        if (wanted === 0) throw new Error("The shards are not complete: run `migrate --shards <count>` again.");
+        return (await migrateShards(url, wanted, config)).hasChanged;
+      },
       prune: async () => ((await findShards(db)) === null ? pruneFunctions(url, config) : pruneShards(url, config)),
       grant: async (role) => {
         const now = await findShards(db);

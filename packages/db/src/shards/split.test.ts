@@ -6,6 +6,7 @@ import { fileRole, fixture } from "@realtime-avatar/testing/fixture";
 import { avatarOf, callerOf, claimOf, originOf, seedAvatar, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { insertAvatar } from "../avatars/avatars.ts";
 import { connect, type Db } from "../connection/pool.ts";
+import { CREATE_FUNCTIONS } from "../functions/schema.ts";
 import { grantService } from "../grant.ts";
 import { isMigrated, migrate } from "../migrate.ts";
 import { openDatabase } from "../open.ts";
@@ -13,6 +14,12 @@ import { shardOptions } from "./shard.ts";
 import { findShards, migrateShards } from "./split.ts";
 
 const open = (url: string, shard: number): Promise<Db> => fixture(connect(url, { shard: shardOptions(shard) }));
+
+/** On one server, which has no nodes. */
+const openInstallation = (url: string) => {
+  const config = { databaseUrl: url, dataDirectory: "", deadlineMs: 60_000, connections: 2, prepare: true };
+  return fixture(openDatabase({ ...config, isByNode: false }, { refreshMs: null }));
+};
 
 const migratePlain = (url: string, count: number) => migrateShards(url, count, { isPlain: true });
 
@@ -26,10 +33,20 @@ describe("the shards of an installation", () => {
     expect(await findShards(db)).toMatchObject({ count: 3, splitAt: null });
     await expect(migratePlain(url, 2)).rejects.toThrow("cannot become fewer");
     await expect(migrateShards(url, 3)).rejects.toThrow("does not have the extension citus");
+    await db.client`update shards set count = 0`;
+    // As an interrupted first run leaves it.
+    const opened = await openInstallation(url);
+    await expect(opened.migrate()).rejects.toThrow("run `migrate --shards <count>` again");
+    await db.client`update shards set count = 3`;
     for (const count of [0, 1025, 1.5]) await expect(migratePlain(url, count)).rejects.toThrow("from 1 to 1024");
     for (const shard of [0, 1, 2]) expect(await isMigrated(await open(url, shard))).toBe(true);
     await expect(migrate(url)).rejects.toThrow("in shards");
     expect(await isMigrated(db)).toBe(false);
+    // So a release that knows no shards finds its migrations applied, and fails at its functions.
+    const [row] = await db.client<{ newest: string }[]>`
+      select max(created_at) as newest from drizzle.__drizzle_migrations`;
+    expect(Number(row?.newest)).toBeGreaterThan(Date.now());
+    await expect(db.client.begin((transaction) => transaction.unsafe(CREATE_FUNCTIONS))).rejects.toThrow("not exist");
   });
 
   test("a shard that is added: the role of the service has its rights there, before tenants are placed in it", async () => {
@@ -48,15 +65,7 @@ describe("the shards of an installation", () => {
   test("shards that were added by the same command: prune keeps their functions, and drops those of another version", async () => {
     const { url, db } = await fixture(testDatabase({ migrated: false }));
     await migratePlain(url, 1);
-    const config = {
-      databaseUrl: url,
-      dataDirectory: "",
-      deadlineMs: 60_000,
-      connections: 2,
-      prepare: true,
-      isByNode: false,
-    };
-    const opened = await fixture(openDatabase(config, { refreshMs: null }));
+    const opened = await openInstallation(url);
     await migratePlain(url, 2);
     await db.client`create schema rta_0123456789ab_s01`;
     expect(await opened.prune()).toEqual(["rta_0123456789ab_s01"]);

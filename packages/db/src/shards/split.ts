@@ -56,6 +56,14 @@ const splitDatabase = async (client: postgres.TransactionSql): Promise<Date> => 
   return new Date(newest?.id ? Math.max(now, timeOfId(newest.id) + 1) : now);
 };
 
+/**
+ * A release that knows no shards would make an empty database beside them, and serve it. It finds a journal that is newer than its
+ * own, creates no tables, and fails at its functions: it is not ready.
+ */
+const NEWER_JOURNAL = `
+  create schema if not exists drizzle;
+  create view drizzle.__drizzle_migrations as select ''::text as hash, ${Number.MAX_SAFE_INTEGER}::bigint as created_at`;
+
 /** Throws unless the server is a coordinator of Citus that knows shards which are schemas. */
 const requireCoordinator = async (client: postgres.Sql): Promise<void> => {
   const [server] = await client<{ knowsSchemas: boolean }[]>`
@@ -95,6 +103,7 @@ export const migrateShards = (url: string, count: number, options: MigrateOption
           "create table public.shards (count integer not null, split_at timestamp(3) with time zone)",
         );
         await transaction`insert into public.shards (count, split_at) values (0, ${splitAt})`;
+        await transaction.unsafe(NEWER_JOURNAL);
       });
     }
     const [known] = await client.unsafe<Row[]>(SELECT_SHARDS);

@@ -10,7 +10,7 @@ const SELECT_PLACEMENTS = `
   join pg_dist_shard on pg_dist_shard.logicalrelid = relation.oid
   join pg_dist_placement using (shardid)
   join pg_dist_node node using (groupid)
-  where relation.relname = 'tenants' and relation.relnamespace::regnamespace::text ~ '^s[0-9]{2,4}$'
+  where node.noderole = 'primary' and relation.relname = 'tenants' and relation.relnamespace::regnamespace::text ~ '^s[0-9]{2,4}$'
   order by 1`;
 
 /** The coordinator may know itself by an address that others do not: who has its URL uses that. */

@@ -91,7 +91,11 @@ type MigrateOptions = Pick<ConnectionOptions, "allowWeakAuth"> & {
  */
 export const migrateShards = (url: string, count: number, options: MigrateOptions = {}): Promise<ShardMigration> =>
   withLock(url, options, async (client) => {
-    if (options.isPlain !== true) await requireCoordinator(client);
+    if (options.isPlain !== true) {
+      await requireCoordinator(client);
+      // A shard is distributed when it is complete, also where Citus is set to distribute each new schema at once.
+      await client`set citus.enable_schema_based_sharding = off`;
+    }
     if (!Number.isInteger(count) || count < 1 || count > MAX_SHARDS) {
       throw new Error(`There can be from 1 to ${MAX_SHARDS} shards.`);
     }

@@ -36,19 +36,20 @@ export const withOpenDatabase = async (work: (database: OpenDatabase) => Promise
   }
 };
 
-/** Runs `work` with all databases. Throws when migrations are pending. */
-export const withDatabases = (work: (databases: Databases) => Promise<void>): Promise<void> =>
-  withOpenDatabase(async ({ databases }) => {
-    if (!(await areMigrated(databases))) throw new Error(PENDING);
-    await work(databases);
-  });
-
 /** The database of a tenant. Throws when its shard is none of the installation. */
 export const databaseOf = (databases: Databases, tenantId: TenantId): Db => {
   const db = databases.ofTenant(tenantId);
   if (databases.shards() !== null && db.shard === null) throw new Error("No tenant has this id.");
   return db;
 };
+
+/** Runs `work` with all databases. Throws when migrations are pending: for what is about one tenant, in its database. */
+export const withDatabases = (work: (databases: Databases) => Promise<void>, tenant?: TenantId): Promise<void> =>
+  withOpenDatabase(async ({ databases }) => {
+    const isCurrent = tenant ? isMigrated(databaseOf(databases, tenant)) : areMigrated(databases);
+    if (!(await isCurrent)) throw new Error(PENDING);
+    await work(databases);
+  });
 
 /** Runs `work` with the database of a tenant. Throws when migrations are pending there. */
 export const withDatabase = (tenantId: TenantId, work: (db: Db) => Promise<void>): Promise<void> =>

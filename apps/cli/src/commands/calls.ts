@@ -36,7 +36,7 @@ const listOpen = (options: OutputOptions & { tenant?: TenantId }): Promise<void>
       open.push(...(await openSessionsOf(db, owner)));
     const columns: Columns<OwnSession> = { TENANT: ({ tenantId }) => tenantId, ...sessionColumns(Date.now()) };
     print(options, { data: open }, open.length > 0 ? table(columns, open) : "No open sessions.");
-  });
+  }, options.tenant);
 
 /** Deletes the room of an ended call at once, where LiveKit is configured. Otherwise the reconciler does. */
 const deleteRoom = async (room: string): Promise<void> => {
@@ -64,7 +64,7 @@ const end = (id: SessionId, options: OutputOptions & { tenant?: TenantId }): Pro
       return print(options, session, fields(session));
     }
     throw new Error("There is no session with this id.");
-  });
+  }, options.tenant);
 
 const presentWorker = ({ leaseUntil, ...worker }: WorkerRow) => ({ ...worker, leaseUntil: leaseUntil.toISOString() });
 type ShownWorker = ReturnType<typeof presentWorker>;

@@ -99,7 +99,7 @@ const verify = (options: OutputOptions & { tenant?: TenantId; metricsFile?: stri
     if (options.metricsFile !== undefined) await writeMetrics(options.metricsFile, verified);
     print(options, verified, textOf(verified));
     if (verified.findings > 0) process.exitCode = 1;
-  });
+  }, options.tenant);
 
 export const addVerify = (credits: Command): void => {
   const command = credits

@@ -36,7 +36,7 @@ const list = (options: TenantOption & { disabled?: boolean }): Promise<void> =>
       data.push(...itemsOf<WebhookEndpoint>(page).filter(({ status }) => !options.disabled || status === "disabled"));
     }
     print(options, { data }, data.length > 0 ? table(COLUMNS, data) : "No webhook endpoints.");
-  });
+  }, options.tenant);
 
 /** The endpoint, and the database that has it. */
 const find = async (
@@ -58,7 +58,7 @@ const disable = (id: WebhookEndpointId, options: TenantOption): Promise<void> =>
     if (outcome.kind === "not_found") throw new Error("There is no webhook endpoint with this id.");
     const endpoint = presentWebhookEndpoint(outcome.endpoint);
     print(options, endpoint, fields(endpoint));
-  });
+  }, options.tenant);
 
 /** Parses the time from which on deliveries are sent again. */
 const parseSince = (text: string): Date => {
@@ -75,7 +75,7 @@ const recover = (id: WebhookEndpointId, options: TenantOption & { since: Date })
     const { recovered } = outcome;
     const ofDisabled = status === "disabled" ? " The endpoint is disabled: enable it first, or they are canceled." : "";
     print(options, { recovered }, `Pending again: ${recovered}.${ofDisabled}`);
-  });
+  }, options.tenant);
 
 /** Forwards events of a tenant, with its key: this command alone uses the API, as any user can. */
 const listenAt = async (options: { forwardTo: string; url: string; events?: string[] }): Promise<void> => {

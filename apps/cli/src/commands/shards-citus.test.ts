@@ -3,6 +3,8 @@ import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { findCredential } from "@realtime-avatar/db/api-keys/callers";
 import { connect } from "@realtime-avatar/db/connection/pool";
 import { migrate } from "@realtime-avatar/db/migrate";
+import { moveShard } from "@realtime-avatar/db/shards/manage";
+import { placementOf } from "@realtime-avatar/db/shards/placement";
 import { shardOptions } from "@realtime-avatar/db/shards/shard";
 import { client } from "@realtime-avatar/testing/database";
 import { CITUS_BIN, type Citus, startNodes } from "@realtime-avatar/testing/postgres/citus";
@@ -87,6 +89,10 @@ describe.skipIf(CITUS_BIN === undefined)("the commands of shards, on Citus", () 
     const before: { shard: number; node: string }[] = await json("shards");
     const at = (shard: number) => before[shard]?.node as string;
     const other = before.find(({ node }) => node !== at(3))?.node as string;
+    // A limit of the role or of the database is none for a move.
+    const [host = "", port] = other.split(":");
+    await moveShard(`${url}?statement_timeout=300`, 3, { host, port: Number(port) });
+    await json("shards", "move", "3", at(3));
     expect(await json("shards", "move", "3", other)).toEqual({ shard: 3, node: other });
     expect((await json("shards"))[3].node).toBe(other);
     expect(await json("verify")).toEqual({ findings: [] });
@@ -124,6 +130,18 @@ describe.skipIf(CITUS_BIN === undefined)("the commands of shards, on Citus", () 
     await admin.end();
   });
 
+  test("a standby that Citus knows too: no shard is there", async () => {
+    const admin = client(url);
+    const ask = async () => [...(await placementOf((text) => admin.unsafe(text))).values()].map(({ port }) => port);
+    const before = await ask();
+    for (const [index, { server }] of citus.nodes.slice(1).entries()) {
+      await admin`select citus_add_secondary_node('127.0.0.1', ${index + 1}, '127.0.0.1', ${server.port}::integer)`;
+    }
+    expect(await ask()).toEqual(before);
+    for (const port of [1, 2]) await admin`select citus_remove_node('127.0.0.1', ${port}::integer)`;
+    await admin.end();
+  });
+
   test("migrate --shards on one database with tenants: it is shard 0, and its keys are valid", async () => {
     url = await citus.database("older");
     await migrate(url);
@@ -132,6 +150,10 @@ describe.skipIf(CITUS_BIN === undefined)("the commands of shards, on Citus", () 
     const caller = await seedCaller(own, tenantId);
     const avatar = await seedAvatar(own, caller);
     await own.close();
+    // Nor does it matter that Citus is set to distribute each new schema.
+    const admin = client(url);
+    await admin.unsafe("alter database older set citus.enable_schema_based_sharding = on");
+    await admin.end();
     expect(await json("migrate", "--shards", "3")).toEqual({ migrated: true });
     expect(await json("verify")).toEqual({ findings: [] });
     expect(await json("shards")).toMatchObject([{ tenants: 1 }, { tenants: 0 }, { tenants: 0 }]);
@@ -143,5 +165,24 @@ describe.skipIf(CITUS_BIN === undefined)("the commands of shards, on Citus", () 
     const created = await json("tenants", "create", "--name", "New", "--shard", "2");
     expect(created.id).toEndWith("02");
     expect(await json("tenants", "list")).toHaveLength(2);
+  });
+
+  test("a node that is down: named by verify; what is about a tenant of another node works", async () => {
+    const shards: { shard: number; node: string }[] = await json("shards");
+    const [down] = citus.nodes.slice(-1);
+    const [lost, left] = [true, false].map((is) =>
+      shards.find(({ node }) => node.endsWith(`:${down?.server.port}`) === is),
+    );
+    const tenant: { id: string } = await json("tenants", "create", "--name", "Left", "--shard", `${left?.shard}`);
+    await down?.server.kill();
+    for (const command of ["credits verify", "sessions list --open", "webhooks list"]) {
+      const { code, stderr } = await cli(...command.split(" "), "--tenant", tenant.id);
+      expect([command, code, stderr]).toEqual([command, 0, ""]);
+    }
+    expect((await json("shards"))[lost?.shard ?? 0]).toEqual({ ...lost, tenants: null, rows: null, bytes: null });
+    expect((await cli("shards")).stdout).not.toContain("NaN");
+    const found = await cli("verify");
+    expect(found.code).toBe(1);
+    expect(found.stdout).toContain(`node ${lost?.node}  it does not respond`);
   });
 });

@@ -7,22 +7,22 @@ import { statesOfNodes } from "./node-state.ts";
 import { placementOf } from "./placement.ts";
 import { schemaOf } from "./shard.ts";
 
-/** `rows`: about how many; null when the node does not respond. `bytes`: with indexes. */
-export type ShardState = { shard: number; node: string; rows: number | null; bytes: number };
+/** `rows`: about how many. `bytes`: with indexes. Both are null when the node does not respond. */
+export type ShardState = { shard: number; node: string; rows: number | null; bytes: number | null };
 
 /** The state of each shard. */
 export const listShards = async (coordinator: Db, count: number): Promise<ShardState[]> => {
   const placement = await placementOf((text) => coordinator.run(text, []));
   const nodes = new Map((await statesOfNodes(coordinator)).map(({ node, state }) => [node, state]));
-  const sizes = await coordinator.run<{ schema: string; bytes: string }>(
+  const sizes = await coordinator.run<{ schema: string; bytes: string | null }>(
     `select split_part(table_name::text, '.', 1) as schema, sum(shard_size) as bytes from citus_shards group by 1`,
     [],
   );
   return Array.from({ length: count }, (_, shard) => {
     const [place, schema] = [placement.get(shard), schemaOf(shard)];
     const node = place ? `${place.host}:${place.port}` : "none";
-    const bytes = Number(sizes.find((size) => size.schema === schema)?.bytes ?? Number.NaN);
-    return { shard, node, rows: nodes.get(node)?.rows[schema] ?? null, bytes };
+    const bytes = sizes.find((size) => size.schema === schema)?.bytes ?? null;
+    return { shard, node, rows: nodes.get(node)?.rows[schema] ?? null, bytes: bytes === null ? null : Number(bytes) };
   });
 };
 
@@ -30,6 +30,8 @@ type Options = Pick<ConnectionOptions, "allowWeakAuth">;
 
 /** What a move that was interrupted has left behind would refuse the next one. */
 const CLEAN = "call citus_cleanup_orphaned_resources()";
+/** A move can take hours, whatever limit the role or the database has. */
+const NO_LIMITS = "set statement_timeout = 0; set lock_timeout = 0";
 
 /**
  * Moves a shard to the node `host:port`. Writes to it wait while the move ends. Resolves when it is there, which can take hours. No other
@@ -42,6 +44,7 @@ export const moveShard = (
   options: Options = {},
 ): Promise<void> =>
   withLock(url, options, async (client) => {
+    await client.unsafe(NO_LIMITS);
     await client.unsafe(CLEAN);
     // The journal of migrations has no primary key, and does not change meanwhile.
     await client`select citus_schema_move(${schemaOf(shard)}::regnamespace, ${host}, ${port}::integer, 'force_logical')`;
@@ -50,6 +53,7 @@ export const moveShard = (
 /** Moves shards until the nodes have about equally many, or equally large ones. Returns how many were moved. */
 export const rebalanceShards = (url: string, options: Options = {}): Promise<number> =>
   withLock(url, options, async (client) => {
+    await client.unsafe(NO_LIMITS);
     await client.unsafe(CLEAN);
     const plan = await client`select distinct sourcename, sourceport, targetname, targetport, table_name::text
       from get_rebalance_table_shards_plan() where table_name::text like '%.tenants'`;

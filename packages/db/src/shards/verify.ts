@@ -95,14 +95,15 @@ const verifyMoves = async (coordinator: Db): Promise<Finding[]> => {
   return count > 0 ? [{ place: "coordinator", problem }] : [];
 };
 
-/** How long a question to all nodes may take. */
-const VERIFY_MS = 30_000;
+/** How long a question to all nodes may take: longer than Citus waits for a node that is frozen (30 s), so that it can be named. */
+const VERIFY_MS = 60_000;
 
 /** What is wrong. `server`: the one database, or the coordinator of the shards. */
 export const verifySchema = async (databases: Databases, server: Db): Promise<Finding[]> => {
   const all = databases.all();
   const shards = databases.shards();
-  if (all.length === 0) return [{ place: "database", problem: "there are no shards yet: run migrate" }];
+  if (all.length === 0)
+    return [{ place: "database", problem: "the shards are not complete: run `migrate --shards <count>` again" }];
   const found = (await Promise.all(all.map(verifyMigrations))).flat();
   if (shards === null) return found.length > 0 ? found : Promise.all(all.map(verifyOne)).then((each) => each.flat());
   const asking = server.within(VERIFY_MS);

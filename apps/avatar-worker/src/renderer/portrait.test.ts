@@ -23,7 +23,8 @@ test("sound: speech is loud, silence and noise are not", () => {
 test("the portrait: a louder voice shows a larger picture, which shrinks slowly when it ends", async () => {
   const load = () => Promise.reject(new Error("There is no file."));
   const avatar = { avatar_id: "ava_x", manifest: { pictures: null } };
-  const rendering = await portrait.open({ avatar, environment: "live", input: { stt_mode: "server" } }, load);
+  const call = { avatar, environment: "live", input: { stt_mode: "server" }, mode: "avatar" } as const;
+  const rendering = await portrait.open(call, load);
   const quiet = rendering.picture();
   expect([quiet.width, quiet.height, quiet.data.length]).toEqual([512, 512, 512 * 512 * 1.5]);
   const seen = new Set<VideoFrame>([quiet]);
@@ -39,4 +40,19 @@ test("the portrait: a louder voice shows a larger picture, which shrinks slowly 
   expect(rendering.picture()).toBe(quiet);
   rendering.hear(frame(20_000));
   expect(rendering.picture()).toBe(loudest);
+});
+
+test("the portrait, in a call by voice: draws no picture; in one with a picture: loads its file", async () => {
+  const loaded: string[] = [];
+  const load = (file: string) => {
+    loaded.push(file);
+    return Promise.reject(new Error("There is no file."));
+  };
+  const avatar = { avatar_id: "ava_x", manifest: { pictures: { normalized: { file: "x.webp" } } } };
+  const call = { avatar, environment: "live", input: { stt_mode: "server" } } as const;
+  const rendering = await portrait.open({ ...call, mode: "voice" }, load);
+  rendering.hear(frame(12_000));
+  expect(loaded).toEqual([]);
+  await expect(portrait.open({ ...call, mode: "avatar" }, load)).rejects.toThrow("There is no file.");
+  expect(loaded).toEqual(["x.webp"]);
 });

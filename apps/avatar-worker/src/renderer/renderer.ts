@@ -10,7 +10,7 @@ export const PICTURE_SIZE = 512;
 export const PICTURES_PER_SECOND = 25;
 
 /** What a renderer reads of a call. */
-export type RendererCall = Pick<AssignedCall, "avatar" | "input" | "environment">;
+export type RendererCall = Pick<AssignedCall, "avatar" | "input" | "environment" | "mode">;
 
 export type Renderer = {
   /** The fields of the start of a call that it can use. The others are named to the caller as ignored. */
@@ -22,6 +22,6 @@ export type Renderer = {
 export type Rendering = {
   /** The avatar says this now. */
   hear(pcm: Int16Array): void;
-  /** The picture of now. It is sent as it is, so it must not change later. */
+  /** The picture of now. It is sent as it is, so it must not change later. In a call by voice, nobody asks for it. */
   picture(): VideoFrame;
 };

@@ -117,10 +117,9 @@ describe.skipIf(missing !== "").each(SETTINGS)(
       expect([second, interrupted, last].map((end) => end?.interrupted)).toEqual([false, true, false]);
       expect(Math.abs((second?.position ?? 0) - 2)).toBeLessThan(TOLERANCE);
       expect(Math.abs((last?.position ?? 0) - 1)).toBeLessThan(TOLERANCE);
-      const heard = person.heard.filter(({ level }) => level > 0.05).length / 100;
       const said = greetingSeconds + 2 + (interrupted?.position ?? 0) + 1;
       // On a busy machine, the first moment can be over before LiveKit has connected the person with the sound.
-      expect(heard).toBeGreaterThan(said - 1);
+      expect(person.heardSeconds()).toBeGreaterThan(said - 1);
       expect(new Set(person.seen.map(({ digest }) => digest)).size).toBeGreaterThan(3);
 
       const { avatarId, ids } = requests.at(-1) ?? { avatarId: "", ids: [] };

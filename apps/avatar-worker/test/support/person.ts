@@ -15,15 +15,17 @@ import {
   VideoStream,
 } from "@livekit/rtc-node";
 import { LIFECYCLE_TOPIC, type LifecycleMessage } from "@realtime-avatar/domain/calls/lifecycle";
+import { loudness } from "../../src/renderer/loudness.ts";
 
 const SAMPLE_RATE = 48_000;
-const FRAME_SAMPLES = 960;
+const FRAME_MS = 20;
+const FRAME_SAMPLES = (SAMPLE_RATE * FRAME_MS) / 1000;
 const POLL_MS = 20;
 /** Of so many pixels, one is measured. */
 const LUMINANCE_STEP = 61;
 
 /** A picture: when it came, its size, its mean luminance, and a digest that tells pictures apart. */
-export type Seen = { at: number; width: number; height: number; luminance: number; digest: string; pixels: Uint8Array };
+export type Seen = { at: number; width: number; height: number; luminance: number; digest: string };
 
 const tone = (start: number): Int16Array =>
   Int16Array.from({ length: FRAME_SAMPLES }, (_, index) =>
@@ -36,23 +38,25 @@ export const joinAsPerson = async (url: string, token: string) => {
   const heard: { at: number; level: number }[] = [];
   const messages: LifecycleMessage[] = [];
   const attributes: Record<string, string>[] = [];
+  let picture: Uint8Array = new Uint8Array();
   let disconnected: string | null = null;
 
   const watch = async (track: RemoteTrack): Promise<void> => {
     for await (const { frame } of new VideoStream(track)) {
       const at = performance.now();
-      const { data, width, height } = frame.convert(VideoBufferType.I420);
+      const { data, width, height } = frame.type === VideoBufferType.I420 ? frame : frame.convert(VideoBufferType.I420);
+      picture = data;
       const plane = data.subarray(0, width * height);
       let sum = 0;
       for (let index = 0; index < plane.length; index += LUMINANCE_STEP) sum += plane[index] ?? 0;
       const luminance = (sum * LUMINANCE_STEP) / plane.length;
-      seen.push({ at, width, height, luminance, digest: Bun.hash(plane).toString(), pixels: data.slice() });
+      seen.push({ at, width, height, luminance, digest: Bun.hash(plane).toString() });
     }
   };
   const listen = async (track: RemoteTrack): Promise<void> => {
-    for await (const { data } of new AudioStream(track, SAMPLE_RATE, 1)) {
-      const level = Math.sqrt(data.reduce((sum, value) => sum + value ** 2, 0) / data.length) / 32_768;
-      heard.push({ at: performance.now(), level });
+    const options = { sampleRate: SAMPLE_RATE, numChannels: 1, frameSizeMs: FRAME_MS };
+    for await (const { data } of new AudioStream(track, options)) {
+      heard.push({ at: performance.now(), level: loudness(data) });
     }
   };
   room.on(RoomEvent.TrackSubscribed, (track) => {
@@ -79,7 +83,14 @@ export const joinAsPerson = async (url: string, token: string) => {
   return {
     room,
     seen,
+    /** The latest picture, in I420. */
+    picture: () => picture,
     heard,
+    /** How many seconds of sound it has heard. */
+    heardSeconds: (): number => (heard.filter(({ level }) => level > 0.05).length * FRAME_MS) / 1000,
+    /** Whether it has heard nothing for so long. */
+    hasSilence: (seconds: number): boolean =>
+      heard.slice((-seconds * 1000) / FRAME_MS).every(({ level }) => level < 0.01),
     messages,
     attributes,
     disconnectReason: () => disconnected,

@@ -167,7 +167,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
 
   test("another participant: is not heard, interrupts nothing, does not start the call, and cannot end it", async () => {
     const { call, join, said, personToken } = await start();
-    const person = await joinAsPerson(livekit.url, personToken);
+    const person = await joinAsPerson(livekit.url, personToken, { subscribes: false });
     await person.publishMicrophone();
     person.speak(true);
     const other = await join("other");
@@ -228,7 +228,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
 
   test("an agent in a room of the service: the page of the person is told of the call, and can end it", async () => {
     const { call, join, personToken } = await start({}, false);
-    const person = await joinAsPerson(livekit.url, personToken);
+    const person = await joinAsPerson(livekit.url, personToken, { subscribes: false });
     const agent = await join();
     await person.until(() => person.messages.some(({ kind }) => kind === "session_clock"));
     const request = new TextEncoder().encode('{"kind":"request_graceful_close"}');
@@ -322,7 +322,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
 
     test("a server that sends a track which the avatar has not asked for: the call ends", async () => {
       const { call, room, agent, personToken } = await startWithAgent();
-      const person = await joinAsPerson(livekit.url, personToken);
+      const person = await joinAsPerson(livekit.url, personToken, { subscribes: false });
       const track = await person.publishMicrophone();
       await control.rooms.updateSubscriptions(room, "avatar", [track], true);
       await untilState(call, "ended");

@@ -10,6 +10,7 @@ import { type RunningProcess, source, startProcess } from "@realtime-avatar/test
 import sharp from "sharp";
 import { type ControlPlane, startControlPlane } from "./support/control-plane.ts";
 import { joinAsPerson, type Person } from "./support/person.ts";
+import { joinAsStranger } from "./support/stranger.ts";
 
 setDefaultTimeout(60_000);
 
@@ -80,7 +81,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     "a page that has ended the call: the person is told, and the avatar has left when it is reported",
     async () => {
       const call = await control.start();
-      const person = await joinAsPerson(livekit.url, call.personToken);
+      const person = await joinAsPerson(livekit.url, call.personToken, { subscribes: false });
       await control.untilReported(call.session, "started");
       // A message is lost when it is sent before the person's data channel is open.
       await person.until(() => person.messages.length > 0);
@@ -96,7 +97,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
 
   test("a person who asks for the end as the SDK does: the call ends at once; other messages end nothing", async () => {
     const call = await control.start();
-    const person = await joinAsPerson(livekit.url, call.personToken);
+    const person = await joinAsPerson(livekit.url, call.personToken, { subscribes: false });
     await person.until(() => person.messages.length > 0);
     // Not awaited: a message that is sent before both data channels are open can be lost or delayed.
     const send = (message: string, topic: string): void =>
@@ -122,7 +123,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
 
   test("a room that is deleted: the call ends for both sides", async () => {
     const call = await control.start();
-    const person = await joinAsPerson(livekit.url, call.personToken);
+    const person = await joinAsPerson(livekit.url, call.personToken, { subscribes: false });
     await control.untilReported(call.session, "started");
     await control.rooms.deleteRoom(call.room);
     expect(await control.untilReported(call.session, "ended")).toMatchObject({ reason: "disconnected" });
@@ -195,7 +196,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     const [, health = ""] = await worker.waitFor(/"url":"(http:[^"]+)"/);
     const [, metrics = ""] = await worker.waitFor(/"metrics":"(http:[^"]+)"/);
     const call = await control.start();
-    const person = await joinAsPerson(livekit.url, call.personToken);
+    const person = await joinAsStranger(livekit.url, call.personToken);
     await control.untilReported(call.session, "started");
     expect(await (await fetch(`${health}readyz`)).json()).toEqual({ status: "ok" });
     const read = async () => (await fetch(metrics)).text();
@@ -204,7 +205,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     );
     control.end(call.session, "user_ended");
     await control.untilReported(call.session, "ended");
-    await person.leave();
+    person?.leave();
     const after = await read();
     expect(after).toMatch(/realtime_avatar_call_seconds_count{reason="user_ended"} [1-9]/);
     expect(after).toMatch(/realtime_avatar_call_join_seconds_count [1-9]/);
@@ -218,7 +219,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     "a call whose seconds are over, of a hold %s: ends within them with %s",
     async (_, limit) => {
       const call = await control.start({ max_seconds: 8, limit });
-      const person = await joinAsPerson(livekit.url, call.personToken);
+      const person = await joinAsPerson(livekit.url, call.personToken, { subscribes: false });
       const ended = await control.untilReported(call.session, "ended");
       expect(ended).toMatchObject({ used_seconds: 8, reason: limit });
       await control.untilInRoom(call.room, "person");
@@ -234,7 +235,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
 
   test.concurrent("a person who says nothing: the call ends as idle", async () => {
     const call = await control.start({ idle_seconds: 1 });
-    const person = await joinAsPerson(livekit.url, call.personToken);
+    const person = await joinAsPerson(livekit.url, call.personToken, { subscribes: false });
     await person.publishMicrophone();
     expect(await control.untilReported(call.session, "ended")).toMatchObject({ reason: "idle" });
     await person.leave();
@@ -242,12 +243,12 @@ describe.skipIf(binary.kind === "missing")(title, () => {
 
   test.concurrent("a person who comes back in time: the call goes on, and the time away counts", async () => {
     const call = await control.start({ away_seconds: 10 });
-    const first = await joinAsPerson(livekit.url, call.personToken);
+    const first = await joinAsPerson(livekit.url, call.personToken, { subscribes: false });
     await control.untilReported(call.session, "started");
     await first.leave();
     await control.untilInRoom(call.room, "avatar");
     await Bun.sleep(1500);
-    const second = await joinAsPerson(livekit.url, call.personToken);
+    const second = await joinAsPerson(livekit.url, call.personToken, { subscribes: false });
     await second.until(() => second.messages.some(({ kind }) => kind === "session_clock"));
     const [clock] = second.messages;
     const lasts = clock?.kind === "session_clock" ? Date.now() - clock.started_at_unix_ms : 0;

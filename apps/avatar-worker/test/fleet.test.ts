@@ -38,7 +38,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
   const startCall = async () => {
     const worker = await startWorker();
     const call = await control.start();
-    const person = await joinAsPerson(livekit.url, call.personToken);
+    const person = await joinAsPerson(livekit.url, call.personToken, { subscribes: false });
     await control.untilReported(call.session, "started");
     return { worker, call, person };
   };

@@ -5,8 +5,8 @@ import { findCreditDrift } from "@realtime-avatar/db/credits/invariants";
 import { listTenants } from "@realtime-avatar/db/tenants/tenants";
 import type { TenantId } from "@realtime-avatar/domain/id";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { random } from "@realtime-avatar/testing/random-bytes";
-import { whileHeld } from "../test/support/locks.ts";
 import { createFirstKey } from "./first-run.ts";
 
 const [{ db }, other] = [await fileDatabase(), await fileDatabase()];

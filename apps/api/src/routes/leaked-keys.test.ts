@@ -5,10 +5,10 @@ import type { Db } from "@realtime-avatar/db/connection/pool";
 import { OPERATOR } from "@realtime-avatar/domain/api-keys/grant";
 import { rotatedApiKey } from "@realtime-avatar/domain/api-keys/rotate";
 import { checksum, generateApiKey, parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
+import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, seedKey } from "@realtime-avatar/testing/seeds";
 import { type Answer, callAnew, rowCounts, startApi } from "../../test/support/api.ts";
-import { whileHeld } from "../../test/support/locks.ts";
 
 const PATH = "/api/v1/leaked-keys";
 

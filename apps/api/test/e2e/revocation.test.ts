@@ -2,10 +2,9 @@
 import { describe, expect, test } from "bun:test";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import { connectTo, session, USES_SHARDS } from "@realtime-avatar/testing/database";
-import { untilBlocked, watchLookUps } from "@realtime-avatar/testing/postgres/waits";
+import { untilBlocked, watchLookUps, whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { seedKey } from "@realtime-avatar/testing/seeds";
 import { type Answer, callAnew, startApi } from "../support/api.ts";
-import { whileHeld } from "../support/locks.ts";
 
 const api = await startApi();
 

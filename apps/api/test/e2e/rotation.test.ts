@@ -8,10 +8,10 @@ import { rotatedApiKey } from "@realtime-avatar/domain/api-keys/rotate";
 import type { ApiKeyWithSecret, CreateApiKey } from "@realtime-avatar/domain/api-keys/schemas";
 import { parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { session } from "@realtime-avatar/testing/database";
+import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin } from "@realtime-avatar/testing/seeds";
 import { type Answer, startApi } from "../support/api.ts";
-import { whileHeld } from "../support/locks.ts";
 
 const PATH = "/api/v1/api-keys";
 

@@ -44,9 +44,9 @@ export const watchLookUps = async ({ client }: TestDb): Promise<() => Promise<vo
  */
 export const whileHeld = async <Result>(
   { url, db }: Pick<TestDatabase, "url" | "db">,
-  before: (holder: TestDb) => Promise<unknown>,
+  before: (holder: TestDb) => PromiseLike<unknown>,
   work: () => Promise<Result>,
-  during: (holder: TestDb) => Promise<unknown> = async () => {},
+  during: (holder: TestDb) => PromiseLike<unknown> = async () => {},
   end: "commit" | "rollback" | null = "commit",
 ): Promise<Result> => {
   const holder = session(url);

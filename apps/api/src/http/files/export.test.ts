@@ -2,9 +2,9 @@
 import { describe, expect, test } from "bun:test";
 import { seedSession } from "@realtime-avatar/testing/credits";
 import type { TestDb } from "@realtime-avatar/testing/database";
+import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { seedCaller, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { startApi, testStorage } from "../../../test/support/api.ts";
-import { whileHeld } from "../../../test/support/locks.ts";
 import { pageHeaders, seedPerson } from "../../../test/support/people/people.ts";
 
 let isEnding = false;

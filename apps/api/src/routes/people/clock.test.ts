@@ -1,8 +1,8 @@
 /** The clock of the database decides about sessions, the last use of a passkey, and links. That of a replica may be wrong. */
 import { beforeAll, describe, expect, test } from "bun:test";
+import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { seedKey } from "@realtime-avatar/testing/seeds";
 import { callAnew, startApi, type TestApi } from "../../../test/support/api.ts";
-import { whileHeld } from "../../../test/support/locks.ts";
 import {
   accept,
   expireVerification,

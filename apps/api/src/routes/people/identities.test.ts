@@ -1,6 +1,6 @@
 /** Linking and unlinking ask for the passkey, or the provider, of the last five minutes, also when they wait. */
 import { afterAll, expect, test } from "bun:test";
-import { whileHeld } from "../../../test/support/locks.ts";
+import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { startFakeProvider } from "../../../test/support/people/fake-provider.ts";
 import { beginIdentity, begunBy, endAs, failureOf, pageOf, startApiWith } from "../../../test/support/people/oidc.ts";
 import { expireVerification, type Person, seedIdentity, seedPerson } from "../../../test/support/people/people.ts";

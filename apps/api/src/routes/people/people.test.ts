@@ -1,9 +1,9 @@
 /** Users and passkeys: roles, the last of each, and races. */
 import { describe, expect, test } from "bun:test";
 import type { TestDb } from "@realtime-avatar/testing/database";
+import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { seedTenant } from "@realtime-avatar/testing/seeds";
 import { type Answer, PUBLIC_URL, startApi } from "../../../test/support/api.ts";
-import { whileHeld } from "../../../test/support/locks.ts";
 import { type Authenticator, createAuthenticator } from "../../../test/support/people/authenticator.ts";
 import {
   accept,

@@ -1,8 +1,8 @@
 /** Registration and sign-in with passkeys, and what an attacker would try. */
 import { describe, expect, test } from "bun:test";
 import { generateKeyPairSync, sign, X509Certificate } from "node:crypto";
+import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { type Answer, PUBLIC_URL, startApi } from "../../../test/support/api.ts";
-import { whileHeld } from "../../../test/support/locks.ts";
 import { type Cbor, cbor, createAuthenticator, type Deviation } from "../../../test/support/people/authenticator.ts";
 import { attestationCertificate } from "../../../test/support/people/certificate.ts";
 import {

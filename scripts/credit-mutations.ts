@@ -4,7 +4,7 @@
  * whose names contain it.
  */
 import { CALL_MUTATIONS } from "@realtime-avatar/testing/calls/mutations";
-import { CREDIT_MUTATIONS } from "@realtime-avatar/testing/credits/mutations";
+import { MUTATIONS } from "@realtime-avatar/testing/credits/mutations";
 import { PEOPLE_MUTATIONS } from "@realtime-avatar/testing/people/mutations";
 import { DELIVERY_MUTATIONS } from "@realtime-avatar/testing/webhooks/delivery-mutations";
 import { EVENT_MUTATIONS } from "@realtime-avatar/testing/webhooks/mutations";
@@ -22,13 +22,9 @@ const SAMPLE = [
   "a write of a person that does not look at its session again",
 ];
 const only = process.argv[2] ?? "";
-const names = Object.keys({
-  ...CREDIT_MUTATIONS,
-  ...CALL_MUTATIONS,
-  ...PEOPLE_MUTATIONS,
-  ...EVENT_MUTATIONS,
-  ...DELIVERY_MUTATIONS,
-}).filter((name) => (only === "--sample" ? SAMPLE.includes(name) : name.includes(only)));
+const names = Object.keys(MUTATIONS).filter((name) =>
+  only === "--sample" ? SAMPLE.includes(name) : name.includes(only),
+);
 if (names.length === 0 || (only === "--sample" && names.length < SAMPLE.length)) throw new Error("no such fault");
 const filesOf = (name: string): readonly string[] => {
   if (name in PEOPLE_MUTATIONS) return ["people/rechecks"];

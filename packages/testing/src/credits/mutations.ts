@@ -13,7 +13,7 @@ type Replacement = readonly [original: string, faulty: string];
 /** Each is one change of the text, or several. */
 type Mutations = Readonly<Record<string, Replacement | readonly Replacement[]>>;
 
-export const CREDIT_MUTATIONS: Mutations = {
+const CREDIT_MUTATIONS: Mutations = {
   "no lock on the meters": ["for no key update of meter\n", "\n"],
   "no lock on the account": ["for no key update of account", ""],
   "no lock on the session of a report or a release": [
@@ -217,17 +217,19 @@ export const CREDIT_MUTATIONS: Mutations = {
   "avatars of the other environment": ["      and avatar.environment = request.environment\n", ""],
 };
 
+/** All faults, of each subject. */
+export const MUTATIONS: Mutations = {
+  ...CREDIT_MUTATIONS,
+  ...CALL_MUTATIONS,
+  ...PEOPLE_MUTATIONS,
+  ...EVENT_MUTATIONS,
+  ...DELIVERY_MUTATIONS,
+};
+
 /** The text that creates the functions with this fault. Throws when the fault does not fit their present text. */
 export const faultyFunctions = (name: string): string => {
   let text = CREATE_FUNCTIONS;
-  const all: Mutations = {
-    ...CREDIT_MUTATIONS,
-    ...CALL_MUTATIONS,
-    ...PEOPLE_MUTATIONS,
-    ...EVENT_MUTATIONS,
-    ...DELIVERY_MUTATIONS,
-  };
-  const mutation = all[name] ?? [];
+  const mutation = MUTATIONS[name] ?? [];
   for (const replacement of typeof mutation[0] === "string" ? [mutation as Replacement] : mutation) {
     const [from, to] = (replacement as Replacement).map((one) => one.replaceAll("rta.", `${FUNCTIONS_SCHEMA}.`)) as [
       string,

@@ -1,21 +1,22 @@
 /** Faults that the tests of deliveries must find: see `credits/mutations.ts`. */
-export const DELIVERY_MUTATIONS: Readonly<Record<string, readonly (readonly [original: string, faulty: string])[]>> = {
+export const DELIVERY_MUTATIONS = {
   "no lock on the turns": [
-    [
-      "where turn.tenant_id = any (v_tenant_ids) for no key update skip locked",
-      "where turn.tenant_id = any (v_tenant_ids)",
-    ],
+    "where turn.tenant_id = any (v_tenant_ids) for no key update skip locked",
+    "where turn.tenant_id = any (v_tenant_ids)",
   ],
-  "an ordered endpoint without order": [["served.ordered and exists (", "false and exists ("]],
+  "an ordered endpoint without order": ["served.ordered and exists (", "false and exists ("],
   "parked behind one that has just ended": [
-    ["earlier.sequence desc limit 1\n      for share skip locked", "earlier.sequence desc limit 1"],
+    "earlier.sequence desc limit 1\n      for share skip locked",
+    "earlier.sequence desc limit 1",
   ],
   "nothing frees what waits": [
-    ["update public.webhook_deliveries set waits = false where ctid = any (v_places);", "null;"],
+    "update public.webhook_deliveries set waits = false where ctid = any (v_places);",
+    "null;",
   ],
-  "a lost lease counts": [["and delivery.lease = finished.lease\n    returning", "\n    returning"]],
+  "a lost lease counts": ["and delivery.lease = finished.lease\n    returning", "\n    returning"],
   "the second body wins": [
-    ['and event.id = frozen.id collate "C" and event.body is null;', 'and event.id = frozen.id collate "C";'],
+    'and event.id = frozen.id collate "C" and event.body is null;',
+    'and event.id = frozen.id collate "C";',
   ],
-  "the sweep takes what is pending": [["collate \"C\" and stored.status <> 'pending'\n", 'collate "C"\n']],
-};
+  "the sweep takes what is pending": ["collate \"C\" and stored.status <> 'pending'\n", 'collate "C"\n'],
+} as const;

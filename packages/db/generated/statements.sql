@@ -7088,7 +7088,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
   ) items) page
 
 -- list_webhook_endpoints. Columns: position integer, items text, next text.
-select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[]) with ordinality inputs ("tenantId", environment, before, limit, position) cross join lateral (
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[]) with ordinality inputs (environment, "tenantId", before, limit, position) cross join lateral (
 select
   coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
   case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else null end as next

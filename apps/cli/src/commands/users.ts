@@ -65,7 +65,7 @@ const list = async (options: PageOptions): Promise<void> => {
   const { limit, cursor } = options;
   const request = pageRequest(USER_LIST, { limit, cursor });
   await withDatabase(options.tenant, async (db) => {
-    const written = await listUsers(db, options.tenant, request);
+    const written = await listUsers(db, { tenantId: options.tenant }, request);
     printPage(options, { list: USER_LIST, request, written }, COLUMNS, "No users.");
   });
 };

@@ -1,9 +1,8 @@
 /** Identities: the accounts at a provider of OpenID Connect with which people sign in. */
 import type { IdentityId, TenantId, UserId } from "@realtime-avatar/domain/id";
-import type { PageRequest, WrittenPage } from "@realtime-avatar/domain/page";
 import type { Challenge } from "@realtime-avatar/domain/people/challenge";
 import type { IdentityRecord } from "@realtime-avatar/domain/people/people";
-import type { IDENTITY_LIST, Identity } from "@realtime-avatar/domain/people/schemas";
+import type { Identity } from "@realtime-avatar/domain/people/schemas";
 import { sql } from "drizzle-orm";
 import {
   createIdentity as callCreate,
@@ -16,8 +15,8 @@ import { auditEvent, type Origin } from "../audit/audit-events.ts";
 import type { Db } from "../connection/pool.ts";
 import { kindOf } from "../idempotency/idempotency-keys.ts";
 import { nullable, objectJson, plainJson, textJson, timeJson } from "../query/json-text.ts";
-import { newestPage, pageReader } from "../query/list.ts";
-import { columnsOf, inputColumn, statement } from "../query/statement.ts";
+import { listOf } from "../query/list.ts";
+import { columnsOf, statement } from "../query/statement.ts";
 import { userIdentities } from "./tables.ts";
 import { PEOPLE } from "./target.ts";
 
@@ -67,23 +66,12 @@ const ITEM = objectJson<Identity>({
   lastUsedAt: nullable(timeJson(userIdentities.lastUsedAt)),
 });
 
-type PageQuery = { tenantId: TenantId; userId: UserId; before: IdentityId | null; limit: number };
-const LIST = { table: userIdentities, id: userIdentities.id, prefix: "idn", item: ITEM } as const;
-const PAGE = pageReader<PageQuery>(
-  "list_identities",
-  newestPage(LIST, [
-    [userIdentities.tenantId, inputColumn("tenantId")],
-    [userIdentities.userId, inputColumn("userId")],
-  ]),
-  ["tenantId", "userId", "before", "limit"],
-);
-
 /** The newest identities of a person. One statement. */
-export const listIdentities = (
-  db: Db,
-  { tenantId, id: userId }: Pick<PersonCaller, "tenantId" | "id">,
-  { before, limit }: PageRequest<typeof IDENTITY_LIST>,
-): Promise<WrittenPage> => db.batch(PAGE, { tenantId, userId, before, limit }, tenantId);
+export const listIdentities = listOf(
+  "list_identities",
+  { table: userIdentities, id: userIdentities.id, prefix: "idn", item: ITEM },
+  { tenantId: userIdentities.tenantId, userId: userIdentities.userId },
+);
 
 /** Links an identity to the caller. Refused when the attempt was spent before, taken when it is linked already. One statement. */
 export const insertIdentity = async (

@@ -1,7 +1,6 @@
 /** Invitations: links that register a passkey, or an identity. */
 
-import type { InvitationId, TenantId } from "@realtime-avatar/domain/id";
-import type { PageRequest, WrittenPage } from "@realtime-avatar/domain/page";
+import type { InvitationId } from "@realtime-avatar/domain/id";
 import type { Challenge } from "@realtime-avatar/domain/people/challenge";
 import type {
   IdentityRecord,
@@ -10,7 +9,7 @@ import type {
   UserRecord,
   UserSessionRecord,
 } from "@realtime-avatar/domain/people/people";
-import type { INVITATION_LIST, Invitation } from "@realtime-avatar/domain/people/schemas";
+import type { Invitation } from "@realtime-avatar/domain/people/schemas";
 import { digestToken, type InvitationToken, type SessionToken } from "@realtime-avatar/domain/people/tokens";
 import { sql } from "drizzle-orm";
 import {
@@ -26,8 +25,8 @@ import { auditEvent, type Origin } from "../audit/audit-events.ts";
 import type { Db } from "../connection/pool.ts";
 import { type Claim, kindOf, outcomeAmong, type WriteOutcome } from "../idempotency/idempotency-keys.ts";
 import { objectJson, plainJson, textJson, timeJson } from "../query/json-text.ts";
-import { newestPage, pageReader } from "../query/list.ts";
-import { inputColumn, sweepOf } from "../query/statement.ts";
+import { listOf } from "../query/list.ts";
+import { sweepOf } from "../query/statement.ts";
 import { MAX_IDENTITIES } from "./identities.ts";
 import { MAX_PASSKEYS } from "./passkeys.ts";
 import { invitations } from "./tables.ts";
@@ -136,24 +135,13 @@ const ITEM = objectJson<Invitation>({
   createdAt: timeJson(invitations.createdAt),
 });
 
-type PageQuery = { tenantId: TenantId; before: InvitationId | null; limit: number };
-const LIST = { table: invitations, id: invitations.id, prefix: "inv", item: ITEM } as const;
-const PAGE = pageReader<PageQuery>(
-  "list_invitations",
-  newestPage(
-    LIST,
-    [[invitations.tenantId, inputColumn("tenantId")]],
-    sql`${invitations.userId} is null and ${invitations.expiresAt} > now()`,
-  ),
-  ["tenantId", "before", "limit"],
-);
-
 /** The newest open invitations of new people. One statement. */
-export const listInvitations = (
-  db: Db,
-  tenantId: TenantId,
-  { before, limit }: PageRequest<typeof INVITATION_LIST>,
-): Promise<WrittenPage> => db.batch(PAGE, { tenantId, before, limit }, tenantId);
+export const listInvitations = listOf(
+  "list_invitations",
+  { table: invitations, id: invitations.id, prefix: "inv", item: ITEM },
+  { tenantId: invitations.tenantId },
+  sql`${invitations.userId} is null and ${invitations.expiresAt} > now()`,
+);
 
 /** Deletes invitations that have expired; returns their number. */
 export const sweepInvitations = sweepOf(

@@ -1,9 +1,8 @@
 /** Passkeys: how people sign in. */
 import type { PasskeyId, TenantId, UserId } from "@realtime-avatar/domain/id";
-import type { PageRequest, WrittenPage } from "@realtime-avatar/domain/page";
 import type { Challenge } from "@realtime-avatar/domain/people/challenge";
 import type { PasskeyRecord } from "@realtime-avatar/domain/people/people";
-import type { PASSKEY_LIST, Passkey } from "@realtime-avatar/domain/people/schemas";
+import type { Passkey } from "@realtime-avatar/domain/people/schemas";
 import { sql } from "drizzle-orm";
 import {
   createPasskey as callCreate,
@@ -18,8 +17,8 @@ import { auditEvent, type Origin } from "../audit/audit-events.ts";
 import type { Db } from "../connection/pool.ts";
 import { type Claim, kindOf, outcomeAmong, type WriteOutcome } from "../idempotency/idempotency-keys.ts";
 import { nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
-import { newestPage, pageReader } from "../query/list.ts";
-import { columnsOf, inputColumn, statement, sweepOf } from "../query/statement.ts";
+import { listOf } from "../query/list.ts";
+import { columnsOf, statement, sweepOf } from "../query/statement.ts";
 import { passkeys, spentChallenges } from "./tables.ts";
 import { PEOPLE } from "./target.ts";
 
@@ -78,23 +77,12 @@ const ITEM = objectJson<Passkey>({
   isBackedUp: rawJson(passkeys.isBackedUp),
 });
 
-type PageQuery = { tenantId: TenantId; userId: UserId; before: PasskeyId | null; limit: number };
-const LIST = { table: passkeys, id: passkeys.id, prefix: "psk", item: ITEM } as const;
-const PAGE = pageReader<PageQuery>(
-  "list_passkeys",
-  newestPage(LIST, [
-    [passkeys.tenantId, inputColumn("tenantId")],
-    [passkeys.userId, inputColumn("userId")],
-  ]),
-  ["tenantId", "userId", "before", "limit"],
-);
-
 /** The newest passkeys of a person. One statement. */
-export const listPasskeys = (
-  db: Db,
-  { tenantId, id: userId }: Pick<PersonCaller, "tenantId" | "id">,
-  { before, limit }: PageRequest<typeof PASSKEY_LIST>,
-): Promise<WrittenPage> => db.batch(PAGE, { tenantId, userId, before, limit }, tenantId);
+export const listPasskeys = listOf(
+  "list_passkeys",
+  { table: passkeys, id: passkeys.id, prefix: "psk", item: ITEM },
+  { tenantId: passkeys.tenantId, userId: passkeys.userId },
+);
 
 /**
  * Writes a further passkey of the caller, and stores the response of a claim. Refused when the challenge was spent before, or

@@ -128,14 +128,14 @@ test.each<[name: string, work: () => Promise<unknown>]>([
   ["an invitation", () => invite(null)],
   ["a link for another device", () => invite(caller.id)],
   ["an acceptance", () => seedPerson(db, tenantId, "owner", { createdBy: caller })],
-  ["the list of invitations", () => listInvitations(db, tenantId, page)],
+  ["the list of invitations", () => listInvitations(db, caller, page)],
   ["a withdrawal", () => deleteInvitation(db, newId("inv", new Date(), random), caller, originOf(caller))],
   [
     "the look-ups of passkeys",
     async () => {
       expect(await findPasskey(db, tenantId, passkey.credentialId)).not.toBeNull();
       await findPasskeysOf(db, tenantId, caller.id);
-      await listPasskeys(db, caller, page);
+      await listPasskeys(db, passkey, page);
     },
   ],
   [
@@ -154,7 +154,7 @@ test.each<[name: string, work: () => Promise<unknown>]>([
       expect((await insertIdentity(db, identity, challengeOf(), caller, originOf(caller))).kind).toBe("written");
       expect(await findIdentity(db, tenantId, identity)).not.toBeNull();
       expect(await findIdentitiesOf(db, tenantId, caller.id)).toHaveLength(1);
-      await listIdentities(db, caller, page);
+      await listIdentities(db, identity, page);
       const fields = { tenantId, userId: caller.id, passkeyId: null, identityId: identity.id, userAgent: null };
       const signedIn = newUserSession(fields, originOf(caller));
       const use = { tenantId, identityId: identity.id, userId: caller.id, usedAt: new Date() };
@@ -168,7 +168,7 @@ test.each<[name: string, work: () => Promise<unknown>]>([
     async () => {
       await findUser(db, tenantId, caller.id);
       await findUserByEmail(db, tenantId, caller.user.email);
-      await listUsers(db, tenantId, page);
+      await listUsers(db, caller, page);
     },
   ],
   [

@@ -1,9 +1,8 @@
 /** Users: the people of a tenant. */
 import type { TenantId, UserId } from "@realtime-avatar/domain/id";
-import type { PageRequest, WrittenPage } from "@realtime-avatar/domain/page";
 import type { UserRecord } from "@realtime-avatar/domain/people/people";
 import type { Role } from "@realtime-avatar/domain/people/roles";
-import type { UpdateUser, USER_LIST, User } from "@realtime-avatar/domain/people/schemas";
+import type { UpdateUser, User } from "@realtime-avatar/domain/people/schemas";
 import { normalEmail } from "@realtime-avatar/domain/schema";
 import { sql } from "drizzle-orm";
 import {
@@ -18,8 +17,8 @@ import { auditEvent, type Origin } from "../audit/audit-events.ts";
 import type { Db } from "../connection/pool.ts";
 import { kindOf } from "../idempotency/idempotency-keys.ts";
 import { nullable, objectJson, plainJson, textJson, timeJson } from "../query/json-text.ts";
-import { newestPage, pageReader } from "../query/list.ts";
-import { columnsOf, inputColumn, statement } from "../query/statement.ts";
+import { listOf } from "../query/list.ts";
+import { columnsOf, statement } from "../query/statement.ts";
 import { peopleSeen, users } from "./tables.ts";
 import { PEOPLE } from "./target.ts";
 
@@ -73,20 +72,12 @@ const ITEM = objectJson<User>({
   lastSeenAt: nullable(timeJson(SEEN_AT)),
 });
 
-type PageQuery = { tenantId: TenantId; before: UserId | null; limit: number };
-const LIST = { table: users, id: users.id, prefix: "usr", item: ITEM } as const;
-const PAGE = pageReader<PageQuery>("list_users", newestPage(LIST, [[users.tenantId, inputColumn("tenantId")]]), [
-  "tenantId",
-  "before",
-  "limit",
-]);
-
 /** The newest users of the tenant. One statement. */
-export const listUsers = (
-  db: Db,
-  tenantId: TenantId,
-  { before, limit }: Pick<PageRequest<typeof USER_LIST>, "before" | "limit">,
-): Promise<WrittenPage> => db.batch(PAGE, { tenantId, before, limit }, tenantId);
+export const listUsers = listOf(
+  "list_users",
+  { table: users, id: users.id, prefix: "usr", item: ITEM },
+  { tenantId: users.tenantId },
+);
 
 /** The outcome of a change of a user, with the user as it is then, or as it was when it is removed. */
 export type UserOutcome =

@@ -5,11 +5,12 @@
  * events, 16 of keys), and a file for each would repeat `pageOf` and the JSON of its resource as often. The forms are `newestPage`,
  * `rangesPage` and `boundedPage`, and those of `search.ts`. `generated/statements.sql` has each text whole.
  */
-import type { IdPrefix } from "@realtime-avatar/domain/id";
+import type { IdPrefix, TenantId } from "@realtime-avatar/domain/id";
 import { MAX_PAGE_BYTES, type WrittenPage } from "@realtime-avatar/domain/page";
 import { type Column, getTableName, type SQL, sql } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import { type BatchKind, type Runner, shareEqual } from "../connection/batch.ts";
+import type { Db } from "../connection/pool.ts";
 import { batchStatement, inputColumn, newestOf, type Positioned, type StatementOf } from "./statement.ts";
 
 /** How many requests for pages are sent to the database as one batch: it bounds what their results take in memory. */
@@ -154,4 +155,32 @@ export const pageReader = <PageQuery extends object>(
         },
       ),
   };
+};
+
+/** The values of these names that say whose rows a list has. */
+type OwnerOf<Name extends string> = { tenantId: TenantId } & Readonly<Record<Name, string>>;
+
+/**
+ * A list without filters: returns the function that reads the owner's newest rows, of those that meet `condition`. `columns`: those of
+ * an index before the id, by the names of the owner's values. One statement, which requests for the same page share.
+ */
+export const listOf = <Name extends string>(
+  name: StatementOf<Positioned<WrittenPage>>,
+  listed: Listed,
+  columns: Readonly<Record<Name, Column>>,
+  condition?: SQL,
+) => {
+  const names = Object.keys(columns) as Name[];
+  const page = newestPage(
+    listed,
+    names.map((key) => [columns[key], inputColumn(key)]),
+    condition,
+  );
+  const reader = pageReader<Record<string, unknown>>(name, page, [...names, "before", "limit"]);
+  return (
+    db: Db,
+    owner: OwnerOf<Name>,
+    { before, limit }: { before: string | null; limit: number },
+  ): Promise<WrittenPage> =>
+    db.batch(reader, { ...Object.fromEntries(names.map((key) => [key, owner[key]])), before, limit }, owner.tenantId);
 };

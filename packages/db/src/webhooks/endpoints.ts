@@ -1,11 +1,9 @@
 /** Webhook endpoints in the database: where a tenant gets its events. */
 import type { TenantId, WebhookEndpointId } from "@realtime-avatar/domain/id";
-import type { PageRequest, WrittenPage } from "@realtime-avatar/domain/page";
 import type { WebhookEndpointRecord } from "@realtime-avatar/domain/webhooks/endpoint";
 import {
   MAX_ENDPOINTS,
   type UpdateWebhookEndpoint,
-  type WEBHOOK_ENDPOINT_LIST,
   type WebhookEndpoint,
 } from "@realtime-avatar/domain/webhooks/schemas";
 import { getTableColumns, sql } from "drizzle-orm";
@@ -24,7 +22,7 @@ import { type Claim, kindOf, outcomeAmong } from "../idempotency/idempotency-key
 import { batchedRead } from "../query/batched-read.ts";
 import type { CreateOutcome } from "../query/batched-write.ts";
 import { listJson, nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
-import { newestPage, pageReader } from "../query/list.ts";
+import { listOf } from "../query/list.ts";
 import { columnsOf, inputColumn } from "../query/statement.ts";
 import { webhookEndpoints } from "./tables.ts";
 
@@ -93,21 +91,12 @@ const ITEM = objectJson<WebhookEndpoint>({
   updatedAt: timeJson(webhookEndpoints.updatedAt),
 });
 
-const OWNER = [
-  [webhookEndpoints.environment, inputColumn("environment")],
-  [webhookEndpoints.tenantId, inputColumn("tenantId")],
-] as const;
-const PAGES = pageReader<WebhookOwner & { before: WebhookEndpointId | null; limit: number }>(
+/** The owner's newest endpoints. One statement, which requests for the same page share. */
+export const listEndpoints = listOf(
   "list_webhook_endpoints",
-  newestPage({ table: webhookEndpoints, id: webhookEndpoints.id, prefix: "whe", item: ITEM }, OWNER),
-  ["tenantId", "environment", "before", "limit"],
+  { table: webhookEndpoints, id: webhookEndpoints.id, prefix: "whe", item: ITEM },
+  { environment: webhookEndpoints.environment, tenantId: webhookEndpoints.tenantId },
 );
-/** The owner's newest endpoints that `page` asks for. One statement, which requests for the same page share. */
-export const listEndpoints = (
-  db: Db,
-  { tenantId, environment }: WebhookOwner,
-  { before, limit }: Omit<PageRequest<typeof WEBHOOK_ENDPOINT_LIST>, "filters">,
-): Promise<WrittenPage> => db.batch(PAGES, { tenantId, environment, before, limit }, tenantId);
 
 /** The outcome of a change of an endpoint. */
 export type UpdateEndpointOutcome =

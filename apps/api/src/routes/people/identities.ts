@@ -62,7 +62,10 @@ export const identityRoutes = (dependencies: Dependencies) =>
     .use(authentication(dependencies))
     .get(
       "",
-      listHandler(dependencies, IDENTITY_LIST, ({ caller, db }, page) => listIdentities(db, personOf(caller), page)),
+      listHandler(dependencies, IDENTITY_LIST, ({ caller, db }, page) => {
+        const { tenantId, id: userId } = personOf(caller);
+        return listIdentities(db, { tenantId, userId }, page);
+      }),
       { scope: "person", detail: OPERATIONS.listIdentities },
     )
     .delete("/:id", ({ write }) => execute(write, DELETE_IDENTITY), {

@@ -256,7 +256,7 @@ export const invitationRoutes = (dependencies: Dependencies) =>
     .use(authentication(dependencies))
     .get(
       "",
-      listHandler(dependencies, INVITATION_LIST, ({ caller, db }, page) => listInvitations(db, caller.tenantId, page)),
+      listHandler(dependencies, INVITATION_LIST, ({ caller, db }, page) => listInvitations(db, caller, page)),
       { scope: "person", detail: OPERATIONS.listInvitations },
     )
     .post("", ({ write }) => execute(write, CREATE_INVITATION), {

@@ -215,7 +215,10 @@ export const passkeyRoutes = (dependencies: Dependencies) => {
     })
     .get(
       "",
-      listHandler(dependencies, PASSKEY_LIST, ({ caller, db }, page) => listPasskeys(db, personOf(caller), page)),
+      listHandler(dependencies, PASSKEY_LIST, ({ caller, db }, page) => {
+        const { tenantId, id: userId } = personOf(caller);
+        return listPasskeys(db, { tenantId, userId }, page);
+      }),
       { scope: "person", detail: OPERATIONS.listPasskeys },
     )
     .post(

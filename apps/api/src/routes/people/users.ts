@@ -105,7 +105,7 @@ export const userRoutes = (dependencies: Dependencies) =>
     .use(authentication(dependencies))
     .get(
       "",
-      listHandler(dependencies, USER_LIST, ({ caller, db }, page) => listUsers(db, caller.tenantId, page)),
+      listHandler(dependencies, USER_LIST, ({ caller, db }, page) => listUsers(db, caller, page)),
       { scope: "person", detail: OPERATIONS.listUsers },
     )
     .get(

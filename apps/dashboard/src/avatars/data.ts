@@ -11,8 +11,6 @@ import { searchedPages, useSearchedPages } from "../layout/use-list-search.ts";
 const POLL_MS = 1500;
 const IDLE_POLL_MS = 20_000;
 
-export type Check = Avatar["checks"][number];
-
 export const STATUS_TONES: Record<Avatar["status"], Tone> = {
   draft: "plain",
   preprocessing: "warn",

@@ -25,7 +25,6 @@ import { bytes, bytewise, isId, oneOf, time } from "../query/columns.ts";
  * the call has ended, `gone`.
  */
 export const ROOM_STATES = ["create", "exists", "delete", "gone", "foreign"] as const;
-export type RoomState = (typeof ROOM_STATES)[number];
 
 /** What a call has beside its usage session: the room, and what its worker needs. */
 export const calls = pgTable(

@@ -29,7 +29,6 @@ export type EndpointStatus = (typeof ENDPOINT_STATUSES)[number];
  * `operator`: by the operator.
  */
 export const DISABLED_REASONS = ["requested", "gone", "failing", "operator"] as const;
-export type DisabledReason = (typeof DISABLED_REASONS)[number];
 
 const MAX_URL_LENGTH = 2048;
 const URL_TEXT =

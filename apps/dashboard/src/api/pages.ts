@@ -31,8 +31,8 @@ export const readUntilFound = async <Item>(
 
 const ID = /^[a-z]{3}_[0-9a-z]{26}$/;
 
-/** Midnight of a day, where the person is. */
-const midnight = (day: string, later = 0): string => {
+/** Midnight of a day, or of so many days later, where the person is. */
+export const midnight = (day: string, later = 0): string => {
   const date = new Date(`${day}T00:00`);
   return new Date(date.getFullYear(), date.getMonth(), date.getDate() + later).toISOString();
 };

@@ -1,6 +1,7 @@
 /** The audit trail in words. */
 import type { AuditEvent, components } from "@realtime-avatar/client";
 import { useInfiniteQuery } from "@tanstack/react-query";
+import { midnight } from "../api/pages.ts";
 import { useAccount } from "../layout/context.tsx";
 import type { Search } from "../search.ts";
 
@@ -103,20 +104,13 @@ export const serviceText = (action: AuditEvent["action"]): string => {
 
 export type Filters = Pick<Search, "action" | "target" | "actor" | "since" | "until">;
 
-/** The beginning of a day of the browser, or of the day after it. */
-const startOf = (day: string, daysLater = 0): string => {
-  const start = new Date(`${day}T00:00:00`);
-  start.setDate(start.getDate() + daysLater);
-  return start.toISOString();
-};
-
 /** The query of the events, without those of a page. */
 export const auditQuery = ({ action, target, actor, since, until }: Filters) => ({
   ...(action !== undefined && { action: action as AuditEvent["action"] }),
   ...(target !== undefined && { targetId: target }),
   ...(actor !== undefined && { actorId: actor }),
-  ...(since !== undefined && { from: startOf(since) }),
-  ...(until !== undefined && { to: startOf(until, 1) }),
+  ...(since !== undefined && { from: midnight(since) }),
+  ...(until !== undefined && { to: midnight(until, 1) }),
 });
 
 export const useAuditEvents = (filters: Filters) => {

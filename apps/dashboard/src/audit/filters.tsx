@@ -3,22 +3,10 @@ import type { AuditEvent } from "@realtime-avatar/client";
 import { useQuery } from "@tanstack/react-query";
 import { listUsers } from "../api/people.ts";
 import { Button } from "../components/button.tsx";
-import { InlineSelect } from "../components/field.tsx";
+import { DayField, InlineSelect, Options } from "../components/field.tsx";
 import { useNavigation } from "../layout/navigation.tsx";
 import { useNameText } from "../layout/object-name.tsx";
 import { ACTION_TEXTS, type Filters } from "./data.ts";
-
-const DateField = ({ label, value, onChange }: { label: string; value: string; onChange: (day: string) => void }) => (
-  <label className="grid gap-1 text-sm text-muted sm:flex sm:items-center sm:gap-2">
-    {label}
-    <input
-      type="date"
-      value={value}
-      onChange={({ target }) => onChange(target.value)}
-      className="min-h-9 w-full rounded-lg border border-field bg-surface px-2 py-1 text-sm text-text"
-    />
-  </label>
-);
 
 /** The members, and the actor that is filtered by: a key is chosen at one of its events, or on its page. */
 const ActorSelect = ({ actor, name }: { actor: string | undefined; name: string | null }) => {
@@ -47,7 +35,7 @@ const ActorSelect = ({ actor, name }: { actor: string | undefined; name: string 
 
 /** `events`: those that are shown, which have the names of what is filtered by. */
 export const FilterBar = ({ filters, events }: { filters: Filters; events: readonly AuditEvent[] }) => {
-  const { action, target, actor, since = "", until = "" } = filters;
+  const { action, target, actor, since, until } = filters;
   const { change } = useNavigation();
   const nameText = useNameText();
   const [event] = events;
@@ -60,15 +48,11 @@ export const FilterBar = ({ filters, events }: { filters: Filters; events: reado
         onChange={({ target: { value } }) => change({ action: value || undefined })}
       >
         <option value="">All actions</option>
-        {Object.entries(ACTION_TEXTS).map(([value, text]) => (
-          <option key={value} value={value}>
-            {text}
-          </option>
-        ))}
+        <Options of={Object.entries(ACTION_TEXTS)} />
       </InlineSelect>
       <ActorSelect actor={actor} name={event?.actorName ?? null} />
-      <DateField label="From" value={since} onChange={(day) => change({ since: day || undefined }, true)} />
-      <DateField label="To" value={until} onChange={(day) => change({ until: day || undefined }, true)} />
+      <DayField label="From" value={since} onChange={(day) => change({ since: day || undefined }, true)} />
+      <DayField label="To" value={until} onChange={(day) => change({ until: day || undefined }, true)} />
       {target && (
         <Button className="max-w-full max-sm:col-span-2" onClick={() => change({ target: undefined })}>
           <span className="min-w-0 truncate">Only {nameText({ id: target, name: event?.targetName ?? null })}</span>

@@ -1,6 +1,5 @@
-import { Button } from "../components/button.tsx";
 import { ExportButton } from "../components/export-button.tsx";
-import { Empty, Loaded, Skeleton } from "../components/state.tsx";
+import { Empty, Loaded, Older, Skeleton } from "../components/state.tsx";
 import { PageHead } from "../components/text.tsx";
 import { useAccount } from "../layout/context.tsx";
 import { useParameters } from "../layout/navigation.tsx";
@@ -59,11 +58,7 @@ export const AuditPage = () => {
           )
         }
       </Loaded>
-      {query.hasNextPage && (
-        <Button className="mt-3" isBusy={query.isFetchingNextPage} onClick={() => query.fetchNextPage()}>
-          Show older ones
-        </Button>
-      )}
+      <Older query={query} />
     </>
   );
 };

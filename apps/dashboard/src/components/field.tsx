@@ -54,6 +54,36 @@ export const SelectField = ({ label, hint, error, children, ...rest }: Shared & 
   );
 };
 
+/** The options of a select, each a value and its text. */
+export const Options = ({ of }: { of: readonly (readonly [value: string | number, text: string])[] }) =>
+  of.map(([value, text]) => (
+    <option key={value} value={value}>
+      {text}
+    </option>
+  ));
+
+/** A day that a list begins or ends with. */
+export const DayField = ({
+  label,
+  value = "",
+  onChange,
+}: {
+  label: string;
+  value: string | undefined;
+  onChange: (day: string) => void;
+}) => (
+  <label className="grid gap-1 text-sm text-muted sm:flex sm:items-center sm:gap-1.5">
+    {label}
+    <input
+      type="date"
+      value={value}
+      max="9999-12-31"
+      onChange={({ target }) => onChange(target.value)}
+      className="min-h-9 w-full rounded-lg border border-field bg-surface px-2 py-1 text-sm text-text"
+    />
+  </label>
+);
+
 /** A select within a row or above a list; its label is not shown. */
 export const InlineSelect = ({
   label,

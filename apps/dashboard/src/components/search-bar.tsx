@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { counted } from "../format.ts";
 import type { ListSearch } from "../layout/use-list-search.ts";
 import { Button } from "./button.tsx";
-import { FilterField, InlineSelect } from "./field.tsx";
+import { DayField, FilterField, InlineSelect, Options } from "./field.tsx";
 
 export type BarProps = {
   list: ListSearch;
@@ -12,19 +12,6 @@ export type BarProps = {
   /** What was found, for who does not see it. */
   children: ReactNode;
 };
-
-const Day = ({ label, value, onChange }: { label: string; value: string; onChange: (day: string) => void }) => (
-  <label className="grid gap-1 text-sm text-muted sm:flex sm:items-center sm:gap-1.5">
-    {label}
-    <input
-      type="date"
-      value={value}
-      max="9999-12-31"
-      onChange={({ target }) => onChange(target.value)}
-      className="min-h-9 w-full rounded-lg border border-field bg-surface px-2 py-1 text-sm text-text"
-    />
-  </label>
-);
 
 /** The filters above a list that the service searches. */
 export const SearchBar = ({ list, status, isFiltered, children }: BarProps) => (
@@ -38,14 +25,10 @@ export const SearchBar = ({ list, status, isFiltered, children }: BarProps) => (
       value={status.value}
       onChange={({ target }) => status.set(target.value)}
     >
-      {status.values.map(([value, text]) => (
-        <option key={value} value={value}>
-          {text}
-        </option>
-      ))}
+      <Options of={status.values} />
     </InlineSelect>
-    <Day label="From" value={list.search.since ?? ""} onChange={(day) => list.setDay("since", day)} />
-    <Day label="To" value={list.search.until ?? ""} onChange={(day) => list.setDay("until", day)} />
+    <DayField label="From" value={list.search.since} onChange={(day) => list.setDay("since", day)} />
+    <DayField label="To" value={list.search.until} onChange={(day) => list.setDay("until", day)} />
     {isFiltered && <Button onClick={list.clear}>Clear</Button>}
     <span role="status" className="text-sm text-muted">
       {children}

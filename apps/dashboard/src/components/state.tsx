@@ -109,3 +109,12 @@ export function Loaded<Data>({
     </>
   );
 }
+
+type Pages = { hasNextPage: boolean; isFetchingNextPage: boolean; fetchNextPage: () => unknown };
+/** Reads the next page of a list that has one. */
+export const Older = ({ query: { hasNextPage, isFetchingNextPage, fetchNextPage } }: { query: Pages }) =>
+  hasNextPage && (
+    <Button className="mt-3" isBusy={isFetchingNextPage} onClick={() => fetchNextPage()}>
+      Show older ones
+    </Button>
+  );

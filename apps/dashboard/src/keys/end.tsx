@@ -2,7 +2,7 @@
 import type { ApiKey, ApiKeyWithSecret } from "@realtime-avatar/client";
 import { useState } from "react";
 import { EndDialog, FormDialog } from "../components/action-dialog.tsx";
-import { SelectField } from "../components/field.tsx";
+import { Options, SelectField } from "../components/field.tsx";
 import { Loaded, Skeleton } from "../components/state.tsx";
 import { Badge } from "../components/text.tsx";
 import { counted } from "../format.ts";
@@ -69,11 +69,7 @@ export const RotateDialog = ({
             : "Both secrets work until then: give the new one to everything that uses the key."
         }
       >
-        {OVERLAPS.map(([seconds, text]) => (
-          <option key={seconds} value={seconds}>
-            {text}
-          </option>
-        ))}
+        <Options of={OVERLAPS} />
       </SelectField>
     </FormDialog>
   );

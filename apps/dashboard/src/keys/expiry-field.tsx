@@ -1,4 +1,4 @@
-import { SelectField, TextField } from "../components/field.tsx";
+import { Options, SelectField, TextField } from "../components/field.tsx";
 import { dateTime } from "../format.ts";
 
 const DAY_MS = 86_400_000;
@@ -55,11 +55,7 @@ export const ExpiryField = ({
       error={value.choice === "date" ? undefined : error}
     >
       {presentExpiry && <option value="present">{`On ${dateTime(presentExpiry)}, as now`}</option>}
-      {Object.entries(CHOICES).map(([choice, text]) => (
-        <option key={choice} value={choice}>
-          {text}
-        </option>
-      ))}
+      <Options of={Object.entries(CHOICES)} />
     </SelectField>
     {value.choice === "date" && (
       <TextField

@@ -14,7 +14,7 @@ import { FormDialog } from "../components/action-dialog.tsx";
 import { Button } from "../components/button.tsx";
 import { CopyText } from "../components/copy.tsx";
 import { Dialog } from "../components/dialog.tsx";
-import { SelectField, TextField } from "../components/field.tsx";
+import { Options, SelectField, TextField } from "../components/field.tsx";
 import { Menu } from "../components/menu.tsx";
 import { Failure, Loaded, Skeleton } from "../components/state.tsx";
 import { Badge, Card, Time } from "../components/text.tsx";
@@ -122,11 +122,7 @@ export const InviteDialog = ({
         value={lifetimeSeconds}
         onChange={({ target }) => setLifetime(Number(target.value))}
       >
-        {Object.entries(LIFETIMES).map(([seconds, text]) => (
-          <option key={seconds} value={seconds}>
-            {text}
-          </option>
-        ))}
+        <Options of={Object.entries(LIFETIMES)} />
       </SelectField>
     </FormDialog>
   );

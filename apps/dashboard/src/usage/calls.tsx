@@ -3,8 +3,8 @@ import type { UsageSessionWithNames } from "@realtime-avatar/client";
 import { useState } from "react";
 import { Button } from "../components/button.tsx";
 import { ExportButton } from "../components/export-button.tsx";
-import { InlineSelect } from "../components/field.tsx";
-import { Empty, Loaded, Skeleton } from "../components/state.tsx";
+import { InlineSelect, Options } from "../components/field.tsx";
+import { Empty, Loaded, Older, Skeleton } from "../components/state.tsx";
 import { Badge, Time } from "../components/text.tsx";
 import { credits } from "../format.ts";
 import { useAccount } from "../layout/context.tsx";
@@ -155,11 +155,7 @@ const FilterBar = ({ filters, call }: { filters: CallFilters; call: UsageSession
         onChange={({ target: { value } }) => change({ status: value || undefined }, true)}
       >
         <option value="">All calls</option>
-        {Object.entries(STATUSES).map(([value, text]) => (
-          <option key={value} value={value}>
-            {text}
-          </option>
-        ))}
+        <Options of={Object.entries(STATUSES)} />
       </InlineSelect>
       {apiKeyId && (
         <Chosen
@@ -212,11 +208,7 @@ export const Calls = ({ days }: { days: number }) => {
           );
         }}
       </Loaded>
-      {query.hasNextPage && (
-        <Button className="mt-3" isBusy={query.isFetchingNextPage} onClick={() => query.fetchNextPage()}>
-          Show older ones
-        </Button>
-      )}
+      <Older query={query} />
     </>
   );
 };

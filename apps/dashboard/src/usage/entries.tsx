@@ -1,10 +1,9 @@
 /** The movements of credits, with links to the call and the key of each. */
 import type { CreditEntry } from "@realtime-avatar/client";
 import { useState } from "react";
-import { Button } from "../components/button.tsx";
 import { ExportButton } from "../components/export-button.tsx";
-import { InlineSelect } from "../components/field.tsx";
-import { Loaded, Skeleton } from "../components/state.tsx";
+import { InlineSelect, Options } from "../components/field.tsx";
+import { Loaded, Older, Skeleton } from "../components/state.tsx";
 import { Card, Time } from "../components/text.tsx";
 import { credits } from "../format.ts";
 import { useAccount } from "../layout/context.tsx";
@@ -73,11 +72,7 @@ export const Entries = () => {
         onChange={({ target }) => setKind(target.value as EntryKind | "")}
       >
         <option value="">All kinds</option>
-        {Object.entries(KINDS).map(([value, { name }]) => (
-          <option key={value} value={value}>
-            {name}
-          </option>
-        ))}
+        <Options of={Object.entries(KINDS).map(([value, { name }]) => [value, name])} />
       </InlineSelect>
       <ExportButton
         key={kind}
@@ -100,11 +95,7 @@ export const Entries = () => {
           );
         }}
       </Loaded>
-      {query.hasNextPage && (
-        <Button className="mt-3" isBusy={query.isFetchingNextPage} onClick={() => query.fetchNextPage()}>
-          Show older ones
-        </Button>
-      )}
+      <Older query={query} />
     </Card>
   );
 };

@@ -3,7 +3,7 @@ import type { WebhookEndpoint, WebhookEndpointWithSecret } from "@realtime-avata
 import { useState } from "react";
 import { fieldError } from "../api/client.ts";
 import { EndDialog, FormDialog } from "../components/action-dialog.tsx";
-import { SelectField, TextField } from "../components/field.tsx";
+import { Options, SelectField, TextField } from "../components/field.tsx";
 import { counted, dateTime } from "../format.ts";
 import { useAccount } from "../layout/context.tsx";
 import { useNotify } from "../layout/notices.tsx";
@@ -114,11 +114,7 @@ export const RecoverDialog = ({ endpoint, failingSince, onClose }: Props & { fai
         error={choice === "date" ? undefined : fieldError(recover.error, "since")}
       >
         {isKept && <option value={first}>{`An hour before it began to fail: ${dateTime(first)}`}</option>}
-        {Object.entries(PERIODS).map(([hours, text]) => (
-          <option key={hours} value={hours}>
-            {text}
-          </option>
-        ))}
+        <Options of={Object.entries(PERIODS)} />
         <option value="date">A time of your choice</option>
       </SelectField>
       {choice === "date" && (

@@ -2,9 +2,8 @@
 import type { WebhookDelivery } from "@realtime-avatar/client";
 import { WEBHOOK_EVENT_TYPES } from "@realtime-avatar/domain/webhooks/events";
 import { type ReactNode, useState } from "react";
-import { Button } from "../components/button.tsx";
-import { FilterField, InlineSelect } from "../components/field.tsx";
-import { Loaded, Skeleton } from "../components/state.tsx";
+import { FilterField, InlineSelect, Options } from "../components/field.tsx";
+import { Loaded, Older, Skeleton } from "../components/state.tsx";
 import { Badge, Card, Time } from "../components/text.tsx";
 import { LINK, useNavigation, useParameters } from "../layout/navigation.tsx";
 import { attemptText, type DeliveryStatus, type Filters, STATUS_TONES, useDeliveries } from "./data.ts";
@@ -56,11 +55,7 @@ const FilterBar = ({ status, event, target }: Filters) => {
         onChange={({ target: { value } }) => change({ status: value || undefined }, true)}
       >
         <option value="">All statuses</option>
-        {STATUSES.map((each) => (
-          <option key={each} value={each}>
-            {each}
-          </option>
-        ))}
+        <Options of={STATUSES.map((each) => [each, each])} />
       </InlineSelect>
       <InlineSelect
         label="Event type"
@@ -69,11 +64,7 @@ const FilterBar = ({ status, event, target }: Filters) => {
         onChange={({ target: { value } }) => change({ event: value || undefined }, true)}
       >
         <option value="">All event types</option>
-        {WEBHOOK_EVENT_TYPES.map((each) => (
-          <option key={each} value={each}>
-            {each}
-          </option>
-        ))}
+        <Options of={WEBHOOK_EVENT_TYPES.map((each) => [each, each])} />
       </InlineSelect>
       <ResourceField target={target} />
     </div>
@@ -140,11 +131,7 @@ export const Deliveries = ({ endpointId, actions }: { endpointId: string; action
           );
         }}
       </Loaded>
-      {query.hasNextPage && (
-        <Button className="mt-3" isBusy={query.isFetchingNextPage} onClick={() => query.fetchNextPage()}>
-          Show older ones
-        </Button>
-      )}
+      <Older query={query} />
     </Card>
   );
 };

@@ -1,4 +1,5 @@
 /** What a child process says about a file, and the schema by which its parent validates that. */
+import { ASSET_ERROR_CODES } from "@realtime-avatar/domain/assets/errors";
 import type { AssetKind, ContentType } from "@realtime-avatar/domain/assets/limits";
 import { type Static, type TProperties, Type } from "@sinclair/typebox";
 
@@ -25,24 +26,14 @@ const Codec = Type.String({ pattern: "^[a-z0-9-]{1,32}$" });
 const facts = <Properties extends TProperties>(properties: Properties) =>
   Type.Object({ kind: Type.Literal("accepted"), ...properties }, { additionalProperties: false });
 
+const { image, video, audio, videoOrAudio } = ASSET_ERROR_CODES;
+const CODES = ["not_decodable", "content_type_mismatch", ...image, ...video, ...audio, ...videoOrAudio] as const;
+
 const Refused = Type.Object(
   {
     kind: Type.Literal("refused"),
     /** The limit or the rule that the file breaks. */
-    code: Type.Union([
-      Type.Literal("not_decodable"),
-      Type.Literal("content_type_mismatch"),
-      Type.Literal("too_many_pixels"),
-      Type.Literal("too_many_frames"),
-      Type.Literal("no_video_track"),
-      Type.Literal("no_audio_track"),
-      Type.Literal("unexpected_video_track"),
-      Type.Literal("codec_not_allowed"),
-      Type.Literal("too_short"),
-      Type.Literal("too_long"),
-      Type.Literal("resolution_too_high"),
-      Type.Literal("frame_rate_too_high"),
-    ]),
+    code: Type.Union(CODES.map((code) => Type.Literal(code))),
     /** For the caller: the limit and what was measured. Contains no text of the file. Short enough for the advice after it. */
     detail: Type.String({ pattern: "^[ -~]{1,400}$" }),
     /** The value that breaks the limit, where one was measured. */

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { findCreditDrift } from "@realtime-avatar/db/credits/invariants";
-import { BROWSER } from "@realtime-avatar/testing/browser";
+import { BROWSER, LEVEL, LOOK } from "@realtime-avatar/testing/browser";
 import { fixture } from "@realtime-avatar/testing/fixture";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { startLivekit } from "@realtime-avatar/testing/livekit/server";
@@ -59,25 +59,6 @@ const SCREENSHOTS = process.env["SCREENSHOTS"];
 const picture = async (page: Page, name: string): Promise<void> => {
   if (SCREENSHOTS) await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`) });
 };
-
-/** Runs in the page: the sum of the picture's pixels, and the loudest sample of its sound. */
-const LOOK = `(() => {
-  const canvas = new OffscreenCanvas(64, 64).getContext("2d");
-  canvas.drawImage(document.querySelector("video"), 0, 0, 64, 64);
-  return canvas.getImageData(0, 0, 64, 64).data.reduce((sum, value, at) => (at % 4 === 3 ? sum : sum + value), 0);
-})()`;
-const LEVEL = `(() => {
-  const stream = document.querySelector("audio").srcObject;
-  if (!stream) return 0;
-  if (!window.analyser) {
-    const context = new AudioContext();
-    window.analyser = context.createAnalyser();
-    context.createMediaStreamSource(stream).connect(window.analyser);
-  }
-  const samples = new Float32Array(window.analyser.fftSize);
-  window.analyser.getFloatTimeDomainData(samples);
-  return Math.max(...samples.map(Math.abs));
-})()`;
 
 const SHOWN = `!document.querySelector("video").classList.contains("invisible")`;
 

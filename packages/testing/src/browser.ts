@@ -48,3 +48,22 @@ export const sharedBrowser = (): Promise<Browser> => {
   shared ??= launchShared();
   return shared;
 };
+
+/** Run in the page of a call: the sum of the picture's pixels, and the loudest sample of its sound. */
+export const LOOK = `(() => {
+  const canvas = new OffscreenCanvas(64, 64).getContext("2d");
+  canvas.drawImage(document.querySelector("video"), 0, 0, 64, 64);
+  return canvas.getImageData(0, 0, 64, 64).data.reduce((sum, value, at) => (at % 4 === 3 ? sum : sum + value), 0);
+})()`;
+export const LEVEL = `(() => {
+  const stream = document.querySelector("audio").srcObject;
+  if (!stream) return 0;
+  if (!window.analyser) {
+    const context = new AudioContext();
+    window.analyser = context.createAnalyser();
+    context.createMediaStreamSource(stream).connect(window.analyser);
+  }
+  const samples = new Float32Array(window.analyser.fftSize);
+  window.analyser.getFloatTimeDomainData(samples);
+  return Math.max(...samples.map(Math.abs));
+})()`;

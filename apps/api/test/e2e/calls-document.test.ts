@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { BROWSER, type BrowserContext, type Page, sharedBrowser } from "@realtime-avatar/testing/browser";
+import { BROWSER, type BrowserContext, LEVEL, LOOK, type Page, sharedBrowser } from "@realtime-avatar/testing/browser";
 import { preparedDataDirectory } from "@realtime-avatar/testing/database";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { REPOSITORY, type RunningProcess, source, startProcess } from "@realtime-avatar/testing/processes";
@@ -40,26 +40,6 @@ const fetch = (raw: Request) => {
 const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch });
 console.log("serving", server.url.href);
 `;
-
-/** Runs in the page: the sum of the picture's pixels, and the loudest sample of its sound. */
-const LOOK = `(() => {
-  const video = document.querySelector("video");
-  const canvas = new OffscreenCanvas(64, 64).getContext("2d");
-  canvas.drawImage(video, 0, 0, 64, 64);
-  return canvas.getImageData(0, 0, 64, 64).data.reduce((sum, value, at) => (at % 4 === 3 ? sum : sum + value), 0);
-})()`;
-const LEVEL = `(() => {
-  const stream = document.querySelector("audio").srcObject;
-  if (!stream) return 0;
-  if (!window.analyser) {
-    const context = new AudioContext();
-    window.analyser = context.createAnalyser();
-    context.createMediaStreamSource(stream).connect(window.analyser);
-  }
-  const samples = new Float32Array(window.analyser.fftSize);
-  window.analyser.getFloatTimeDomainData(samples);
-  return Math.max(...samples.map(Math.abs));
-})()`;
 
 /** Waits for a condition in the page, which is not asked for each of its frames: they keep the processor busy enough. */
 const until = (page: Page, condition: string) => page.waitForFunction(condition, undefined, { polling: 100 });

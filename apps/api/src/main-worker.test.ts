@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
+import { isAlive } from "@realtime-avatar/testing/alive";
 import { preparedDataDirectory } from "@realtime-avatar/testing/database";
 import { fileDatabase, fileFolder } from "@realtime-avatar/testing/fixture";
 import { watchLookUps } from "@realtime-avatar/testing/postgres/waits";
@@ -12,15 +13,6 @@ import { call, start, stop } from "../test/support/process.ts";
 const folder = await fileFolder();
 const database = await fileDatabase({ isServed: true });
 
-const isAlive = (pid: number): boolean => {
-  try {
-    // A zombie has ended: only its parent has not noticed yet.
-    if (process.platform === "linux") return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-};
 const untilGone = async (...pids: number[]): Promise<void> => {
   while (pids.some(isAlive)) await Bun.sleep(10);
 };

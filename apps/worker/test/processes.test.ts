@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { chmod, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { AssetRecord } from "@realtime-avatar/domain/assets/asset";
+import { isAlive } from "@realtime-avatar/testing/alive";
 import { session } from "@realtime-avatar/testing/database";
 import { portraitPath } from "@realtime-avatar/testing/photos";
 import { bun, type RunningProcess, startProcess } from "@realtime-avatar/testing/processes";
@@ -24,13 +25,6 @@ const start = async (others: Record<string, string> = {}): Promise<RunningProces
   const worker = startProcess(bun(WORKER), { ...variables(), ...others });
   await worker.waitFor(/"msg":"listening/);
   return worker;
-};
-const isAlive = (pid: number): boolean => {
-  try {
-    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
-  } catch {
-    return false;
-  }
 };
 /** Starts a worker whose decoders stop before they begin, and write their ids to the file that is returned. Linux only. */
 const startWithFrozenDecoders = async (): Promise<{ worker: RunningProcess; decoder: () => Promise<number> }> => {

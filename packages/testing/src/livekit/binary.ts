@@ -7,6 +7,7 @@ import { existsSync } from "node:fs";
 import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { isAlive } from "../alive.ts";
 
 /** The Go module that names the version, and the digests of all that is built. */
 const MODULE = join(import.meta.dir, "../../livekit");
@@ -54,15 +55,6 @@ const build = async (path: string): Promise<string | null> => {
   return printed.trim().split("\n").at(-1) ?? "";
 };
 
-const isRunning = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-};
-
 /** Runs `work` while no other process of this machine does, by a file that names the process. */
 const alone = async <Result>(file: string, work: () => Promise<Result>): Promise<Result> => {
   for (;;) {
@@ -73,7 +65,7 @@ const alone = async <Result>(file: string, work: () => Promise<Result>): Promise
     } catch {
       const holder = Number(await readFile(file, "utf8").catch(() => ""));
       // A process that was killed leaves its file.
-      if (holder > 0 && !isRunning(holder)) await rm(file, { force: true });
+      if (holder > 0 && !isAlive(holder)) await rm(file, { force: true });
       await new Promise((next) => setTimeout(next, 200));
     }
   }

@@ -3,18 +3,11 @@ import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { EmbeddedDatabase } from "@realtime-avatar/db/connection/embedded";
 import { migrate } from "@realtime-avatar/db/migrate";
+import { isAlive } from "../alive.ts";
 import { freePort } from "../network/ports.ts";
 import { temporaryFolder } from "../temporary-folder.ts";
 import { client } from "./client.ts";
 import { openByTcp } from "./embedded.ts";
-
-const isRunning = (pid: number): boolean => {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-};
 
 const childrenOf = async (pid: number): Promise<number[]> => {
   const children = await Bun.$`ps -o pid= --ppid ${pid}`.quiet().nothrow().text();
@@ -99,19 +92,19 @@ export const startCluster = async (options: ClusterOptions = {}): Promise<Cluste
     },
     isRunning: async () => {
       const pid = await postmaster().catch(() => null);
-      return pid !== null && isRunning(pid);
+      return pid !== null && isAlive(pid);
     },
     stopAtOnce: async () => {
       const pid = await postmaster();
       process.kill(pid, "SIGQUIT");
-      while (isRunning(pid)) await Bun.sleep(5);
+      while (isAlive(pid)) await Bun.sleep(5);
     },
     kill: async () => {
       const pid = await postmaster();
       const all = [pid, ...(await childrenOf(pid))];
       process.kill(pid, "SIGKILL");
       await cluster.thaw();
-      while (all.some(isRunning)) await Bun.sleep(5);
+      while (all.some(isAlive)) await Bun.sleep(5);
     },
     freeze: async () => {
       const pid = await postmaster();
@@ -120,11 +113,11 @@ export const startCluster = async (options: ClusterOptions = {}): Promise<Cluste
       for (const each of frozen) process.kill(each, "SIGSTOP");
     },
     thaw: async () => {
-      for (const each of frozen) if (isRunning(each)) process.kill(each, "SIGCONT");
+      for (const each of frozen) if (isAlive(each)) process.kill(each, "SIGCONT");
       frozen = [];
     },
     close: async () => {
-      for (const each of frozen) if (isRunning(each)) process.kill(each, "SIGCONT");
+      for (const each of frozen) if (isAlive(each)) process.kill(each, "SIGCONT");
       running.delete(cluster);
       for (const each of opened) await each.close();
       if (folder) await rm(folder, { recursive: true });

@@ -57,11 +57,9 @@ test("each key, with each target and each part of its credits: found alone as to
     // In one transaction, all statements have one time.
     await db.client.begin(async (transaction) => {
       const run = async (text: string, parameters: readonly unknown[]) =>
-        (await transaction.unsafe(text, parameters as never[])) as never;
+        (await transaction.unsafe(text, parameters as never[], { prepare: true })) as never;
       const together = await findTogether({ run }, lookUps);
-      for (const [index, lookUp] of lookUps.entries()) {
-        expect(await findAlone({ run }, lookUp)).toEqual(together[index] as never);
-      }
+      expect(await Promise.all(lookUps.map((lookUp) => findAlone({ run }, lookUp)))).toEqual(together);
       expect(together.filter((found) => found !== null)).toHaveLength(lookUps.length - 1);
     });
   }

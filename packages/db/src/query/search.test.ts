@@ -207,7 +207,9 @@ describe("more avatars than a page reads", () => {
     expect((await allAvatars(caller, { name, ...more })).names).toEqual(rows.map(({ name }) => name));
   });
 
-  /** More rows than two pages read, of which the oldest `old` have another name, and so has each row of the sample or none. */
+  /** A text of which a page reads few rows, because it is long: 2,500. */
+  const long = (text: string): string => text.padEnd(160, ".");
+  /** More rows than two pages read, of which the oldest `old` have another name, and so has each of the 30 of the sample or none. */
   const seedOld = async (old: number, isSampleOld: boolean): Promise<TenantId> => {
     const tenantId = await seedTenant(db);
     const ids = Array.from({ length: 2 * ROWS }, (_, at) => newId("ava", new Date(Date.UTC(2026, 0, 1) + at), random));
@@ -217,22 +219,23 @@ describe("more avatars than a page reads", () => {
         created_at, updated_at
       )
       select ${tenantId}, id, 'live',
-        case when case when hashtext(id) & 1023 = 0 then ${isSampleOld} else at <= ${old} end then 'old' else 'new' end,
+        case when case when hashtext(id) & 1023 = 0 then ${isSampleOld} else at / 6 <= ${old} end then ${long("old")} else ${long("new")} end,
         'image', 'm', 'ready', 0, '{}', '{}', 1, now(), now()
-      from unnest(${ids}::text[]) with ordinality row (id, at)`;
+      from unnest(${ids}::text[]) with ordinality row (id, at) where hashtext(id) & 1023 = 0 or at % 6 = 0`;
     return tenantId;
   };
 
   test.each([
     ["the sample has a part of the text too often", 1000, true],
-    ["the sample has no part of the text, and yet the index finds more rows than a page reads", ROWS, false],
+    ["the sample has no part of the text, and yet the index finds more rows than a page reads", 2650, false],
   ])("%s: short pages, until it is found", async (_, old, isSampleOld) => {
     const tenantId = await seedOld(old, isSampleOld);
+    const name = long("old");
     const [total] = await db.client<{ count: number }[]>`
-      select count(*)::integer as count from avatars where tenant_id = ${tenantId} and display_name = 'old'`;
-    const page = await avatarPage({ tenantId }, { name: "old" });
+      select count(*)::integer as count from avatars where tenant_id = ${tenantId} and display_name = ${name}`;
+    const page = await avatarPage({ tenantId }, { name });
     expect([itemsOf(page).length < 100, page.next]).toEqual([true, expect.stringMatching(/^ava_/)]);
-    expect((await allAvatars({ tenantId }, { name: "old" })).names).toHaveLength(total?.count ?? 0);
+    expect((await allAvatars({ tenantId }, { name })).names).toHaveLength(total?.count ?? 0);
   });
 
   test.each([

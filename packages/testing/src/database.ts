@@ -11,13 +11,20 @@ import { migrate } from "@realtime-avatar/db/migrate";
 import postgres from "postgres";
 import { client, connectTo, shardOfUrl, withDatabase } from "./postgres/client.ts";
 import { openByTcp } from "./postgres/embedded.ts";
-import { createDatabase, preparedDataDirectory, TEMPLATE } from "./postgres/prepared.ts";
+import {
+  createDatabase,
+  createServiceRole,
+  preparedDataDirectory,
+  SERVICE_ROLE,
+  TEMPLATE,
+} from "./postgres/prepared.ts";
 import { shardClient, shardDatabase, USES_SHARDS } from "./postgres/shard.ts";
 import { removeAtEnd, temporaryFolder } from "./temporary-folder.ts";
 
 export { client, connectTo, preparedDataDirectory, USES_SHARDS };
 
-type Server = { url: string; admin: postgres.Sql; template: string; close(): Promise<void> };
+/** `role`: has the rights of the service in each migrated database, and the password of the URL. */
+type Server = { url: string; admin: postgres.Sql; template: string; role: string; close(): Promise<void> };
 
 const uniqueName = (): string => `avatar_test_${randomBytes(6).toString("hex")}`;
 
@@ -29,20 +36,22 @@ const startServer = async (): Promise<Server> => {
   const data = await preparedDataDirectory(join(folder, "data"));
   // A database that lives for a minute needs no durability. Tests of durability switch it on again.
   const { url } = await openByTcp(data, { settings: { fsync: "off", max_connections: "200" } });
-  return { url, admin: connectAdmin(url), template: TEMPLATE, close: async () => {} };
+  return { url, admin: connectAdmin(url), template: TEMPLATE, role: SERVICE_ROLE, close: async () => {} };
 };
 
 /** The server of DATABASE_URL. */
 const useServer = async (url: string): Promise<Server> => {
   const admin = connectAdmin(url);
-  const template = uniqueName();
+  const [template, role] = [uniqueName(), uniqueName()];
   await admin.unsafe(createDatabase(template, "template0"));
   await migrate(withDatabase(url, template));
+  await createServiceRole(withDatabase(url, template), role);
   const close = async (): Promise<void> => {
     await admin.unsafe(`drop database ${template} with (force)`);
+    await admin.unsafe(`drop role ${role}`);
     await admin.end();
   };
-  return { url, admin, template, close };
+  return { url, admin, template, role, close };
 };
 
 let server: Promise<Server> | null = null;
@@ -91,6 +100,8 @@ const pooled = (url: string): string => {
 export type TestDatabase = {
   url: string;
   db: TestDb;
+  /** The same for a role that has the rights of the service alone. With TEST_SHARD, there is none yet. */
+  serviceUrl?: string;
   /** How a process of the service reaches it. With TEST_SHARD, only one that was made so (`isServed`). */
   variables: Record<string, string>;
   /** With TEST_SHARD: where the shard is managed, its number, and the URL at its node. */
@@ -110,13 +121,14 @@ export const testDatabase = async (given: TestDatabaseOptions = {}): Promise<Tes
   if (USES_SHARDS && migrated !== false && isOne !== true) return shardDatabase(isServed);
   const serverUrl = process.env["DATABASE_URL"];
   server ??= serverUrl ? useServer(serverUrl) : startServer();
-  const { url, admin, template } = await server;
+  const { url, admin, template, role } = await server;
   const name = uniqueName();
   await admin.unsafe(createDatabase(name, migrated === false ? "template0" : template));
   const db = connect(pooled(withDatabase(url, name)), { prepare: POOLER_PORT === undefined, ...options });
   const own = client(withDatabase(url, name), 10);
   return {
     url: withDatabase(url, name),
+    serviceUrl: Object.assign(new URL(withDatabase(url, name)), { username: role }).href,
     variables: { DATABASE_URL: withDatabase(url, name) },
     db: { ...db, client: own },
     close: async () => {

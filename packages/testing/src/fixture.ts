@@ -62,12 +62,12 @@ export const fileRole = async (
   return fixture({ ...db, close, role, url: ownUrl });
 };
 
-/** As `fileRole`, with the rights of the service. */
-export const serviceRole = async (database: TestDatabase): ReturnType<typeof fileRole> => {
+/** The pool of a role that has the rights of the service in a migrated database, and nothing else. */
+export const serviceRole = async (database: TestDatabase): Promise<Db> => {
+  const { shard, serviceUrl } = database;
+  if (!shard) return fixture(connect(serviceUrl ?? "", { connections: 8 }));
   const role = await fileRole(database);
-  const { shard } = database;
-  if (shard) await grantService(shard.coordinator, role.role, { shards: [shard.number] });
-  else await grantService(database.url, role.role);
+  await grantService(shard.coordinator, role.role, { shards: [shard.number] });
   return role;
 };
 

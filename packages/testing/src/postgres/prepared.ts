@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { openEmbedded } from "@realtime-avatar/db/connection/embedded";
+import { grantService } from "@realtime-avatar/db/grant";
 import { migrate } from "@realtime-avatar/db/migrate";
 import { cacheFolder } from "../bundles.ts";
 import { temporaryFolder } from "../temporary-folder.ts";
@@ -10,6 +11,16 @@ import { client, withDatabase } from "./client.ts";
 
 /** The template in it. The database `postgres` cannot be one: its server always has a session there. */
 export const TEMPLATE = "avatar_test_template";
+/** A role that has the rights of the service in the template, and so in each copy of it. Its password is that of the server's owner. */
+export const SERVICE_ROLE = "avatar_test_service";
+/** Creates such a role, and gives it its rights in a database that is at `url`. */
+export const createServiceRole = async (url: string, role: string): Promise<void> => {
+  const admin = client(url);
+  const password = decodeURIComponent(new URL(url).password).replaceAll("'", "''");
+  await admin.unsafe(`create role ${role} login password '${password}'`);
+  await admin.end();
+  await grantService(url, role);
+};
 /** The statement that creates a database from another one. To copy the files takes half as long as to write a log of them. */
 export const createDatabase = (name: string, source: string): string =>
   `create database ${name} encoding 'UTF8' locale 'C' template ${source} strategy file_copy`;
@@ -27,7 +38,9 @@ const prepare = async (target: string): Promise<void> => {
   const admin = client(embedded.url);
   await admin.unsafe(createDatabase(TEMPLATE, "template0"));
   await admin.end();
-  await Promise.all([embedded.url, withDatabase(embedded.url, TEMPLATE)].map((url) => migrate(url)));
+  const template = withDatabase(embedded.url, TEMPLATE);
+  await Promise.all([embedded.url, template].map((url) => migrate(url)));
+  await createServiceRole(template, SERVICE_ROLE);
   await embedded.close();
   await rm(join(embedded.directory, "server.log"));
   const draft = `${target}.${process.pid}`;

@@ -33,7 +33,7 @@ import { deleteUser, findUser, findUserByEmail, listUsers, updateUser } from "./
 const test = always.skipIf(USES_SHARDS);
 
 /** Tenants, each with a person; and people of the tenant of the caller. */
-const TENANTS = 5000;
+const TENANTS = 1000;
 const PEOPLE = 100;
 let caller: PersonCaller;
 let passkey: PasskeyRecord;

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { Secret } from "@realtime-avatar/storage/secret";
 import { createTestApp, startApi, TEST_CONFIG } from "../../../test/support/api.ts";
 import { PAGE_PATHS } from "./dashboard.ts";
-import { openDashboard } from "./files.ts";
+import { findPack } from "./files.ts";
 
 const api = await startApi();
 const page = await api.call("GET", "/dashboard");
@@ -177,5 +177,5 @@ test("the sign of the product, of the pages that the API writes: that of the das
 });
 
 test("the program, without the dashboard beside it: no pages", async () => {
-  expect(await openDashboard("/nonexistent/apps/api/src/routes/dashboard")()).toBeNull();
+  expect(await findPack("/nonexistent/apps/api/src/routes/dashboard")).toBeNull();
 });

@@ -75,10 +75,9 @@ export const dashboardRoutes = ({
   log,
   realtime,
 }: Pick<Dependencies, "assetOrigin" | "publicUrl" | "log" | "realtime">) => {
-  const open = openDashboard();
   let isReported = false;
   const openFiles = async () => {
-    const files = await open();
+    const files = await openDashboard();
     if (files !== null) return files;
     if (!isReported) log.warn("the dashboard is not beside this program: /dashboard is not served");
     isReported = true;

@@ -49,7 +49,7 @@ const readPack = (text: string): DashboardFiles => {
 const COMPILED = "/$bunfs/";
 const PACK_NAME = /^dashboard\b.*\.pack$/;
 
-/** Builds the pack in a process of its own: the bundler would stop requests meanwhile. It takes one or two seconds. */
+/** Builds the pack in a process of its own: the bundler would stop requests meanwhile. It takes a second. */
 const buildPack = async (program: string): Promise<string> => {
   const building = Bun.spawn([process.execPath, "--no-env-file", program], {
     env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "" },
@@ -69,7 +69,7 @@ const buildPack = async (program: string): Promise<string> => {
  * The text of the pack that belongs to this API: within the compiled program, or beside the bundle. In a checkout it is
  * built from the sources. Null when it is not there. `folder` is where this module is.
  */
-const findPack = async (folder: string): Promise<string | null> => {
+export const findPack = async (folder: string): Promise<string | null> => {
   if (folder.startsWith(COMPILED)) {
     const pack = Bun.embeddedFiles.find((file) => PACK_NAME.test((file as File).name));
     return pack ? pack.text() : null;
@@ -80,17 +80,16 @@ const findPack = async (folder: string): Promise<string | null> => {
   return existsSync(built) ? Bun.file(built).text() : null;
 };
 
-/** Returns a function that loads the files at its first call. After a failure the next call tries again. */
-export const openDashboard = (folder: string = import.meta.dir): (() => Promise<DashboardFiles | null>) => {
-  let loading: Promise<DashboardFiles | null> | null = null;
-  return () => {
-    loading ??= findPack(folder).then(
-      (text) => (text === null ? null : readPack(text)),
-      (error: unknown) => {
-        loading = null;
-        throw error;
-      },
-    );
-    return loading;
-  };
+let loading: Promise<DashboardFiles | null> | null = null;
+
+/** The files, which the first call in this process loads. After a failure the next call tries again. */
+export const openDashboard = (): Promise<DashboardFiles | null> => {
+  loading ??= findPack(import.meta.dir).then(
+    (text) => (text === null ? null : readPack(text)),
+    (error: unknown) => {
+      loading = null;
+      throw error;
+    },
+  );
+  return loading;
 };

@@ -43,7 +43,7 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
 
   test("a key, created on the page: its curl line works, and the secret is not kept", async () => {
     // So that the back button stays in the dashboard.
-    await page.getByRole("link", { name: "Audit" }).click();
+    await owner.open("/audit");
     await page.getByRole("link", { name: "Keys" }).click();
     await page.getByRole("button", { name: "Create a live key" }).click();
     const dialog = page.getByRole("dialog");
@@ -367,6 +367,7 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
         [...document.querySelectorAll("button")].find(({ textContent }) => textContent === "Load older ones")?.click();
         scrollTo(0, document.body.scrollHeight);
       `);
+      await page.waitForTimeout(50);
     }
     // While the page scrolls, it has rows of more than one place.
     while ((await page.locator("*").count()) >= 2500) await Bun.sleep(20);

@@ -5,7 +5,7 @@ import { BROWSER } from "@realtime-avatar/testing/browser";
 import { expectAccessible } from "./support/axe.ts";
 import { type Caller, seedCaller } from "./support/calls.ts";
 import { settle } from "./support/deliveries.ts";
-import { clipboard, DESKTOP, expectQuiet, PHONE, register } from "./support/person.ts";
+import { clipboard, DESKTOP, expectQuiet, PHONE, signIn } from "./support/person.ts";
 import { fileWorld } from "./support/world.ts";
 
 /** A folder for pictures of the page, to look at them. */
@@ -181,7 +181,7 @@ describe.skipIf(!BROWSER)("the webhooks page in Chromium", () => {
     await page.keyboard.press("Escape");
 
     const viewer = await openPerson();
-    await register(viewer, await service.invite("grace@example.com", "viewer"), "Grace Hopper");
+    await signIn(viewer, service, "viewer", "Grace Hopper");
     await viewer.page.goto(page.url());
     const rows = viewer.page.getByRole("list", { name: "Deliveries" }).getByRole("listitem");
     await rows.getByRole("button", { name: "webhook_endpoint.test" }).click();

@@ -1,18 +1,25 @@
 /** A person with a browser and a passkey. */
 import { expect } from "bun:test";
+import { generateKeyPairSync } from "node:crypto";
+import { userHandle } from "@realtime-avatar/domain/people/people";
+import type { Role } from "@realtime-avatar/domain/people/roles";
+import { seedPerson } from "@realtime-avatar/testing/people/seeds";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import type { Service } from "./service.ts";
 
 export const DESKTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 375, height: 740 };
 
+/** A passkey in the authenticator, its bytes in base64. */
+type HeldPasskey = { credentialId: string; userHandle: string; privateKey: string };
+
 export type Person = {
   page: Page;
   context: BrowserContext;
   /** What the browser complained about, and requests to other hosts. */
   complaints: string[];
-  /** A virtual authenticator that agrees to everything. `remove` takes it away; `agree(false)` lets its requests wait. */
-  authenticator: { remove(): Promise<void>; agree(does: boolean): Promise<void> };
+  /** A virtual authenticator that agrees to everything. `agree(false)` lets its requests wait; `hold` gives it a passkey. */
+  authenticator: { agree(does: boolean): Promise<void>; hold(passkey: HeldPasskey): Promise<void> };
   /** Opens a page of the dashboard by its address. */
   open(path: string): Promise<void>;
 };
@@ -60,12 +67,46 @@ export const newPerson = async (
     authenticator: {
       agree: (enabled) =>
         devtools.send("WebAuthn.setAutomaticPresenceSimulation", { authenticatorId, enabled }).then(() => {}),
-      remove: () => devtools.send("WebAuthn.removeVirtualAuthenticator", { authenticatorId }).then(() => {}),
+      hold: (passkey) => {
+        const credential = { ...passkey, isResidentCredential: true, rpId: "localhost", signCount: 0 };
+        return devtools.send("WebAuthn.addCredential", { authenticatorId, credential }).then(() => {});
+      },
     },
     open: async (path) => {
       await page.goto(`${service.url}/dashboard${path}`);
     },
   };
+};
+
+const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64");
+
+/** A key pair of a passkey. The public key is a COSE key (RFC 9053): EC2, ES256, P-256. */
+const newKeyPair = () => {
+  const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const { x = "", y = "" } = publicKey.export({ format: "jwk" });
+  const cose = ["a5010203262001215820", x, "225820", y] as const;
+  const bytes = cose.map((part, index) => Buffer.from(part, index % 2 === 0 ? "hex" : "base64url"));
+  return { privateKey: privateKey.export({ type: "pkcs8", format: "der" }), publicKey: Buffer.concat(bytes) };
+};
+
+/** Signs a new member in, with a passkey. No page is opened: that of the registration takes a second of processor time. */
+export const signIn = async (
+  { context, authenticator }: Person,
+  { url, database, tenantId }: Service,
+  role: Role,
+  name: string,
+): Promise<void> => {
+  const { privateKey, publicKey } = newKeyPair();
+  const passkey = { publicKey, name: "First passkey", transports: ["internal"] };
+  const seeded = await seedPerson(database.db, tenantId, role, { name, passkey });
+  const credentialId = base64(seeded.passkey.credentialId);
+  await authenticator.hold({
+    credentialId,
+    userHandle: base64(userHandle(seeded.user)),
+    privateKey: base64(privateKey),
+  });
+  const cookie = { name: `realtime-avatar-session-${new URL(url).port}`, value: seeded.token.reveal(), url };
+  await context.addCookies([{ ...cookie, httpOnly: true, sameSite: "Strict" }]);
 };
 
 /** Registers the person on the page of a link, which is open, and waits for the first page. */

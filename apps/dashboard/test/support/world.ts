@@ -1,8 +1,8 @@
-/** A service, a browser, and a person who has registered as the owner, for the tests of a file. */
+/** A service, a browser, and a person who has signed in as the owner, for the tests of a file. */
 import { BROWSER, sharedBrowser } from "@realtime-avatar/testing/browser";
 import { fixture } from "@realtime-avatar/testing/fixture";
 import type { BrowserContextOptions } from "playwright-core";
-import { newPerson, type Person, register } from "./person.ts";
+import { newPerson, type Person, signIn } from "./person.ts";
 import { type Service, startService } from "./service.ts";
 
 export type World = {
@@ -22,7 +22,7 @@ const openWorld = async (variables: Record<string, string>): Promise<World & { c
     return opened;
   };
   const owner = await openPerson();
-  await register(owner, await service.invite("ada@example.com", "owner"), "Ada Lovelace");
+  await signIn(owner, service, "owner", "Ada Lovelace");
   const close = async (): Promise<void> => {
     await Promise.all(people.map(({ context }) => context.close()));
     await service.close();

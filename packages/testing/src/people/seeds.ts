@@ -32,14 +32,20 @@ export const identityOf = ({ tenantId, id: userId }: Pick<UserRecord, "tenantId"
   return { tenantId, id, userId, issuer: ISSUER, subject: `subject ${id}`, createdAt: new Date(), lastUsedAt: null };
 };
 
-type PersonOptions = { owner?: Db; createdBy?: PersonCaller; account?: "passkey" | "identity" };
+type PersonOptions = {
+  owner?: Db;
+  createdBy?: PersonCaller;
+  account?: "passkey" | "identity";
+  name?: string;
+  passkey?: Partial<PasskeyRecord>;
+};
 
 /** A person who has accepted an invitation, which `owner` writes, with a passkey or an identity; and the session of that. */
 export const seedPerson = async (
   db: Db,
   tenantId: TenantId,
   role: Role,
-  { owner = db, createdBy, account = "passkey" }: PersonOptions = {},
+  { owner = db, createdBy, account = "passkey", name = "Ada", passkey: changed }: PersonOptions = {},
 ) => {
   const origin = createdBy ? originOf(createdBy) : operatorOrigin();
   const fields = { tenantId, email: `${crypto.randomUUID()}@example.com`, role, userId: null };
@@ -48,8 +54,8 @@ export const seedPerson = async (
   const invitation = await findInvitation(db, created.token);
   if (!invitation?.isValid) throw new Error("no invitation");
   const id = newId("usr", origin.now, random);
-  const user: UserRecord = { ...fields, id, name: "Ada", version: 1, createdAt: origin.now, lastSeenAt: null };
-  const [passkey, identity] = [passkeyOf(user), identityOf(user)];
+  const user: UserRecord = { ...fields, id, name, version: 1, createdAt: origin.now, lastSeenAt: null };
+  const [passkey, identity] = [{ ...passkeyOf(user), ...changed }, identityOf(user)];
   const by = account === "passkey" ? { passkeyId: passkey.id } : { passkeyId: null, identityId: identity.id };
   const signedIn = newUserSession({ tenantId, userId: id, userAgent: null, ...by }, origin);
   const entry = account === "passkey" ? { passkey } : { passkey: null, identity };

@@ -1,13 +1,15 @@
 /** Accessibility of a page, by axe. */
 import { expect } from "bun:test";
-import axe from "axe-core";
 import type { Page } from "playwright-core";
+
+/** Minified: the browser compiles it anew in each page. */
+const AXE = await Bun.file(Bun.resolveSync("axe-core/axe.min.js", import.meta.dir)).text();
 
 type Violation = { id: string; impact: string; nodes: string[] };
 
 /** Fails on violations of `rules` that axe calls serious or critical. The default is all rules. */
 export const expectAccessible = async (page: Page, name: string, rules?: readonly string[]): Promise<void> => {
-  if ((await page.evaluate("typeof axe")) === "undefined") await page.evaluate(axe.source);
+  if ((await page.evaluate("typeof axe")) === "undefined") await page.evaluate(AXE);
   const options = JSON.stringify({ resultTypes: ["violations"], ...(rules && { runOnly: rules }) });
   const violations = (await page.evaluate(`axe.run(document, ${options}).then(({ violations }) =>
     violations.map(({ id, impact, nodes }) => ({ id, impact, nodes: nodes.map(({ html, failureSummary }) => html + failureSummary) })))`)) as Violation[];

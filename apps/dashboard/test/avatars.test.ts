@@ -238,7 +238,9 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
     await details.getByText("The worker could not prepare it.").waitFor();
     await details.getByRole("button", { name: "Try again" }).click();
     await details.getByText("ready", { exact: true }).waitFor({ timeout: READY_MS });
-    await owner.open("/avatars");
+    await page.keyboard.press("Escape");
+    await page.getByText("Live", { exact: true }).click();
+    await page.getByRole("button", { name: "Alan", exact: true }).waitFor();
     expectQuiet(owner);
   });
 

@@ -197,7 +197,7 @@ describe.skipIf(missing !== null)(`a call on its page in Chromium${skipped}`, ()
         const found = await sort(pages);
         const counts = [found.inCall.length, found.waiting.length, found.refused.length];
         if (counts.join() === [inCall, waiting, pages.length - inCall - waiting].join()) return found;
-        await Bun.sleep(50);
+        await Bun.sleep(200);
       }
     };
     const closeAll = (pages: Pages): Promise<unknown> =>

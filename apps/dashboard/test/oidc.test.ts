@@ -18,8 +18,10 @@ const { service, owner, openPerson } = await fileWorld({
 describe.skipIf(!BROWSER)("the provider's sign-in in Chromium", () => {
   /** Joins with an account at the provider, and has no passkey. */
   let grace: Person;
+  /** Has no account of the service. */
+  let stranger: Person;
   beforeAll(async () => {
-    grace = await openPerson();
+    [grace, stranger] = [await openPerson(), await openPerson()];
   });
 
   const heading = (person: Person, name: string) => person.page.getByRole("heading", { name, level: 1 }).waitFor();
@@ -149,7 +151,6 @@ describe.skipIf(!BROWSER)("the provider's sign-in in Chromium", () => {
   });
 
   test("an unknown account, signing in: told why and what to do", async () => {
-    const stranger = await openPerson();
     await stranger.open("/sign-in");
     await stranger.page.getByText("open your team's sign-in address").waitFor();
     await stranger.open(`/sign-in?tenant=${service.tenantId}`);
@@ -161,29 +162,26 @@ describe.skipIf(!BROWSER)("the provider's sign-in in Chromium", () => {
     await expectAccessible(stranger.page, "failed at the provider");
     expect(await ownCookies(stranger)).toEqual([]);
     expectOwnQuiet(stranger);
-    await stranger.context.close();
   });
 
   test("a person, cancelling at the provider: told so", async () => {
-    const stranger = await openPerson();
+    // Nor is the person signed in at the provider.
+    await stranger.context.clearCookies();
     await stranger.open(`/sign-in?tenant=${service.tenantId}`);
     await button(stranger, "Sign in with Example Login").click();
     await stranger.page.getByRole("button", { name: "Cancel" }).click();
     await stranger.page.getByRole("alert").getByText("The provider reports that you said no").waitFor();
     expect(await stranger.page.getByText("The words of the provider").count()).toBe(0);
     expectOwnQuiet(stranger);
-    await stranger.context.close();
   });
 
   test("a problem code, in the address: a known one is explained, any other ignored", async () => {
-    const stranger = await openPerson();
     await stranger.open("/sign-in?problem=%3Cscript%3E&tenant=x");
     await heading(stranger, "Sign in");
     expect(await stranger.page.getByRole("alert").count()).toBe(0);
     await stranger.open("/sign-in?problem=denied");
     await stranger.page.getByRole("alert").getByText("The provider reports that you said no").waitFor();
     expectOwnQuiet(stranger);
-    await stranger.context.close();
   });
 
   test("the log, after all sign-ins: no code and no token", () => {

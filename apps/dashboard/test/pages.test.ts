@@ -1,4 +1,4 @@
-/** Every page at the width of a desktop and of a phone, in both colour schemes: looks, accessibility, states, keyboard. */
+/** Every page, by its address, at the width of a desktop and of a phone, in both colour schemes: looks, accessibility, states, keyboard. */
 import { beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { BROWSER } from "@realtime-avatar/testing/browser";
@@ -83,7 +83,7 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
     await call("POST", "/avatars", { displayName: "A".repeat(160), sourceKind: "image" });
   });
 
-  test("each page, on desktop and phone, light and dark: fits, accessible, no movement (LONG=1: all)", async () => {
+  test("each page, by its address, on desktop and phone, light and dark: fits, accessible, still (LONG=1: all)", async () => {
     await page.addInitScript(`new PerformanceObserver((list) => {
       for (const { value, hadRecentInput } of list.getEntries()) if (!hadRecentInput) window.moved = (window.moved ?? 0) + value;
     }).observe({ type: "layout-shift", buffered: true });`);
@@ -93,9 +93,10 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
       const loaded = isLong ? widths : [widths[index % 2] as (typeof widths)[number]];
       for (const [width, viewport] of loaded) {
         await page.setViewportSize(viewport);
-        await owner.open(`/${path}`);
+        await owner.open(path && `/${path}`);
         await page.getByRole("heading", { name: heading, level: 1 }).waitFor();
         await settled(page);
+        expect(await page.title()).toBe(`${heading} · Realtime Avatar`);
         // 0.1 is the limit of a good page: web.dev/articles/cls
         expect([path, width, ((await page.evaluate("window.moved ?? 0")) as number) < 0.1]).toEqual([
           path,
@@ -230,8 +231,6 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
 
   test("a device, offline and online again: told so, and the page goes on", async () => {
     const { page, context } = owner;
-    await owner.open("/keys");
-    await settled(page);
     await context.setOffline(true);
     await page.getByText("This device is offline").waitFor();
     await picture(page, "offline");
@@ -260,7 +259,7 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
 
   test("an error, in a long dialog on a phone: scrolled into view", async () => {
     await page.setViewportSize(PHONE);
-    await owner.open("/keys");
+    await page.getByRole("link", { name: "Keys", exact: true }).click();
     await page.getByRole("button", { name: "Create a live key" }).click();
     const dialog = page.getByRole("dialog");
     // The service refuses it; the browser does not.
@@ -312,8 +311,6 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
   });
 
   test("a file, dropped outside a field: the page stays", async () => {
-    await owner.open("/keys");
-    await settled(page);
     const isKept = await page.evaluate(`(() => {
       const dataTransfer = new DataTransfer();
       dataTransfer.items.add(new File(["x"], "photo.jpg", { type: "image/jpeg" }));

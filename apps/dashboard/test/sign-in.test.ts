@@ -1,5 +1,5 @@
-/** Registration, the sign-in and its refusals, and every page by its address. */
-import { describe, expect, test } from "bun:test";
+/** Registration, the sign-in and its refusals. */
+import { beforeAll, describe, expect, test } from "bun:test";
 import { BROWSER } from "@realtime-avatar/testing/browser";
 import { expectAccessible } from "./support/axe.ts";
 import { expectQuiet, type Person, registerHere } from "./support/person.ts";
@@ -9,21 +9,10 @@ const { service, owner, page, openPerson } = await fileWorld();
 
 describe.skipIf(!BROWSER)("the sign-in page in Chromium", () => {
   const heading = (person: Person, name: string) => person.page.getByRole("heading", { name, level: 1 }).waitFor();
-
-  test("each page, opened by its address: shown, after a reload too", async () => {
-    for (const [path, name] of [
-      ["", "Home"],
-      ["/keys", "API keys"],
-      ["/avatars", "Avatars"],
-      ["/usage", "Usage and credits"],
-      ["/audit", "Audit"],
-      ["/people", "People"],
-    ] as const) {
-      await owner.open(path);
-      await heading(owner, name);
-      expect(await page.title()).toBe(`${name} · Realtime Avatar`);
-    }
-    expectQuiet(owner);
+  /** Has no account. */
+  let stranger: Person;
+  beforeAll(async () => {
+    stranger = await openPerson();
   });
 
   test("a person, signing out and in: back; without a session: every page leads to the sign-in", async () => {
@@ -65,59 +54,53 @@ describe.skipIf(!BROWSER)("the sign-in page in Chromium", () => {
 
   test("a link, used twice: registers one person", async () => {
     const link = await service.invite("grace@example.com", "developer");
-    const [first, second] = [await openPerson(), await openPerson()];
+    const first = await openPerson();
     await first.page.goto(link);
     await first.page.getByText("developer").waitFor();
     await expectAccessible(first.page, "register");
     await registerHere(first, "Grace Hopper");
     // The token is not left in the address.
     expect(first.page.url()).not.toContain("#");
-    await second.page.goto(link);
-    await second.page.getByRole("alert").waitFor();
-    expect(await second.page.getByRole("alert").textContent()).toContain(
+    await stranger.page.goto(link);
+    await stranger.page.getByRole("alert").waitFor();
+    expect(await stranger.page.getByRole("alert").textContent()).toContain(
       "This link is not valid: it was used, withdrawn or has expired",
     );
-    expect(await second.page.getByRole("button", { name: "Try again" }).count()).toBe(0);
-    await expectAccessible(second.page, "spent link");
-    await second.page.getByRole("link", { name: "Open the dashboard" }).click();
-    await heading(second, "Sign in");
+    expect(await stranger.page.getByRole("button", { name: "Try again" }).count()).toBe(0);
+    await expectAccessible(stranger.page, "spent link");
+    await stranger.page.getByRole("link", { name: "Open the dashboard" }).click();
+    await heading(stranger, "Sign in");
     // The person who has used it opens it again.
     await first.page.goto(link);
     await first.page.getByRole("link", { name: "Open the dashboard" }).click();
     await heading(first, "Home");
     expectQuiet(first, [/status of 404/]);
-    expectQuiet(second, [/status of (401|404)/]);
-    await Promise.all([first.context.close(), second.context.close()]);
+    expectQuiet(stranger, [/status of (401|404)/]);
+    await first.context.close();
   });
 
   test("the registration page, without a token: says what it needs", async () => {
-    const person = await openPerson();
-    await person.open("/register");
-    await person.page.getByText("This page needs an invitation").waitFor();
-    expectQuiet(person);
-    await person.context.close();
+    await stranger.open("/register");
+    await stranger.page.getByText("This page needs an invitation").waitFor();
+    expectQuiet(stranger);
   });
 
   test("a sign-in, without a passkey: the page says so, and sets no cookie", async () => {
-    const person = await openPerson();
-    await person.open("/sign-in");
+    await stranger.open("/sign-in");
     // This authenticator has no passkey of the service.
-    await person.page.getByRole("button", { name: "Sign in with a passkey" }).click();
-    await person.page.getByRole("alert").waitFor();
-    expect(await person.page.getByRole("alert").textContent()).toContain("The passkey was not used");
-    expect(await person.context.cookies()).toEqual([]);
-    expectQuiet(person);
-    await person.context.close();
+    await stranger.page.getByRole("button", { name: "Sign in with a passkey" }).click();
+    await stranger.page.getByRole("alert").waitFor();
+    expect(await stranger.page.getByRole("alert").textContent()).toContain("The passkey was not used");
+    expect(await stranger.context.cookies()).toEqual([]);
+    expectQuiet(stranger);
   });
 
   test("the sign-in page, at another origin: only links to the right one", async () => {
-    const person = await openPerson();
     const { url } = service;
-    await person.page.goto(`${url.replace("localhost", "127.0.0.1")}/dashboard/sign-in`);
-    const link = person.page.getByRole("link", { name: url });
+    await stranger.page.goto(`${url.replace("localhost", "127.0.0.1")}/dashboard/sign-in`);
+    const link = stranger.page.getByRole("link", { name: url });
     expect(await link.getAttribute("href")).toBe(`${url}/dashboard/sign-in`);
-    expect(await person.page.getByRole("button").count()).toBe(0);
-    await person.context.close();
+    expect(await stranger.page.getByRole("button").count()).toBe(0);
   });
 
   test("the cookie and the page, for scripts and frames: not readable, not framed", async () => {

@@ -54,46 +54,89 @@ const folderOfBundles = (): string => {
   return cached;
 };
 
-/** Fills a folder by a command, unless it exists. The tests run in several processes: the first that is ready wins. */
-const fill = (folder: string, command: (temporary: string) => string[]): void => {
-  if (existsSync(folder)) return;
-  const temporary = `${folder}.${process.pid}`;
+/** How a folder of the cache is filled. */
+type Recipe = { folder: string; command: (draft: string) => string[] };
+type Outcome = { exitCode: number | null; stderr: unknown };
+
+/** Where a folder is filled before it gets its name. */
+const draftOf = ({ folder }: Recipe): string => {
   mkdirSync(dirname(folder), { recursive: true });
-  const { exitCode, stderr } = Bun.spawnSync([process.execPath, "--no-env-file", ...command(temporary)], {
-    cwd: REPOSITORY,
-  });
+  return `${folder}.${process.pid}`;
+};
+
+/** Puts what was built in its place. The tests run in several processes: the first that is ready wins. */
+const publish = ({ folder }: Recipe, draft: string, { exitCode, stderr }: Outcome): void => {
   if (exitCode !== 0) throw new Error(`${basename(folder)} cannot be built:\n${stderr}`);
   try {
-    renameSync(temporary, folder);
+    renameSync(draft, folder);
   } catch (error) {
-    rmSync(temporary, { recursive: true });
+    rmSync(draft, { recursive: true });
     if (!existsSync(folder)) throw error;
   }
 };
 
+const fill = (recipe: Recipe): void => {
+  if (existsSync(recipe.folder)) return;
+  const draft = draftOf(recipe);
+  publish(recipe, draft, Bun.spawnSync(recipe.command(draft), { cwd: REPOSITORY }));
+};
+
+/** As `fill`, beside others. */
+const fillBeside = async (recipe: Recipe): Promise<void> => {
+  if (existsSync(recipe.folder)) return;
+  const draft = draftOf(recipe);
+  const child = Bun.spawn(recipe.command(draft), { cwd: REPOSITORY, stdout: "ignore", stderr: "pipe" });
+  const stderr = await new Response(child.stderr).text();
+  publish(recipe, draft, { exitCode: await child.exited, stderr });
+};
+
+const BUN = [process.execPath, "--no-env-file"];
 /** As the `build` of these programs. */
 const BYTECODE = ["--format=cjs", "--bytecode", "--define=import.meta.dir=module.path"];
-
-/** Builds `files` into a folder, and returns the path of the first one. */
-const bundle = ([file = "", ...others]: readonly string[], folder: string): string => {
-  const sources = [file, ...others].map((name) => join(REPOSITORY, name));
-  const names = ["--entry-naming=[name].[ext]"];
-  const form = /^apps\/(api|cli)\/src/.test(file) ? BYTECODE : ["--splitting"];
-  fill(folder, (outdir) => ["build", ...sources, "--target=bun", ...form, ...names, `--outdir=${outdir}`]);
-  return join(folder, basename(file).replace(/\.ts$/, ".js"));
-};
 
 /** Programs of the tests that start another program, which must be beside them. */
 const STARTED_BY: Record<string, string> = { "apps/worker/test/support/worker.ts": "apps/worker/src/main.ts" };
 
+const recipeOf = (file: string): Recipe => {
+  const sources = [file, STARTED_BY[file] ?? []].flat().map((name) => join(REPOSITORY, name));
+  const names = ["--entry-naming=[name].[ext]"];
+  const form = /^apps\/(api|cli)\/src/.test(file) ? BYTECODE : ["--splitting"];
+  const command: Recipe["command"] = (outdir) => [
+    ...[...BUN, "build", ...sources, "--target=bun", ...form, ...names, `--outdir=${outdir}`],
+  ];
+  return { folder: join(folderOfBundles(), file.replaceAll(/[/.]/g, "-")), command };
+};
+
 /** The bundle of a program of `apps`, with nothing else beside it. It starts in a third of the time of its source. */
-export const bundleOf = (file: string): string =>
-  bundle([file, STARTED_BY[file] ?? []].flat(), join(folderOfBundles(), file.replaceAll(/[/.]/g, "-")));
+export const bundleOf = (file: string): string => {
+  const recipe = recipeOf(file);
+  fill(recipe);
+  return join(recipe.folder, basename(file).replace(/\.ts$/, ".js"));
+};
+
+const dashboard = (): Recipe => ({
+  folder: join(folderOfBundles(), "release/apps/dashboard/dist"),
+  command: (draft) => [...BUN, "apps/dashboard/build/main.ts", draft],
+});
+
+/** A copy of the bundle of an app where a release has it. */
+const released = (app: string): string => {
+  const built = bundleOf(`apps/${app}/src/main.ts`);
+  const folder = join(folderOfBundles(), "release/apps", app, "dist");
+  fill({ folder, command: (draft) => ["cp", "-r", dirname(built), draft] });
+  return join(folder, basename(built));
+};
 
 /** The bundle of the API with the worker and the dashboard beside it, as in a release. */
 export const releaseOfApi = (): string => {
-  const release = join(folderOfBundles(), "release/apps");
-  fill(join(release, "dashboard/dist"), (folder) => ["apps/dashboard/build/main.ts", folder]);
-  bundle(["apps/worker/src/main.ts"], join(release, "worker/dist"));
-  return bundle(["apps/api/src/main.ts"], join(release, "api/dist"));
+  fill(dashboard());
+  released("worker");
+  return released("api");
+};
+
+/** Builds what most test processes need, all at once. */
+export const buildAll = async (): Promise<void> => {
+  const apps = ["api", "cli", "worker"].map((app) => recipeOf(`apps/${app}/src/main.ts`));
+  await Promise.all([dashboard(), ...apps].map(fillBeside));
+  releaseOfApi();
 };

@@ -60,16 +60,32 @@ type Means = {
   freshId: (described: Described) => Promise<string>;
 };
 
-const describeBody = (described: Described, { test, send, freshId }: Means): void => {
+/**
+ * Sends the requests of a property, each to something new, or to that of the request before where this was refused: what is
+ * refused changes nothing.
+ */
+export const sendToFresh = ({ send, freshId }: Omit<Means, "test">, described: Described) => {
+  let id: string | null = null;
+  return async (sent: Sent): Promise<Answer> => {
+    id ??= await freshId(described);
+    const answer = await send(described, { id, ...sent });
+    if (answer.code === null && described.method !== "GET") id = null;
+    return answer;
+  };
+};
+
+const describeBody = (described: Described, means: Means): void => {
   const { operation } = described;
+  const { test, send, freshId } = means;
   const schema = bodySchema(operation);
   if (schema === null) return;
 
   test("a body, valid by the document: accepted", async () => {
     const bodies = valuesOf(document, schema).filter((body) => meetsRules(described, body));
+    const sendNext = sendToFresh(means, described);
     await fc.assert(
       fc.asyncProperty(bodies, async (body) => {
-        const { code } = await send(described, { id: await freshId(described), body });
+        const { code } = await sendNext({ body });
         expect(REFUSALS).not.toContain(code ?? "none");
       }),
       { seed: 6, numRuns: RUNS },
@@ -78,12 +94,13 @@ const describeBody = (described: Described, { test, send, freshId }: Means): voi
 
   test("a body, random: accepted exactly if valid by the document", async () => {
     const verdicts = { met: 0, missed: 0 };
+    const sendNext = sendToFresh(means, described);
     await fc.assert(
       fc.asyncProperty(bodiesAround(described, schema), async (body) => {
         const errors = validator.errors(schema, body);
         if (errors.length === 0 && !meetsRules(described, body)) errors.push("a rule between fields");
         verdicts[errors.length === 0 ? "met" : "missed"]++;
-        const { code } = await send(described, { id: await freshId(described), body });
+        const { code } = await sendNext({ body });
         expect([body, errors, code === "validation_failed"]).toEqual([body, errors, errors.length > 0]);
       }),
       { seed: 7, numRuns: 3 * RUNS },
@@ -105,14 +122,15 @@ const describeBody = (described: Described, { test, send, freshId }: Means): voi
 /** Registers the tests of a body, of query parameters and of an unknown id. */
 export const describeOperation = (described: Described, means: Means): void => {
   const { path, operation } = described;
-  const { test, send, freshId } = means;
+  const { test, send } = means;
   const body = operation.requestBody?.content["application/json"]?.example;
   describeBody(described, means);
 
   if (path.startsWith("/api/v1")) {
     test("query parameters, random: accepted exactly if valid by the document", async () => {
       const known = new Map(parametersOf(described, "query").map(({ name, schema }) => [name, schema]));
-      const unknown = await send(described, { id: await freshId(described), query: "unknown=1", body });
+      const sendNext = sendToFresh(means, described);
+      const unknown = await sendNext({ query: "unknown=1", body });
       expect(unknown.code).toBe("validation_failed");
       if (known.size === 0) return;
       await fc.assert(
@@ -126,7 +144,7 @@ export const describeOperation = (described: Described, means: Means): void => {
               return schema !== undefined && validator.errors(schema, decoded(schema, value)).length === 0;
             });
           const query = new URLSearchParams(pairs).toString();
-          const { code } = await send(described, { id: await freshId(described), query, body });
+          const { code } = await sendNext({ query, body });
           expect([query, code === "validation_failed"]).toEqual([query, !isMet]);
         }),
         { seed: 8, numRuns: 3 * RUNS },

@@ -21,9 +21,14 @@ const database = await fileDatabase({ isServed: true });
 const variables = { WORKER_PORT: "0", ...database.variables, DATA_DIR: await fileFolder() };
 
 describe("the worker", () => {
-  test("the worker, started and stopped by SIGTERM: healthy, then exit 0", async () => {
-    const worker = startProcess(bun(WORKER), variables);
+  test("the worker, with an overdue session: healthy, closes it, shows it in its metrics; by SIGTERM: exit 0", async () => {
+    const { db } = database;
+    const tenantId = await seedTenant(db);
+    await seedMovement(db, tenantId);
+    const id = await seedSession(db, (await seedCaller(db, tenantId)).caller);
+    const worker = startProcess(bun(WORKER), { ...variables, WORKER_METRICS_PORT: "0" });
     const [, url] = await worker.waitFor(/"url":"(http:[^"]+)\/"/);
+    const [, metrics = ""] = await worker.waitFor(/"metrics":"(http:[^"]+)"/);
     expect(worker.stdout()).toContain("closes overdue usage sessions");
     const health = async (path: string) => {
       const response = await fetch(url + path);
@@ -32,19 +37,6 @@ describe("the worker", () => {
     expect(await health("/healthz")).toEqual([200, '{"status":"ok"}']);
     expect(await health("/readyz")).toEqual([200, '{"status":"ok"}']);
     expect(await health("/")).toEqual([404, ""]);
-    worker.kill("SIGTERM");
-    expect(await worker.exited).toBe(0);
-    expect(worker.stdout()).toContain("stopped");
-    expect(worker.stderr()).toBe("");
-  });
-
-  test("the worker, with an overdue session: closes it, and shows it in its metrics", async () => {
-    const { db } = database;
-    const tenantId = await seedTenant(db);
-    await seedMovement(db, tenantId);
-    const id = await seedSession(db, (await seedCaller(db, tenantId)).caller);
-    const worker = startProcess(bun(WORKER), { ...variables, WORKER_METRICS_PORT: "0" });
-    const [, metrics = ""] = await worker.waitFor(/"metrics":"(http:[^"]+)"/);
     await db.client`update usage_sessions set expires_at = now() - interval '1 second' where id = ${id}`;
     await worker.waitFor(/"sessions":1/);
     expect(await findCreditBalance(db, tenantId, "live")).toMatchObject({ reservedCreditMicros: 0 });
@@ -57,6 +49,7 @@ describe("the worker", () => {
     expect(text).toContain("realtime_avatar_webhook_disabled_endpoints 0");
     worker.kill("SIGTERM");
     expect([await worker.exited, worker.stderr()]).toEqual([0, ""]);
+    expect(worker.stdout()).toContain("stopped");
   });
 
   test("the worker, with a LiveKit: deletes a room without a call, warns of rooms that participants create, and stops", async () => {

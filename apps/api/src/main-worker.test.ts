@@ -73,17 +73,12 @@ describe("the worker on the embedded database", () => {
   });
 });
 
-describe("the worker on a DATABASE_URL", () => {
-  test.each([
-    ["WORKER unset, on a DATABASE_URL", () => database.variables, /"listening"/],
-    [
-      "WORKER=false, on the embedded database",
-      async () => ({ DATA_DIR: await preparedDataDirectory(join(folder, "none")), WORKER: "false" }),
-      /Open the dashboard/,
-    ],
-  ])("the worker, %s: not started", async (_, variables, lastOutput) => {
-    const running = await start({ DATA_DIR: folder, ...(await variables()) }, release());
-    await running.waitFor(lastOutput);
+describe("the worker, wanted or not", () => {
+  // WORKER unset, on a DATABASE_URL: main.test.ts.
+  test("the worker, WORKER=false, on the embedded database: not started", async () => {
+    const data = await preparedDataDirectory(join(folder, "none"));
+    const running = await start({ DATA_DIR: data, WORKER: "false" }, release());
+    await running.waitFor(/Open the dashboard/);
     expect((await fetch(`${running.url}/readyz`)).status).toBe(200);
     expect(await stop(running)).toBe(0);
     expect(running.stdout()).not.toContain("worker");

@@ -4,7 +4,7 @@ import { oneDatabase } from "@realtime-avatar/db/shards/databases";
 import { originalKey, publicKey, uploadKey } from "@realtime-avatar/domain/assets/asset";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import { manifestId, type PreparedType, preparedFile, preparedKey } from "@realtime-avatar/domain/avatars/preparation";
-import { newId } from "@realtime-avatar/domain/id";
+import { newId, type TenantId } from "@realtime-avatar/domain/id";
 import { StorageError } from "@realtime-avatar/storage/storage";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { eachWorld } from "../../test/support/world.ts";
@@ -55,6 +55,16 @@ test("the sweep, of unknown, failed and deleted assets: removes their files and 
   expect(await sweepOf()(never)).toBe(3 * 3 + 1);
   const left = [kept, pending].flatMap((asset) => [originalKey(asset), publicKey(asset)]);
   expect(await keys()).toEqual([...left, uploadKey(pending), ...foreign].sort());
+});
+
+test("the sweep, of a tenant whose shard is not known: keeps its files, and goes on with those of others", async () => {
+  const [strange, unknown] = [unknownAsset(), unknownAsset()];
+  for (const asset of [strange, unknown]) await put(originalKey(asset));
+  const one = oneDatabase(world.database.db);
+  const refused = { ...world.database.db, run: () => Promise.reject(new Error("This shard is not known.")) };
+  const databases = { ...one, ofTenant: (id: TenantId) => (id === strange.tenantId ? refused : one.ofTenant(id)) };
+  expect(await sweepOf({ databases })(never)).toBe(1);
+  expect(await keys()).toEqual([originalKey(strange)]);
 });
 
 test("the sweep, of young files: an hour for signed uploads, a day for others", async () => {

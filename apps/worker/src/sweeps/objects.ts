@@ -47,7 +47,13 @@ export const createObjectSweep = (options: ObjectSweepOptions): ((signal: AbortS
     if (candidates.length === 0) return 0;
     // One that does not respond fails the step: what it needs is not known.
     const byDatabase = Map.groupBy(candidates, (key) => databases.ofTenant(tenantOf(key)));
-    const sorted = await Promise.all([...byDatabase].map(([db, keys]) => folder.sort(db, keys)));
+    const known = databases.all();
+    // The files of a shard that this process does not know stay: it may be new.
+    const sorted = await Promise.all(
+      [...byDatabase].map(([db, keys]) =>
+        known.includes(db) ? folder.sort(db, keys) : { unused: [], unknown: keys.length },
+      ),
+    );
     const unused = sorted.flatMap((one) => one.unused);
     const unknown = sorted.reduce((sum, one) => sum + one.unknown, 0);
     if (candidates.length >= SUSPICIOUS_FILES && 2 * unknown > candidates.length) {

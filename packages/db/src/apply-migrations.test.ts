@@ -121,6 +121,26 @@ test("several processes that build an index at the same time: one does, and none
   expect(await applied()).toBe(1);
 });
 
+test("a migration, while another process has the lock: says so once, and goes on when that has ended", async () => {
+  const [told, holding, ending] = [[] as string[], Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const other = withLock(database.url, {}, () => {
+    holding.resolve();
+    return ending.promise;
+  });
+  await holding.promise;
+  const notified = Promise.withResolvers<void>();
+  const notify = (message: string): void => {
+    told.push(message);
+    notified.resolve();
+  };
+  const waiting = withLock(database.url, { notify }, async () => "migrated");
+  await notified.promise;
+  ending.resolve();
+  expect(await waiting).toBe("migrated");
+  expect(told).toEqual([expect.stringContaining("Waiting for its end.")]);
+  await other;
+});
+
 test("a role with short time-outs migrates all the same", async () => {
   const { client: own } = database.db;
   const { pathname } = new URL(database.url);

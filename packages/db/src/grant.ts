@@ -3,9 +3,8 @@
  * role that calls them. A row lock needs UPDATE on one column: each table that is locked has one that is updated as well.
  */
 import type postgres from "postgres";
-import type { ConnectionOptions } from "./connection/server/connection.ts";
 import { FUNCTIONS_SCHEMA } from "./functions/schema.ts";
-import { withLock } from "./migrate.ts";
+import { type LockOptions, withLock } from "./migrate.ts";
 import { functionsInShard, schemaOf, textInShard } from "./shards/shard.ts";
 
 const RIGHTS = [
@@ -105,7 +104,7 @@ type Role = { isOwner: boolean; mayCreate: boolean };
 export const grantService = (
   url: string,
   role: string,
-  options: Pick<ConnectionOptions, "allowWeakAuth"> & { shards?: readonly number[] | undefined } = {},
+  options: LockOptions & { shards?: readonly number[] | undefined } = {},
 ): Promise<void> =>
   withLock(url, options, async (client) => {
     const [known] = await client<Role[]>`

@@ -93,20 +93,29 @@ export const migrations = (): Migration[] =>
 
 /** How long a process waits between two attempts to get the lock. */
 const LOCK_PAUSE_MS = 50;
+/** The attempts without the lock after which the operator is told. Most migrations take less. */
+const NOTIFY_AFTER = 20;
 
-/** Runs `work` on a connection of its own, while no other process migrates the database. */
+/** `notify` is told once when another process has the lock. */
+export type LockOptions = Pick<ConnectionOptions, "allowWeakAuth"> & {
+  notify?: ((message: string) => void) | undefined;
+};
+
+/** Runs `work` on a connection of its own, while no other process migrates the database or moves a shard. */
 export const withLock = async <Result>(
   url: string,
-  { allowWeakAuth }: Pick<ConnectionOptions, "allowWeakAuth">,
+  { allowWeakAuth, notify }: LockOptions,
   work: (client: postgres.Sql) => Promise<Result>,
 ): Promise<Result> => {
   const client = driver(url, await findPrimary(url, { allowWeakAuth }), { weak_auth: allowWeakAuth === true });
   try {
     // The lock belongs to the session: it ends with the connection. A statement that waits for it would be a transaction
     // for which `create index concurrently` waits in turn.
-    for (;;) {
+    for (let attempts = 1; ; attempts++) {
       const [row] = await client<{ isLocked: boolean }[]>`select pg_try_advisory_lock(${LOCK}) as "isLocked"`;
       if (row?.isLocked) break;
+      if (attempts === NOTIFY_AFTER)
+        notify?.("Another process migrates this database or moves a shard. Waiting for its end.");
       await Bun.sleep(LOCK_PAUSE_MS);
     }
     return await work(client);
@@ -119,7 +128,7 @@ export const withLock = async <Result>(
  * Applies the pending migrations and creates the functions of this program. Returns whether anything was missing. Needs a
  * connection of its own to the server, not one through a transaction-mode pooler.
  */
-export const migrate = (url: string, options: Pick<ConnectionOptions, "allowWeakAuth"> = {}): Promise<boolean> =>
+export const migrate = (url: string, options: LockOptions = {}): Promise<boolean> =>
   withLock(url, options, async (client) => {
     const query: Query = (text) => client.unsafe(text);
     if ((await query("select 1 where to_regclass('public.shards') is not null")).length > 0) {
@@ -140,10 +149,7 @@ export const migrate = (url: string, options: Pick<ConnectionOptions, "allowWeak
  * Drops the functions of other versions, and returns the names of their schemas. A replica of such a version stops
  * working: prune when none runs any more.
  */
-export const pruneFunctions = (
-  url: string,
-  options: Pick<ConnectionOptions, "allowWeakAuth"> = {},
-): Promise<string[]> =>
+export const pruneFunctions = (url: string, options: LockOptions = {}): Promise<string[]> =>
   withLock(url, options, async (client) => {
     const rows = await client<{ name: string }[]>`
       select nspname as name from pg_namespace

@@ -9,6 +9,7 @@ import { grantService } from "./grant.ts";
 import { migrate, pruneFunctions } from "./migrate.ts";
 import { statement } from "./query/statement.ts";
 import { type Databases, oneDatabase } from "./shards/databases.ts";
+import { moveShard, rebalanceShards } from "./shards/manage.ts";
 import { openShards } from "./shards/open-shards.ts";
 import { findShards, migrateShards, pruneShards } from "./shards/split.ts";
 
@@ -38,6 +39,10 @@ export type OpenDatabase = {
   prune(): Promise<string[]>;
   /** See `grantService`. */
   grant(role: string): Promise<void>;
+  /** See `moveShard`. */
+  move(shard: number, node: { host: string; port: number }): Promise<void>;
+  /** See `rebalanceShards`. */
+  rebalance(): Promise<number>;
   isEmbedded: boolean;
   /** Whether opening it has applied migrations: to an embedded database alone. */
   hasMigrated: boolean;
@@ -110,7 +115,8 @@ export const openDatabase = async (
     await embedded?.close();
   };
   try {
-    const hasMigrated = embedded !== null && (await migrate(url, config));
+    const lock = { allowWeakAuth: config.allowWeakAuth, notify: options.notify };
+    const hasMigrated = embedded !== null && (await migrate(url, lock));
     await checkServer(db);
     const shards = embedded === null ? await findShards(db) : null;
     if (shards !== null) {
@@ -122,17 +128,19 @@ export const openDatabase = async (
       server: db,
       url,
       migrate: async (count = null) => {
-        if (shards === null && count === null) return migrate(url, config);
+        if (shards === null && count === null) return migrate(url, lock);
         const wanted = count ?? shards?.count ?? 0;
         if (wanted === 0) throw new Error("The shards are not complete: run `migrate --shards <count>` again.");
-        return (await migrateShards(url, wanted, config)).hasChanged;
+        return (await migrateShards(url, wanted, lock)).hasChanged;
       },
-      prune: async () => ((await findShards(db)) === null ? pruneFunctions(url, config) : pruneShards(url, config)),
+      prune: async () => ((await findShards(db)) === null ? pruneFunctions(url, lock) : pruneShards(url, lock)),
       grant: async (role) => {
         const now = await findShards(db);
         const numbers = now ? Array.from({ length: now.count }, (_, shard) => shard) : undefined;
-        await grantService(url, role, { ...config, shards: numbers });
+        await grantService(url, role, { ...lock, shards: numbers });
       },
+      move: (shard, node) => moveShard(url, shard, node, lock),
+      rebalance: () => rebalanceShards(url, lock),
       isEmbedded: embedded !== null,
       hasMigrated,
       close,

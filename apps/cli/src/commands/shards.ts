@@ -1,7 +1,7 @@
 /** `shards`: the shards of an installation on Citus; and `verify`, which also verifies one database. */
 
 import type { OpenDatabase } from "@realtime-avatar/db/open";
-import { listShards, moveShard, rebalanceShards, type ShardState } from "@realtime-avatar/db/shards/manage";
+import { listShards, type ShardState } from "@realtime-avatar/db/shards/manage";
 import { type Finding, verifySchema } from "@realtime-avatar/db/shards/verify";
 import { countTenants } from "@realtime-avatar/db/tenants/tenants";
 import type { Shards } from "@realtime-avatar/domain/shards";
@@ -52,15 +52,15 @@ const parseNode = (text: string): { host: string; port: number } => {
 };
 
 const move = (shard: number, node: { host: string; port: number }, options: OutputOptions): Promise<void> =>
-  withShards(async ({ url }, { count }) => {
+  withShards(async (database, { count }) => {
     if (shard >= count) throw new UsageError(`<shard>: There are ${count} shards, from 0.`);
-    await moveShard(url, shard, node);
+    await database.move(shard, node);
     print(options, { shard, node: `${node.host}:${node.port}` }, `Shard ${shard} is on ${node.host}:${node.port}.`);
   });
 
 const rebalance = (options: OutputOptions): Promise<void> =>
-  withShards(async ({ url }) => {
-    const moved = await rebalanceShards(url);
+  withShards(async (database) => {
+    const moved = await database.rebalance();
     print(options, { moved }, moved === 0 ? "The shards are balanced already." : `Moved ${moved} shards.`);
   });
 

@@ -1,8 +1,7 @@
 /** What an operator does with the shards of an installation: sees them, and moves them. Citus does the work. */
 
 import type { Db } from "../connection/pool.ts";
-import type { ConnectionOptions } from "../connection/server/connection.ts";
-import { withLock } from "../migrate.ts";
+import { type LockOptions, withLock } from "../migrate.ts";
 import { statesOfNodes } from "./node-state.ts";
 import { placementOf } from "./placement.ts";
 import { schemaOf } from "./shard.ts";
@@ -26,8 +25,6 @@ export const listShards = async (coordinator: Db, count: number): Promise<ShardS
   });
 };
 
-type Options = Pick<ConnectionOptions, "allowWeakAuth">;
-
 /** What a move that was interrupted has left behind would refuse the next one. */
 const CLEAN = "call citus_cleanup_orphaned_resources()";
 /** A move can take hours, whatever limit the role or the database has. */
@@ -41,7 +38,7 @@ export const moveShard = (
   url: string,
   shard: number,
   { host, port }: { host: string; port: number },
-  options: Options = {},
+  options: LockOptions = {},
 ): Promise<void> =>
   withLock(url, options, async (client) => {
     await client.unsafe(NO_LIMITS);
@@ -51,7 +48,7 @@ export const moveShard = (
   });
 
 /** Moves shards until the nodes have about equally many, or equally large ones. Returns how many were moved. */
-export const rebalanceShards = (url: string, options: Options = {}): Promise<number> =>
+export const rebalanceShards = (url: string, options: LockOptions = {}): Promise<number> =>
   withLock(url, options, async (client) => {
     await client.unsafe(NO_LIMITS);
     await client.unsafe(CLEAN);

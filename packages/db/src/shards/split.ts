@@ -7,10 +7,9 @@ import { type TenantId, timeOfId } from "@realtime-avatar/domain/id";
 import { MAX_SHARDS, type Shards } from "@realtime-avatar/domain/shards";
 import type postgres from "postgres";
 import type { Db } from "../connection/pool.ts";
-import type { ConnectionOptions } from "../connection/server/connection.ts";
 import { SCHEMA_NAMES } from "../functions/schema.ts";
 import { grantAsInFirst } from "../grant.ts";
-import { withLock } from "../migrate.ts";
+import { type LockOptions, withLock } from "../migrate.ts";
 import { migrateShard, RENAMED } from "./migrate-shard.ts";
 import { functionsInShard, schemaOf, textInShard } from "./shard.ts";
 
@@ -80,7 +79,7 @@ export type ShardMigration = Shards & {
   hasChanged: boolean;
 };
 
-type MigrateOptions = Pick<ConnectionOptions, "allowWeakAuth"> & {
+type MigrateOptions = LockOptions & {
   /** For tests, which need no Citus: all shards are in one database then. */
   isPlain?: boolean;
 };
@@ -123,7 +122,7 @@ export const migrateShards = (url: string, count: number, options: MigrateOption
   });
 
 /** Drops the functions that other versions have in the shards, as `pruneFunctions` does in one database. */
-export const pruneShards = (url: string, options: Pick<ConnectionOptions, "allowWeakAuth"> = {}): Promise<string[]> =>
+export const pruneShards = (url: string, options: LockOptions = {}): Promise<string[]> =>
   withLock(url, options, async (client) => {
     // Read here: the same command, or another one, may have added shards.
     const [known] = await client.unsafe<Row[]>(SELECT_SHARDS);

@@ -2,6 +2,7 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFile } from "node:fs/promises";
 import { grantService } from "@realtime-avatar/db/grant";
+import { rebalanceShards } from "@realtime-avatar/db/shards/manage";
 import { client } from "@realtime-avatar/testing/database";
 import { portraitPath } from "@realtime-avatar/testing/photos";
 import { CITUS_BIN } from "@realtime-avatar/testing/postgres/citus";
@@ -177,6 +178,15 @@ describe.skipIf(installation === null)("moves under load", () => {
     await Bun.sleep(1000);
     await move(1, from);
     expect(await load.stop()).toEqual(NOTHING_WRONG);
+  });
+
+  test("shards that are rebalanced: the same", async () => {
+    const [home = 0, ...others] = await placement();
+    for (const [index, node] of others.entries()) if (node !== home) await move(index + 1, home);
+    const loads = [await startLoad(installation as Installation, 1), await startLoad(installation as Installation, 2)];
+    expect(await rebalanceShards(coordinator)).toBe(SHARDS / 2);
+    expect(new Set(await placement()).size).toBe(2);
+    for (const load of loads) expect(await load.stop()).toEqual(NOTHING_WRONG);
   });
 
   test("a move that is cancelled: no request fails, and the next move succeeds", async () => {

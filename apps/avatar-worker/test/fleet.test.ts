@@ -112,16 +112,15 @@ describe.skipIf(binary.kind === "missing")(title, () => {
   });
 
   test("a call that another worker gets while this one joins: this one leaves when it has joined", async () => {
-    await startWorker();
-    await untilIdle();
     const call = await control.start();
-    // Its connection waits in the frozen server.
+    const person = await joinAsStranger(livekit.url, call.personToken);
+    // The connection of the worker waits in the frozen server.
     livekit.process.kill("SIGSTOP");
+    await startWorker();
     while (!control.syncs.some(({ calls }) => calls.length > 0)) await Bun.sleep(20);
     control.end(call.session, null);
     await untilIdle();
     livekit.process.kill("SIGCONT");
-    const person = await joinAsStranger(livekit.url, call.personToken);
     while (!person?.hasMet(AVATAR_IDENTITY)) await Bun.sleep(20);
     await control.untilInRoom(call.room, "person");
     person.leave();

@@ -34,10 +34,9 @@ describe.skipIf(CITUS_BIN === undefined)("the commands of shards, on Citus", () 
       runProcess({ DATABASE_URL: url }, ...args),
       runProcess({ DATABASE_URL: url }, ...args),
     ]);
-    expect(both.map(({ code, stderr }) => [code, stderr])).toEqual([
-      [0, ""],
-      [0, ""],
-    ]);
+    expect(both.map(({ code }) => code)).toEqual([0, 0]);
+    const waiting = "Another process migrates this database or moves a shard. Waiting for its end.\n";
+    expect(both.map(({ stderr }) => stderr).sort()).toEqual(["", waiting]);
     expect(both.map(({ stdout }) => JSON.parse(stdout).migrated).sort()).toEqual([false, true]);
     expect(await json("migrate")).toEqual({ migrated: false });
     expect(await json("verify")).toEqual({ findings: [] });

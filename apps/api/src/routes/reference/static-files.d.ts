@@ -3,7 +3,28 @@ declare module "*.css" {
   const text: string;
   export default text;
 }
-declare module "*.js" {
+
+declare module "*/page/dom.js" {
+  const text: string;
+  export default text;
+}
+
+declare module "*/page/key.js" {
+  const text: string;
+  export default text;
+}
+
+declare module "*/page/main.js" {
+  const text: string;
+  export default text;
+}
+
+declare module "*/page/outcomes.js" {
+  const text: string;
+  export default text;
+}
+
+declare module "*/page/trial.js" {
   const text: string;
   export default text;
 }

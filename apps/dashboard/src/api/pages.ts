@@ -31,7 +31,7 @@ export const readUntilFound = async <Item>(
 
 const ID = /^[a-z]{3}_[0-9a-z]{26}$/;
 
-/** Midnight of a day, or of so many days later, where the person is. */
+/** Midnight of a day, or of the day that is `later` days after it, in the time zone of the browser. */
 export const midnight = (day: string, later = 0): string => {
   const date = new Date(`${day}T00:00`);
   return new Date(date.getFullYear(), date.getMonth(), date.getDate() + later).toISOString();

@@ -111,8 +111,8 @@ export function Loaded<Data>({
 }
 
 type Pages = { hasNextPage: boolean; isFetchingNextPage: boolean; fetchNextPage: () => unknown };
-/** Reads the next page of a list that has one. */
-export const Older = ({ query: { hasNextPage, isFetchingNextPage, fetchNextPage } }: { query: Pages }) =>
+/** The button that loads the next page of a list. Nothing when there is none. */
+export const OlderButton = ({ query: { hasNextPage, isFetchingNextPage, fetchNextPage } }: { query: Pages }) =>
   hasNextPage && (
     <Button className="mt-3" isBusy={isFetchingNextPage} onClick={() => fetchNextPage()}>
       Show older ones

@@ -3,7 +3,7 @@ import type { CreditEntry } from "@realtime-avatar/client";
 import { useState } from "react";
 import { ExportButton } from "../components/export-button.tsx";
 import { InlineSelect, Options } from "../components/field.tsx";
-import { Loaded, Older, Skeleton } from "../components/state.tsx";
+import { Loaded, OlderButton, Skeleton } from "../components/state.tsx";
 import { Card, Time } from "../components/text.tsx";
 import { credits } from "../format.ts";
 import { useAccount } from "../layout/context.tsx";
@@ -95,7 +95,7 @@ export const Entries = () => {
           );
         }}
       </Loaded>
-      <Older query={query} />
+      <OlderButton query={query} />
     </Card>
   );
 };

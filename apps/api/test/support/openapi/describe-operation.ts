@@ -53,7 +53,7 @@ export const newRecord = () => {
 };
 
 type Send = (described: Described, sent: Sent) => Promise<Answer>;
-type Means = {
+type Harness = {
   test: ReturnType<typeof newRecord>["test"];
   send: Send;
   /** The id of something new that the operation can work on; empty when its path takes none. */
@@ -61,10 +61,10 @@ type Means = {
 };
 
 /**
- * Sends the requests of a property, each to something new, or to that of the request before where this was refused: what is
- * refused changes nothing.
+ * Returns a function that sends the requests of a property, one after another. A write that succeeds may change its resource, so
+ * the next request gets a new one. A refused request changes nothing, so the next one gets the same resource.
  */
-export const sendToFresh = ({ send, freshId }: Omit<Means, "test">, described: Described) => {
+export const sendToFresh = ({ send, freshId }: Omit<Harness, "test">, described: Described) => {
   let id: string | null = null;
   return async (sent: Sent): Promise<Answer> => {
     id ??= await freshId(described);
@@ -74,15 +74,15 @@ export const sendToFresh = ({ send, freshId }: Omit<Means, "test">, described: D
   };
 };
 
-const describeBody = (described: Described, means: Means): void => {
+const describeBody = (described: Described, harness: Harness): void => {
   const { operation } = described;
-  const { test, send, freshId } = means;
+  const { test, send, freshId } = harness;
   const schema = bodySchema(operation);
   if (schema === null) return;
 
   test("a body, valid by the document: accepted", async () => {
     const bodies = valuesOf(document, schema).filter((body) => meetsRules(described, body));
-    const sendNext = sendToFresh(means, described);
+    const sendNext = sendToFresh(harness, described);
     await fc.assert(
       fc.asyncProperty(bodies, async (body) => {
         const { code } = await sendNext({ body });
@@ -94,7 +94,7 @@ const describeBody = (described: Described, means: Means): void => {
 
   test("a body, random: accepted exactly if valid by the document", async () => {
     const verdicts = { met: 0, missed: 0 };
-    const sendNext = sendToFresh(means, described);
+    const sendNext = sendToFresh(harness, described);
     await fc.assert(
       fc.asyncProperty(bodiesAround(described, schema), async (body) => {
         const errors = validator.errors(schema, body);
@@ -120,16 +120,16 @@ const describeBody = (described: Described, means: Means): void => {
 };
 
 /** Registers the tests of a body, of query parameters and of an unknown id. */
-export const describeOperation = (described: Described, means: Means): void => {
+export const describeOperation = (described: Described, harness: Harness): void => {
   const { path, operation } = described;
-  const { test, send } = means;
+  const { test, send } = harness;
   const body = operation.requestBody?.content["application/json"]?.example;
-  describeBody(described, means);
+  describeBody(described, harness);
 
   if (path.startsWith("/api/v1")) {
     test("query parameters, random: accepted exactly if valid by the document", async () => {
       const known = new Map(parametersOf(described, "query").map(({ name, schema }) => [name, schema]));
-      const sendNext = sendToFresh(means, described);
+      const sendNext = sendToFresh(harness, described);
       const unknown = await sendNext({ query: "unknown=1", body });
       expect(unknown.code).toBe("validation_failed");
       if (known.size === 0) return;

@@ -60,7 +60,7 @@ export const bodySchema = ({ requestBody }: Operation): Schema | null =>
 const OF_HTTP = ["content-type", "content-length", "date", "connection"];
 
 export const documentValidator = (document: OpenApi) => {
-  // Most schemas are used a few times: to optimize their code takes longer than it saves.
+  // Most schemas are used a few times: optimizing their code takes longer than it saves.
   const code = { optimize: false };
   const ajv = addFormats(new Ajv2020({ strict: false, allErrors: true, validateSchema: false, code }));
   ajv.addKeyword({

@@ -74,7 +74,7 @@ describe("the worker on the embedded database", () => {
 });
 
 describe("the worker, wanted or not", () => {
-  // WORKER unset, on a DATABASE_URL: main.test.ts.
+  // main.test.ts has the case of WORKER unset on a DATABASE_URL.
   test("the worker, WORKER=false, on the embedded database: not started", async () => {
     const data = await preparedDataDirectory(join(folder, "none"));
     const running = await start({ DATA_DIR: data, WORKER: "false" }, release());

@@ -81,7 +81,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
   const untilState = async (call: Call, state: string): Promise<void> => {
     while (call.report().state !== state) await Bun.sleep(20);
   };
-  /** A call whose agent is there. */
+  /** Starts a call that an agent has joined. */
   const startWithAgent = async (change: Partial<AssignedCall> = {}) => {
     const started = await start(change);
     const agent = await started.join();
@@ -92,7 +92,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     };
     return { ...started, agent, leave };
   };
-  /** The same with somebody who sees and hears, which takes more processor time than the call. */
+  /** The same with a person who receives the picture and the sound. That takes more processor time than the call itself. */
   const startWithPerson = async (change: Partial<AssignedCall> = {}) => {
     const started = await startWithAgent(change);
     const person = await joinAsPerson(livekit.url, started.personToken);

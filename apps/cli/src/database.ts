@@ -36,14 +36,14 @@ export const withOpenDatabase = async (work: (database: OpenDatabase) => Promise
   }
 };
 
-/** The database of a tenant. Throws when its shard is none of the installation. */
+/** Returns the database of a tenant. Throws when the installation does not have its shard. */
 export const databaseOf = (databases: Databases, tenantId: TenantId): Db => {
   const db = databases.ofTenant(tenantId);
   if (databases.shards() !== null && db.shard === null) throw new Error("No tenant has this id.");
   return db;
 };
 
-/** Runs `work` with all databases. Throws when migrations are pending: for what is about one tenant, in its database. */
+/** Runs `work` with all databases. Throws when migrations are pending; with `tenant`, only those of its database count. */
 export const withDatabases = (work: (databases: Databases) => Promise<void>, tenant?: TenantId): Promise<void> =>
   withOpenDatabase(async ({ databases }) => {
     const isCurrent = tenant ? isMigrated(databaseOf(databases, tenant)) : areMigrated(databases);

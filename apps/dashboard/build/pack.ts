@@ -35,8 +35,8 @@ const CONTENT_TYPES: Record<string, string> = {
 };
 
 /**
- * The quality of Brotli. For a release, 10: the best, 11, takes twice the time, and saves 2 % of the bytes. A checkout builds
- * the pages while somebody waits for them: with 5, the build takes a third of the time, and writes 9 % more bytes.
+ * The quality of Brotli. A release uses 10: the best quality, 11, takes twice the time and saves 2 % of the bytes. A checkout
+ * builds the pages during the first request, so it uses 5: a third of the time of the build, and 9 % more bytes.
  */
 export const QUALITY = { release: 10, checkout: 5 } as const;
 type Quality = (typeof QUALITY)[keyof typeof QUALITY];

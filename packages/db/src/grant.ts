@@ -88,8 +88,8 @@ const grantAll = (client: postgres.Sql, rights: readonly string[], role: string)
 };
 
 /**
- * Gives the roles of the service in shard 0 the same rights in a shard that is new. Without them no replica would be ready, because
- * each finds the new shard by itself.
+ * Gives the roles of the service in shard 0 the same rights in a new shard. Each replica finds the new shard by itself, and would
+ * not be ready without these rights.
  */
 export const grantAsInFirst = async (client: postgres.Sql, shard: number): Promise<void> => {
   for (const role of await rolesIn(client, 0)) await grantAll(client, rightsInShard(shard), role);

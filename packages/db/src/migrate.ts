@@ -93,10 +93,10 @@ export const migrations = (): Migration[] =>
 
 /** How long a process waits between two attempts to get the lock. */
 const LOCK_PAUSE_MS = 50;
-/** The attempts without the lock after which the operator is told. Most migrations take less. */
+/** After this many attempts without the lock, `notify` is called. Most migrations take less than that. */
 const NOTIFY_AFTER = 20;
 
-/** `notify` is told once when another process has the lock. */
+/** `notify` is called once when another process holds the lock for a second. */
 export type LockOptions = Pick<ConnectionOptions, "allowWeakAuth"> & {
   notify?: ((message: string) => void) | undefined;
 };

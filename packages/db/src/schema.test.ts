@@ -162,7 +162,7 @@ describe("the constraints", () => {
   const insert = async (table: Table, change: object): Promise<string> => {
     const { client } = database.db;
     const values = JSON.stringify({ ...OWN_VALUES[table](), ...change });
-    // Two statements: a shard takes no INSERT with a query inside.
+    // Two statements: Citus refuses an INSERT with a query inside.
     const populated = `select json_populate_record(one, $1::text::json)::text as row from ${table} one limit 1`;
     const [{ row }] = await client.unsafe<[{ row: string }]>(populated, [values]);
     try {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** Whether a process of this machine runs. On Linux a zombie does not: only its parent has not noticed yet that it has ended. */
+/** Whether a process of this machine runs. On Linux, a zombie has ended. */
 export const isAlive = (pid: number): boolean => {
   try {
     if (process.platform === "linux") return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));

@@ -49,12 +49,13 @@ export const sharedBrowser = (): Promise<Browser> => {
   return shared;
 };
 
-/** Run in the page of a call: the sum of the picture's pixels, and the loudest sample of its sound. */
+/** A script for the page of a call: returns the sum of the picture's pixels. */
 export const LOOK = `(() => {
   const canvas = new OffscreenCanvas(64, 64).getContext("2d");
   canvas.drawImage(document.querySelector("video"), 0, 0, 64, 64);
   return canvas.getImageData(0, 0, 64, 64).data.reduce((sum, value, at) => (at % 4 === 3 ? sum : sum + value), 0);
 })()`;
+/** A script for the page of a call: returns the loudest sample of its sound. */
 export const LEVEL = `(() => {
   const stream = document.querySelector("audio").srcObject;
   if (!stream) return 0;

@@ -64,7 +64,7 @@ const draftOf = ({ folder }: Recipe): string => {
   return `${folder}.${process.pid}`;
 };
 
-/** Puts what was built in its place. The tests run in several processes: the first that is ready wins. */
+/** Renames the draft to its folder. Tests run in several processes: the first that is ready wins. */
 const publish = ({ folder }: Recipe, draft: string, { exitCode, stderr }: Outcome): void => {
   if (exitCode !== 0) throw new Error(`${basename(folder)} cannot be built:\n${stderr}`);
   try {
@@ -75,13 +75,14 @@ const publish = ({ folder }: Recipe, draft: string, { exitCode, stderr }: Outcom
   }
 };
 
+/** Fills a folder of the cache, unless it exists. */
 const fill = (recipe: Recipe): void => {
   if (existsSync(recipe.folder)) return;
   const draft = draftOf(recipe);
   publish(recipe, draft, Bun.spawnSync(recipe.command(draft), { cwd: REPOSITORY }));
 };
 
-/** As `fill`, beside others. */
+/** The same without blocking, so that several run at a time. */
 const fillBeside = async (recipe: Recipe): Promise<void> => {
   if (existsSync(recipe.folder)) return;
   const draft = draftOf(recipe);
@@ -119,7 +120,7 @@ const dashboard = (): Recipe => ({
   command: (draft) => [...BUN, "apps/dashboard/build/main.ts", draft],
 });
 
-/** A copy of the bundle of an app where a release has it. */
+/** Copies the bundle of an app to where a release has it. Returns the path of the program. */
 const released = (app: string): string => {
   const built = bundleOf(`apps/${app}/src/main.ts`);
   const folder = join(folderOfBundles(), "release/apps", app, "dist");
@@ -134,7 +135,7 @@ export const releaseOfApi = (): string => {
   return released("api");
 };
 
-/** Builds what most test processes need, all at once. */
+/** Builds what most test processes need, all at the same time. */
 export const buildAll = async (): Promise<void> => {
   const apps = ["api", "cli", "worker"].map((app) => recipeOf(`apps/${app}/src/main.ts`));
   await Promise.all([dashboard(), ...apps].map(fillBeside));

@@ -100,7 +100,7 @@ const pooled = (url: string): string => {
 export type TestDatabase = {
   url: string;
   db: TestDb;
-  /** The same for a role that has the rights of the service alone. With TEST_SHARD, there is none yet. */
+  /** The URL for a role that has only the rights of the service. Undefined with TEST_SHARD. */
   serviceUrl?: string;
   /** How a process of the service reaches it. With TEST_SHARD, only one that was made so (`isServed`). */
   variables: Record<string, string>;

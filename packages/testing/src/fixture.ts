@@ -62,7 +62,7 @@ export const fileRole = async (
   return fixture({ ...db, close, role, url: ownUrl });
 };
 
-/** The pool of a role that has the rights of the service in a migrated database, and nothing else. */
+/** Connects as a role that has only the rights of the service in a migrated database. */
 export const serviceRole = async (database: TestDatabase): Promise<Db> => {
   const { shard, serviceUrl } = database;
   if (!shard) return fixture(connect(serviceUrl ?? "", { connections: 8 }));

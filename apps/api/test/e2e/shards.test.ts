@@ -180,7 +180,7 @@ describe.skipIf(installation === null)("moves under load", () => {
     expect(await load.stop()).toEqual(NOTHING_WRONG);
   });
 
-  test("shards that are rebalanced: the same", async () => {
+  test("shards that are rebalanced: no request fails, nothing is lost, doubled or accepted after its revocation", async () => {
     const [home = 0, ...others] = await placement();
     for (const [index, node] of others.entries()) if (node !== home) await move(index + 1, home);
     const loads = [await startLoad(installation as Installation, 1), await startLoad(installation as Installation, 2)];
@@ -265,7 +265,7 @@ describe.skipIf(installation === null)("faults of nodes", () => {
     await check();
     await nodeAt(victim).server.kill();
     await check();
-    // One that starts meanwhile serves the others, too.
+    // A process that starts meanwhile serves the other shards, too.
     const late = startProcess(bun("apps/api/src/main.ts"), {
       DATABASE_URL: coordinator,
       DATA_DIR: api.files.folder,

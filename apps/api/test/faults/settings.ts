@@ -12,10 +12,10 @@ const setOnServer = async (name: string, value: string | null): Promise<void> =>
   await admin.end();
 };
 
-/** Changes the time-out of statements of one database, which sessions have that begin later. */
+/** Sets the `statement_timeout` of one database. It applies to sessions that begin later. */
 const setTimeOut = async (databaseUrl: string, value: string): Promise<void> => {
   const admin = client(databaseUrl);
-  // Of a shard, at its node alone.
+  // For a shard, only at its node.
   if (USES_SHARDS) await admin`set citus.enable_ddl_propagation = off`;
   await admin.unsafe(`alter database ${new URL(databaseUrl).pathname.slice(1)} set statement_timeout = '${value}'`);
   await admin.end();

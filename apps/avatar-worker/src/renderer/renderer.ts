@@ -22,6 +22,6 @@ export type Renderer = {
 export type Rendering = {
   /** The avatar says this now. */
   hear(pcm: Int16Array): void;
-  /** The picture of now. It is sent as it is, so it must not change later. In a call by voice, nobody asks for it. */
+  /** Returns the current picture. The room sends the frame itself, so do not change it later. Not called in the mode `voice`. */
   picture(): VideoFrame;
 };

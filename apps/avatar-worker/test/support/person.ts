@@ -32,7 +32,7 @@ const tone = (start: number): Int16Array =>
     Math.round(12_000 * Math.sin(((start + index) / SAMPLE_RATE) * 2 * Math.PI * 440)),
   );
 
-/** `subscribes`: to what is seen and heard. Messages come without that, for a tenth of the processor time. */
+/** `subscribes`: whether the person receives the tracks. Without them messages still arrive, for a tenth of the processor time. */
 export const joinAsPerson = async (url: string, token: string, { subscribes = true } = {}) => {
   const room = new Room();
   const seen: Seen[] = [];
@@ -89,7 +89,7 @@ export const joinAsPerson = async (url: string, token: string, { subscribes = tr
     heard,
     /** How many seconds of sound it has heard. */
     heardSeconds: (): number => (heard.filter(({ level }) => level > 0.05).length * FRAME_MS) / 1000,
-    /** Whether it has heard nothing for so long. */
+    /** Whether it has heard nothing in the last `seconds`. */
     hasSilence: (seconds: number): boolean =>
       heard.slice((-seconds * 1000) / FRAME_MS).every(({ level }) => level < 0.01),
     messages,

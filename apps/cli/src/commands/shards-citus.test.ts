@@ -88,7 +88,7 @@ describe.skipIf(CITUS_BIN === undefined)("the commands of shards, on Citus", () 
     const before: { shard: number; node: string }[] = await json("shards");
     const at = (shard: number) => before[shard]?.node as string;
     const other = before.find(({ node }) => node !== at(3))?.node as string;
-    // A limit of the role or of the database is none for a move.
+    // The statement_timeout of the role or the database does not apply to a move.
     const [host = "", port] = other.split(":");
     await moveShard(`${url}?statement_timeout=300`, 3, { host, port: Number(port) });
     await json("shards", "move", "3", at(3));
@@ -149,7 +149,7 @@ describe.skipIf(CITUS_BIN === undefined)("the commands of shards, on Citus", () 
     const caller = await seedCaller(own, tenantId);
     const avatar = await seedAvatar(own, caller);
     await own.close();
-    // Nor does it matter that Citus is set to distribute each new schema.
+    // Also where Citus is set to distribute each new schema.
     const admin = client(url);
     await admin.unsafe("alter database older set citus.enable_schema_based_sharding = on");
     await admin.end();

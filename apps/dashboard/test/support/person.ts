@@ -89,7 +89,7 @@ const newKeyPair = () => {
   return { privateKey: privateKey.export({ type: "pkcs8", format: "der" }), publicKey: Buffer.concat(bytes) };
 };
 
-/** Signs a new member in, with a passkey. No page is opened: that of the registration takes a second of processor time. */
+/** Seeds a member with a passkey, and signs the browser in. It opens no page: registering on one takes a second of processor time. */
 export const signIn = async (
   { context, authenticator }: Person,
   { url, database, tenantId }: Service,

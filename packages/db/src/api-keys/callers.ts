@@ -216,7 +216,7 @@ const selectCredentials = batchStatement<CredentialRow, LookUp>(
   ["keyId", "targetId"],
   credentialsWith(NO_CREDITS),
 );
-/** Apart, because the server prepares to read the credits even where no look-up asks for them, which takes a fifth of the time. */
+/** A statement of its own: with the credits in it, a look-up takes a quarter longer at the server, even if it asks for none. */
 const selectWithCredits = batchStatement<CredentialRow, LookUp>(
   "find_credential_with_credits",
   ["keyId", "targetId", "including"],

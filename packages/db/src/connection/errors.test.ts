@@ -20,7 +20,7 @@ describe("the description of an error", () => {
     expect(describeError(error)).toMatchObject({
       code: "23514",
       constraint: "tenants_tenant_id_check",
-      // A node of shards names the part of the table that it has.
+      // The error of a node names its part of the distributed table.
       table: USES_SHARDS ? expect.stringMatching(/^tenants_\d+$/) : "tenants",
     });
     expect(JSON.stringify(describeError(error))).not.toMatch(/the-row|the-name/);

@@ -71,7 +71,7 @@ describe("a statement whose plan is outdated", () => {
       const expected = { json: { a: 1 }, list: ["x", "y"] };
       for (const change of ["deallocate all", "alter table changing add column b integer", "deallocate all"]) {
         expect(await echo(db, values)).toMatchObject([expected]);
-        // A session forgets its statements itself; the owner changes the table.
+        // DEALLOCATE runs in the session of the pool; the owner of the table alters it.
         if (change.startsWith("alter")) await database.client.unsafe(change);
         else await db.run(change, []);
         const [row] = await echo(db, values);

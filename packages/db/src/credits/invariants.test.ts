@@ -44,13 +44,13 @@ const tenantId = await seedTenant(db);
 /** `charged` is a session that was charged, and `open` one that is open. */
 const { rootId, childId, charged, open, ended, called } = await history(tenantId);
 
-/** What keeps the tables from being changed by hand. */
+/** Drops the constraints that refuse wrong numbers, so that a test can write them. */
 const CHECKS = [
   "alter table credit_accounts drop constraint credit_accounts_available_check",
   "alter table credit_accounts drop constraint credit_accounts_counters_check",
   "alter table usage_sessions drop constraint usage_sessions_used_check",
 ];
-// A node of shards refuses that. So it is done by the coordinator, and before.
+// A node refuses to drop constraints, so the coordinator drops them before the tests.
 if (USES_SHARDS) for (const text of CHECKS) await database.db.client.unsafe(text);
 
 /** The findings while `change` is in place. It is rolled back, and so is what it does to the append-only trigger. */

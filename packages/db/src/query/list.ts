@@ -157,12 +157,12 @@ export const pageReader = <PageQuery extends object>(
   };
 };
 
-/** The values of these names that say whose rows a list has. */
+/** The owner of the rows of a list: the tenant, and a value for each further column. */
 type OwnerOf<Name extends string> = { tenantId: TenantId } & Readonly<Record<Name, string>>;
 
 /**
- * A list without filters: returns the function that reads the owner's newest rows, of those that meet `condition`. `columns`: those of
- * an index before the id, by the names of the owner's values. One statement, which requests for the same page share.
+ * Makes a list without filters. Returns the function that reads a page of the owner's newest rows that meet `condition`. `columns`:
+ * the columns of the index before the id, by the names of the owner's values. One statement, which requests for the same page share.
  */
 export const listOf = <Name extends string>(
   name: StatementOf<Positioned<WrittenPage>>,

@@ -207,9 +207,9 @@ describe("more avatars than a page reads", () => {
     expect((await allAvatars(caller, { name, ...more })).names).toEqual(rows.map(({ name }) => name));
   });
 
-  /** A text of which a page reads few rows, because it is long: 2,500. */
+  /** Pads a name, because a page reads fewer rows the longer the text is: 2,500 of this length. */
   const long = (text: string): string => text.padEnd(160, ".");
-  /** More rows than two pages read, of which the oldest `old` have another name, and so has each of the 30 of the sample or none. */
+  /** Seeds more rows than two pages read. The oldest `old` have another name. Of the 30 rows of the sample, all have it or none. */
   const seedOld = async (old: number, isSampleOld: boolean): Promise<TenantId> => {
     const tenantId = await seedTenant(db);
     const ids = Array.from({ length: 2 * ROWS }, (_, at) => newId("ava", new Date(Date.UTC(2026, 0, 1) + at), random));

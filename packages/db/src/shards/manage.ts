@@ -27,7 +27,7 @@ export const listShards = async (coordinator: Db, count: number): Promise<ShardS
 
 /** What a move that was interrupted has left behind would refuse the next one. */
 const CLEAN = "call citus_cleanup_orphaned_resources()";
-/** A move can take hours, whatever limit the role or the database has. */
+/** A move can take hours: the limits of the role and of the database do not apply to it. */
 const NO_LIMITS = "set statement_timeout = 0; set lock_timeout = 0";
 
 /**

@@ -56,8 +56,8 @@ const splitDatabase = async (client: postgres.TransactionSql): Promise<Date> => 
 };
 
 /**
- * A release that knows no shards would make an empty database beside them, and serve it. It finds a journal that is newer than its
- * own, creates no tables, and fails at its functions: it is not ready.
+ * Stops `migrate` of a release that knows no shards, which would create empty tables beside the shards and serve them. It finds a
+ * journal that is newer than its own, so it creates no tables. It cannot create its functions without them, so it is not ready.
  */
 const NEWER_JOURNAL = `
   create schema if not exists drizzle;
@@ -92,7 +92,7 @@ export const migrateShards = (url: string, count: number, options: MigrateOption
   withLock(url, options, async (client) => {
     if (options.isPlain !== true) {
       await requireCoordinator(client);
-      // A shard is distributed when it is complete, also where Citus is set to distribute each new schema at once.
+      // A shard is distributed when its tables are complete, even if Citus is set to distribute each new schema.
       await client`set citus.enable_schema_based_sharding = off`;
     }
     if (!Number.isInteger(count) || count < 1 || count > MAX_SHARDS) {
@@ -124,7 +124,7 @@ export const migrateShards = (url: string, count: number, options: MigrateOption
 /** Drops the functions that other versions have in the shards, as `pruneFunctions` does in one database. */
 export const pruneShards = (url: string, options: LockOptions = {}): Promise<string[]> =>
   withLock(url, options, async (client) => {
-    // Read here: the same command, or another one, may have added shards.
+    // Read while the lock is held: this command or another one may have added shards.
     const [known] = await client.unsafe<Row[]>(SELECT_SHARDS);
     const current = Array.from({ length: known?.count ?? 0 }, (_, shard) => functionsInShard(shard).name);
     const rows = await client<{ name: string }[]>`

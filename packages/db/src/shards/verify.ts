@@ -95,7 +95,7 @@ const verifyMoves = async (coordinator: Db): Promise<Finding[]> => {
   return count > 0 ? [{ place: "coordinator", problem }] : [];
 };
 
-/** How long a question to all nodes may take: longer than Citus waits for a node that is frozen (30 s), so that it can be named. */
+/** How long a query of all nodes may take. Citus waits 30 s for a frozen node; after that, `verify` can name it. */
 const VERIFY_MS = 60_000;
 
 /** What is wrong. `server`: the one database, or the coordinator of the shards. */

@@ -11,9 +11,9 @@ import { client, withDatabase } from "./client.ts";
 
 /** The template in it. The database `postgres` cannot be one: its server always has a session there. */
 export const TEMPLATE = "avatar_test_template";
-/** A role that has the rights of the service in the template, and so in each copy of it. Its password is that of the server's owner. */
+/** A role that has the rights of the service in the template and its copies. Its password is that of the server's owner. */
 export const SERVICE_ROLE = "avatar_test_service";
-/** Creates such a role, and gives it its rights in a database that is at `url`. */
+/** Creates a role with the rights of the service in the database of `url`. */
 export const createServiceRole = async (url: string, role: string): Promise<void> => {
   const admin = client(url);
   const password = decodeURIComponent(new URL(url).password).replaceAll("'", "''");

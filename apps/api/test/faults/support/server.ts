@@ -42,7 +42,7 @@ const startNode = async (options: ClusterOptions): Promise<Cluster> => {
 export const startServer = (options: ClusterOptions = {}): Promise<Cluster> =>
   USES_SHARDS ? startNode(options) : startCluster(options);
 
-/** How the service gets to a database. That of a shard gets to the node at the host and port of the URL. */
+/** The variables with which a service connects to a database. For a shard, its node is at the host and port of the URL. */
 export const variablesOf = async (url: string): Promise<Record<string, string>> => {
   const coordinator = coordinatorOf(url);
   if (coordinator === null) return { DATABASE_URL: url };
@@ -56,7 +56,7 @@ export const variablesOf = async (url: string): Promise<Record<string, string>> 
   return { DATABASE_URL: own };
 };
 
-/** What the title of a fault ends with that cannot happen to a shard. Nothing without TEST_SHARD. */
+/** The end of the title of a fault that cannot happen to a shard; empty without TEST_SHARD. */
 export const notOnShard = (reason: string): string => (USES_SHARDS ? ` (not on a shard: ${reason})` : "");
 
 /** A client that may change the tables of a database. */

@@ -34,7 +34,7 @@ describe("SIGTERM", () => {
           };
         },
       });
-      const untilLookedUp = await watchLookUps(database.db);
+      const untilLookedUp = await watchLookUps(database);
       const inFlight = call(`${running.url}/api/v1/avatars`, secret.reveal(), body);
       // It is in flight once its credential has been looked up.
       await untilLookedUp();

@@ -104,7 +104,7 @@ describe("the worker, wanted or not", () => {
         };
       },
     });
-    const untilLookedUp = await watchLookUps(database.db);
+    const untilLookedUp = await watchLookUps(database);
     const inFlight = call(`${running.url}/api/v1/avatars`, secret.reveal(), body);
     await untilLookedUp();
     // Ctrl-C, for both.

@@ -333,7 +333,7 @@ describe("a service with short timeouts that sweeps", () => {
       conversation(running.url, async (write) => write(`${head}Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n`)),
     ]);
     // Their credentials have been looked up by now, or are before that of the next request.
-    const untilLookedUp = await watchLookUps(own.db);
+    const untilLookedUp = await watchLookUps(own);
     const slow = await conversation(running.url, async (write) => {
       write(`${head}Content-Length: ${body.length}\r\n\r\n${body.slice(0, 5)}`);
       await untilLookedUp();

@@ -141,7 +141,7 @@ test.each([
   const id = `hang-up-${crypto.randomUUID()}`;
   const head = `POST /api/v1/avatars HTTP/1.1\r\nHost: api\r\nX-Request-Id: ${id}\r\nContent-Type: application/json\r\n`;
   const key = await api.key();
-  const untilLookedUp = await watchLookUps(api.database.db);
+  const untilLookedUp = await watchLookUps(api.database);
   const socket = connectSocket(Number(port), hostname);
   socket.write(`${head}Authorization: Bearer ${key}\r\n${rest}`);
   await untilLookedUp();

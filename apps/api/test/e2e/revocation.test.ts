@@ -88,7 +88,7 @@ test.each(cases.filter(([write]) => writes[write]))(
     const { record, secret } = await seedKey(api.database.db, api.tenantId, { scopes: ["*"] });
     const [method, path] = await requestOf(write, record);
     const before = await rowsAt(path);
-    const untilLookedUp = await watchLookUps(api.database.db);
+    const untilLookedUp = await watchLookUps(api.database);
     const text = JSON.stringify(writes[write]);
     const body = new ReadableStream({
       async start(controller) {

@@ -27,15 +27,23 @@ export const untilBlocked = (db: TestDb): Promise<void> => until(() => blocked(d
 /** Waits until a statement on this database waits for a lock, and cuts its connection. */
 export const cutBlocked = (db: TestDb): Promise<void> => until(() => blocked(db, "pg_terminate_backend(pid)"));
 
-/** Returns a function that waits until a credential has been looked up after this call. */
-export const watchLookUps = async ({ client }: TestDb): Promise<() => Promise<void>> => {
-  const [clock] = await client`select clock_timestamp() as now`;
-  return () =>
-    until(
-      () => client`
-        select 1 from pg_stat_activity where datname = current_database() and state = 'idle'
-          and query like '%"checkedAt"%' and query_start > ${clock?.["now"]}`,
-    );
+/**
+ * Holds the next look-up of a key. Returns a function that waits for it, lets it go on, and waits until it has its rows. (Without
+ * the lock, the next statement of its connection could hide it.)
+ */
+export const watchLookUps = async ({ url, db }: Pick<TestDatabase, "url" | "db">): Promise<() => Promise<void>> => {
+  const holder = session(url);
+  await holder.client`begin`;
+  await holder.client`lock table api_keys`;
+  const lookUps = `
+    select 1 from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid() and query like '%"checkedAt"%' and state = 'active'`;
+  return async () => {
+    await until(() => db.client.unsafe(`${lookUps} and wait_event_type = 'Lock'`));
+    await holder.client`commit`;
+    await holder.close();
+    await until(async () => ((await db.client.unsafe(lookUps)).length === 0 ? [1] : []));
+  };
 };
 
 /**

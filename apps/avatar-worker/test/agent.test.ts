@@ -198,8 +198,14 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await agent.say(6);
     await agent.until(() => heard() > 0.3);
     await agent.leave();
+    // On a busy machine the person can hear a gap before the avatar is silent.
+    let before = -1;
+    while (before !== said()) {
+      before = said();
+      await Bun.sleep(300);
+    }
+    expect(before).toBeLessThan(4);
     await agent.until(() => person.hasSilence(0.3));
-    const before = said();
     const again = await join();
     await again.say(0.5);
     expect(await again.untilFinished(1)).toEqual([{ playback_position: expect.closeTo(0.5, 1), interrupted: false }]);

@@ -23,10 +23,12 @@ declare
       order by waiting.tenant_id, waiting.id
     ) next
     cross join lateral (
-      select stored.ctid as place from public.webhook_deliveries stored
-      where stored.tenant_id = next.tenant_id and stored.id = next.id and stored.waits
+      select stored.ctid as place, stored.waits from public.webhook_deliveries stored
+      where stored.tenant_id = next.tenant_id and stored.id = next.id
+      offset 0 -- by the primary key, not by the index of those that wait: see report_usages
       for no key update
     ) locked
+    where locked.waits
   );
 begin
   if cardinality(v_places) > 0 then

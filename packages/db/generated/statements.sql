@@ -4822,7 +4822,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
   ) items) page
 
 -- list_identities. Columns: position integer, items text, next text.
-select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[]) with ordinality inputs ("tenantId", "userId", before, limit, position) cross join lateral (
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[]) with ordinality inputs ("userId", "tenantId", before, limit, position) cross join lateral (
 select
   coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
   case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else null end as next
@@ -4831,8 +4831,8 @@ from (
     row_number() over so_far = 1
       or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
   from (select user_identities.id as id, '{id:"' || user_identities.id || '",issuer:' || to_json(user_identities.issuer)::text || ',subject:' || to_json(user_identities.subject)::text || ',"createdAt":' || left(to_json(user_identities.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","lastUsedAt":' || coalesce('' || left(to_json(user_identities.last_used_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || '}' as item from (
-  select * from user_identities where (user_identities.tenant_id, user_identities.user_id, user_identities.id) < (inputs."tenantId", inputs."userId", coalesce(inputs.before, 'idn~')) and (user_identities.tenant_id, user_identities.user_id) >= (inputs."tenantId", inputs."userId") order by user_identities.tenant_id desc, user_identities.user_id desc, user_identities.id desc limit inputs.limit::bigint + 1
-) user_identities order by user_identities.tenant_id desc, user_identities.user_id desc, user_identities.id desc) items
+  select * from user_identities where (user_identities.user_id, user_identities.tenant_id, user_identities.id) < (inputs."userId", inputs."tenantId", coalesce(inputs.before, 'idn~')) and (user_identities.user_id, user_identities.tenant_id) >= (inputs."userId", inputs."tenantId") order by user_identities.user_id desc, user_identities.tenant_id desc, user_identities.id desc limit inputs.limit::bigint + 1
+) user_identities order by user_identities.user_id desc, user_identities.tenant_id desc, user_identities.id desc) items
   window so_far as (rows unbounded preceding)
 ) items) page
 
@@ -4922,7 +4922,7 @@ from first where sweep_at <= now()
 order by expires_at limit $1::integer
 
 -- list_passkeys. Columns: position integer, items text, next text.
-select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[]) with ordinality inputs ("tenantId", "userId", before, limit, position) cross join lateral (
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[]) with ordinality inputs ("userId", "tenantId", before, limit, position) cross join lateral (
 select
   coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
   case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else null end as next
@@ -4931,8 +4931,8 @@ from (
     row_number() over so_far = 1
       or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
   from (select passkeys.id as id, '{id:"' || passkeys.id || '",name:' || to_json(passkeys.name)::text || ',"createdAt":' || left(to_json(passkeys.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","lastUsedAt":' || coalesce('' || left(to_json(passkeys.last_used_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"isBackedUp":' || passkeys.is_backed_up::text || '}' as item from (
-  select * from passkeys where (passkeys.tenant_id, passkeys.user_id, passkeys.id) < (inputs."tenantId", inputs."userId", coalesce(inputs.before, 'psk~')) and (passkeys.tenant_id, passkeys.user_id) >= (inputs."tenantId", inputs."userId") order by passkeys.tenant_id desc, passkeys.user_id desc, passkeys.id desc limit inputs.limit::bigint + 1
-) passkeys order by passkeys.tenant_id desc, passkeys.user_id desc, passkeys.id desc) items
+  select * from passkeys where (passkeys.user_id, passkeys.tenant_id, passkeys.id) < (inputs."userId", inputs."tenantId", coalesce(inputs.before, 'psk~')) and (passkeys.user_id, passkeys.tenant_id) >= (inputs."userId", inputs."tenantId") order by passkeys.user_id desc, passkeys.tenant_id desc, passkeys.id desc limit inputs.limit::bigint + 1
+) passkeys order by passkeys.user_id desc, passkeys.tenant_id desc, passkeys.id desc) items
   window so_far as (rows unbounded preceding)
 ) items) page
 
@@ -5621,11 +5621,11 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
   select people_seen.last_seen_at from people_seen
   where people_seen.tenant_id = user_sessions.tenant_id and people_seen.id = user_sessions.id
 )) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","expiresAt":' || left(to_json(user_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","isCurrent":' || (user_sessions.id = inputs."currentId" collate "C")::text || '}' as item from (
-    select * from user_sessions where (user_sessions.tenant_id, user_sessions.user_id, user_sessions.id) < (inputs."tenantId", inputs."userId", coalesce(inputs.before, 'uss~')) and (user_sessions.tenant_id, user_sessions.user_id) >= (inputs."tenantId", inputs."userId") and (user_sessions.expires_at > now() and greatest(user_sessions.created_at, (
+    select * from user_sessions where (user_sessions.user_id, user_sessions.tenant_id, user_sessions.id) < (inputs."userId", inputs."tenantId", coalesce(inputs.before, 'uss~')) and (user_sessions.user_id, user_sessions.tenant_id) >= (inputs."userId", inputs."tenantId") and (user_sessions.expires_at > now() and greatest(user_sessions.created_at, (
   select people_seen.last_seen_at from people_seen
   where people_seen.tenant_id = user_sessions.tenant_id and people_seen.id = user_sessions.id
-)) > now() - interval '1800 seconds') order by user_sessions.tenant_id desc, user_sessions.user_id desc, user_sessions.id desc limit inputs.limit::bigint + 1
-  ) user_sessions order by user_sessions.tenant_id desc, user_sessions.user_id desc, user_sessions.id desc) items
+)) > now() - interval '1800 seconds') order by user_sessions.user_id desc, user_sessions.tenant_id desc, user_sessions.id desc limit inputs.limit::bigint + 1
+  ) user_sessions order by user_sessions.user_id desc, user_sessions.tenant_id desc, user_sessions.id desc) items
     window so_far as (rows unbounded preceding)
   ) items) page
 

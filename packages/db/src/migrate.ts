@@ -36,6 +36,7 @@ import sweepIndexes from "../migrations/0028_sweep_indexes.sql" with { type: "te
 import dropDeliveryChecks from "../migrations/0029_drop_delivery_checks.sql" with { type: "text" };
 import deliveryChecks from "../migrations/0030_delivery_checks.sql" with { type: "text" };
 import validDeliveryChecks from "../migrations/0031_valid_delivery_checks.sql" with { type: "text" };
+import indexesBesideKeys from "../migrations/0032_indexes_beside_keys.sql" with { type: "text" };
 import journal from "../migrations/meta/_journal.json";
 import { applyMigrations, type Migration } from "./apply-migrations.ts";
 import type { Db } from "./connection/pool.ts";
@@ -78,6 +79,7 @@ const TEXTS = [
   dropDeliveryChecks,
   deliveryChecks,
   validDeliveryChecks,
+  indexesBesideKeys,
 ];
 
 /** The key of the advisory lock: any number, the same in every replica. */

@@ -17,7 +17,7 @@ import {
   text,
   uniqueIndex,
 } from "drizzle-orm/pg-core";
-import { bytes, bytewise, isId, oneOf, time } from "../query/columns.ts";
+import { bytes, bytewise, isId, oneOf, time, whenCompared } from "../query/columns.ts";
 
 /**
  * What is known of the room of a call. `create`: it is to be created, and may exist. `exists`. `delete`: the call has ended, and
@@ -73,7 +73,7 @@ export const callAgents = pgTable(
   (table) => [
     primaryKey({ columns: [table.tenantId, table.sessionId] }),
     // The same token of the same key is the same call.
-    uniqueIndex("call_agents_digest_index").on(table.tenantId, table.digest),
+    uniqueIndex("call_agents_token_index").on(table.tenantId, table.digest).where(whenCompared(table.digest)),
     check("call_agents_session_id_check", isId(table.sessionId, "ses")),
     check(
       "call_agents_brought_check",

@@ -4,7 +4,7 @@ import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
 import { JOB_KINDS } from "@realtime-avatar/domain/job";
 import { sql } from "drizzle-orm";
 import { check, index, integer, pgTable, primaryKey, text, uniqueIndex } from "drizzle-orm/pg-core";
-import { bytewise, isId, oneOf, time } from "../query/columns.ts";
+import { bytewise, isId, oneOf, time, whenCompared } from "../query/columns.ts";
 import { tenants } from "../tenants/tables.ts";
 
 const tenantId = () =>
@@ -41,9 +41,15 @@ export const jobs = pgTable(
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
     // The jobs of a target, each once.
-    uniqueIndex("jobs_target_index").on(table.tenantId, table.targetId, table.kind, table.generation),
+    uniqueIndex("jobs_of_target_index")
+      .on(table.tenantId, table.targetId, table.kind, table.generation)
+      .where(whenCompared(table.targetId)),
     // The next job of each tenant, and of all: by when it may be claimed.
-    index("jobs_tenant_available_index").on(table.tenantId, sql`coalesce(leased_until, run_at)`),
+    // All rows meet its condition. It keeps the server from reading all jobs of a tenant by this index where one is named by its
+    // id: only statements with the condition can use it.
+    index("jobs_tenant_due_index")
+      .on(table.tenantId, sql`coalesce(leased_until, run_at)`)
+      .where(sql`${table.attempts} >= 0`),
     index("jobs_available_index").on(sql`coalesce(leased_until, run_at)`),
     check("jobs_id_check", isId(table.id, "job")),
     check("jobs_environment_check", oneOf(table.environment, ENVIRONMENTS)),

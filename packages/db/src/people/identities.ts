@@ -70,7 +70,7 @@ const ITEM = objectJson<Identity>({
 export const listIdentities = listOf(
   "list_identities",
   { table: userIdentities, id: userIdentities.id, prefix: "idn", item: ITEM },
-  { tenantId: userIdentities.tenantId, userId: userIdentities.userId },
+  { userId: userIdentities.userId, tenantId: userIdentities.tenantId },
 );
 
 /** Links an identity to the caller. Refused when the attempt was spent before, taken when it is linked already. One statement. */

@@ -81,7 +81,7 @@ const ITEM = objectJson<Passkey>({
 export const listPasskeys = listOf(
   "list_passkeys",
   { table: passkeys, id: passkeys.id, prefix: "psk", item: ITEM },
-  { tenantId: passkeys.tenantId, userId: passkeys.userId },
+  { userId: passkeys.userId, tenantId: passkeys.tenantId },
 );
 
 /**

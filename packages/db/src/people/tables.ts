@@ -18,7 +18,7 @@ import {
   text,
   uniqueIndex,
 } from "drizzle-orm/pg-core";
-import { bytes, bytewise, isId, length, oneOf, time } from "../query/columns.ts";
+import { bytes, bytewise, isId, length, oneOf, time, whenCompared } from "../query/columns.ts";
 import { tenants } from "../tenants/tables.ts";
 
 const tenantId = () =>
@@ -41,7 +41,9 @@ export const users = pgTable(
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
-    uniqueIndex("users_email_index").on(table.tenantId, table.email),
+    uniqueIndex("users_address_index").on(table.tenantId, table.email).where(whenCompared(table.email)),
+    // The owners are locked together.
+    index("users_owners_index").on(table.tenantId, table.id).where(sql`${table.role} = 'owner'`),
     check("users_id_check", isId(table.id, "usr")),
     check("users_email_check", length(table.email, User.properties.email)),
     check("users_name_check", length(table.name, User.properties.name)),
@@ -76,8 +78,10 @@ export const passkeys = pgTable(
     primaryKey({ columns: [table.tenantId, table.id] }),
     foreignKey({ columns: [table.tenantId, table.userId], foreignColumns: [users.tenantId, users.id] }),
     // A sign-in finds the passkey by its credential id.
-    uniqueIndex("passkeys_credential_id_index").on(table.tenantId, table.credentialId),
-    index("passkeys_user_id_index").on(table.tenantId, table.userId, table.id),
+    uniqueIndex("passkeys_credential_index")
+      .on(table.tenantId, table.credentialId)
+      .where(whenCompared(table.credentialId)),
+    index("passkeys_user_index").on(table.userId, table.tenantId, table.id),
     check("passkeys_id_check", isId(table.id, "psk")),
     check(
       "passkeys_credential_id_check",
@@ -113,8 +117,10 @@ export const userIdentities = pgTable(
       "cascade",
     ),
     // A sign-in finds the identity by its issuer and subject.
-    uniqueIndex("user_identities_subject_index").on(table.tenantId, table.issuer, table.subject),
-    index("user_identities_user_id_index").on(table.tenantId, table.userId, table.id),
+    uniqueIndex("user_identities_account_index")
+      .on(table.tenantId, table.issuer, table.subject)
+      .where(whenCompared(table.subject)),
+    index("user_identities_user_index").on(table.userId, table.tenantId, table.id),
     check("user_identities_id_check", isId(table.id, "idn")),
     check(
       "user_identities_issuer_check",
@@ -149,7 +155,7 @@ export const userSessions = pgTable(
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
     foreignKey({ columns: [table.tenantId, table.userId], foreignColumns: [users.tenantId, users.id] }),
-    index("user_sessions_user_id_index").on(table.tenantId, table.userId, table.id),
+    index("user_sessions_user_index").on(table.userId, table.tenantId, table.id),
     // The sweep.
     index("user_sessions_expires_at_index").on(table.expiresAt),
     check("user_sessions_id_check", isId(table.id, "uss")),

@@ -269,8 +269,8 @@ const readerOf = (columns: Parameters<typeof newestPage>[1]) =>
   ]);
 const OF_TENANT = readerOf([[userSessions.tenantId, inputColumn("tenantId")]]);
 const OF_USER = readerOf([
-  [userSessions.tenantId, inputColumn("tenantId")],
   [userSessions.userId, inputColumn("userId")],
+  [userSessions.tenantId, inputColumn("tenantId")],
 ]);
 
 /** The newest live sessions of the caller, or with `ofOthers` of the tenant. One statement. */

@@ -30,6 +30,13 @@ export const jsonArray = (column: AnyPgColumn, schema: { maxItems: number }): SQ
 /** The part of a public URL that cannot be guessed: 256 bits, in base64url. */
 export const isToken = (column: AnyPgColumn): SQL => isWritten(column, "", "[A-Za-z0-9_-]", 43);
 
+/**
+ * The condition of an index by the tenant and this column, which is never null: only statements that compare the column can use the
+ * index. Where most tenants have one row, the server takes every index that begins with the tenant for as good as the primary key,
+ * and would read all rows of a large tenant to find the one of an id.
+ */
+export const whenCompared = (column: AnyPgColumn): SQL => sql`${column} is not null`;
+
 /** A name as the index of names has it: ASCII alone in lower case, so that it depends on no locale. */
 export const foldedName = (name: AnyPgColumn): SQL => sql`lower(${name} collate "C")`;
 /** Not the bare column: so no other index serves a condition on it, and the plan of a search is certain. */

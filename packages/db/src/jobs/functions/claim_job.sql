@@ -38,7 +38,7 @@ begin
   loop
     select * into v_job from public.jobs due
     where due.tenant_id = v_tenant.tenant_id and coalesce(due.leased_until, due.run_at) <= v_now
-      and due.kind = any (p_kinds)
+      and due.attempts >= 0 and due.kind = any (p_kinds)
     order by due.tenant_id, coalesce(due.leased_until, due.run_at) limit 1
     for no key update skip locked;
     continue when not found;

@@ -25,7 +25,8 @@ begin
       select floor(extract(epoch from now() - min(oldest.available)))
       from unnest(v_tenants) waiting (tenant_id)
       cross join lateral (
-        select coalesce(leased_until, run_at) as available from public.jobs where jobs.tenant_id = waiting.tenant_id
+        select coalesce(leased_until, run_at) as available from public.jobs
+        where jobs.tenant_id = waiting.tenant_id and attempts >= 0
         order by jobs.tenant_id, coalesce(leased_until, run_at) limit 1
       ) oldest
     ), 0)::integer;

@@ -67,9 +67,11 @@ begin
   exception when unique_violation then
     get stacked diagnostics v_constraint = constraint_name;
     -- In a shard, its name ends with a number.
-    return case regexp_replace(v_constraint, '_[0-9]+$', '')
-      when 'users_email_index' then 'already_member'
-      when 'user_identities_subject_index' then 'taken'
+    v_constraint := regexp_replace(v_constraint, '_[0-9]+$', '');
+    return case
+      -- The second name is that of the index before the migration 0032.
+      when v_constraint in ('users_address_index', 'users_email_index') then 'already_member'
+      when v_constraint in ('user_identities_account_index', 'user_identities_subject_index') then 'taken'
       else 'refused'
     end;
   end;

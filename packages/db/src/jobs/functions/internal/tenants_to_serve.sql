@@ -2,7 +2,7 @@
 -- number of its slots that exist. See claim_job.
 --
 -- A subquery finds the next tenant with jobs by one step in the index, and its job that is due first. `limit` stops the
--- search.
+-- search. That `attempts >= 0` is true of all jobs: it is the condition of the index.
 create function rta.tenants_to_serve(p_now timestamptz, p_slots integer) returns table (tenant_id text, slots integer)
 language plpgsql as $$
 declare
@@ -15,26 +15,26 @@ begin
   with recursive behind (tenant_id, due_at) as (
     (
       select job.tenant_id, coalesce(job.leased_until, job.run_at) from public.jobs job
-      where job.tenant_id > v_last
+      where job.tenant_id > v_last and job.attempts >= 0
       order by job.tenant_id, coalesce(job.leased_until, job.run_at) limit 1
     )
     union all
     select next.tenant_id, next.due_at from behind cross join lateral (
       select job.tenant_id, coalesce(job.leased_until, job.run_at) as due_at from public.jobs job
-      where job.tenant_id > behind.tenant_id
+      where job.tenant_id > behind.tenant_id and job.attempts >= 0
       order by job.tenant_id, coalesce(job.leased_until, job.run_at) limit 1
     ) next
   ),
   before (tenant_id, due_at) as (
     (
       select job.tenant_id, coalesce(job.leased_until, job.run_at) from public.jobs job
-      where job.tenant_id <= v_last
+      where job.tenant_id <= v_last and job.attempts >= 0
       order by job.tenant_id, coalesce(job.leased_until, job.run_at) limit 1
     )
     union all
     select next.tenant_id, next.due_at from before cross join lateral (
       select job.tenant_id, coalesce(job.leased_until, job.run_at) as due_at from public.jobs job
-      where job.tenant_id > before.tenant_id and job.tenant_id <= v_last
+      where job.tenant_id > before.tenant_id and job.tenant_id <= v_last and job.attempts >= 0
       order by job.tenant_id, coalesce(job.leased_until, job.run_at) limit 1
     ) next
   )

@@ -6,8 +6,11 @@ returns boolean
 language plpgsql as $$
 begin
   perform from public.users
-  where tenant_id = p_tenant_id
-    and (id = any (array[p_caller.id, p_target_id] collate "C") or (p_owners and role = 'owner'))
+  where tenant_id = p_tenant_id and id = any (array(
+    select unnest(array[p_caller.id, p_target_id])
+    union all
+    select id from public.users where p_owners and tenant_id = p_tenant_id and role = 'owner'
+  ) collate "C")
   order by id for update;
   return p_caller is null or rta.lock_caller(p_caller, true) is not null;
 end $$;

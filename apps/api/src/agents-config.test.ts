@@ -3,12 +3,12 @@ import { readConfig } from "./config.ts";
 
 const read = (variables: Record<string, string>) => readConfig(variables).agents;
 
-test("without variables: LiveKit Cloud, and no agent", () => {
+test("the configuration of agents, without variables: LiveKit Cloud, and no agent", () => {
   expect(read({})).toEqual({ livekitHosts: ["*.livekit.cloud"], name: null });
   expect(read({ BYO_LIVEKIT_HOSTS: "", CALL_AGENT_NAME: "" })).toEqual(read({}));
 });
 
-test("a list of hosts, and the name of an agent: read", () => {
+test("the configuration of agents, with hosts and a name: both are read", () => {
   const variables = { BYO_LIVEKIT_HOSTS: "livekit.example.com:7443, *.livekit.cloud", CALL_AGENT_NAME: "my-agent_1.0" };
   expect(read(variables)).toEqual({
     livekitHosts: ["livekit.example.com:7443", "*.livekit.cloud"],
@@ -21,7 +21,7 @@ test.each([
   [{ BYO_LIVEKIT_HOSTS: "wss://livekit.example.com" }, "BYO_LIVEKIT_HOSTS"],
   [{ BYO_LIVEKIT_HOSTS: "localhost:7880", DATABASE_URL: "postgres://x" }, "BYO_LIVEKIT_HOSTS"],
   [{ CALL_AGENT_NAME: "my agent" }, "CALL_AGENT_NAME"],
-])("%j: refused, by the name of the variable", (variables, name) => {
+])("the configuration of agents, %j: refused, by the name of the variable", (variables, name) => {
   expect(() => read(variables)).toThrow(name);
 });
 

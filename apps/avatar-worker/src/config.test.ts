@@ -4,7 +4,7 @@ import { readConfig } from "./config.ts";
 
 const AVATAR_WORKER_SECRET = "s".repeat(32);
 
-test("has defaults, and reads each variable", () => {
+test("the configuration, with and without variables: values, or defaults", () => {
   const { secret, ...defaults } = readConfig({ AVATAR_WORKER_SECRET });
   expect(secret.reveal()).toBe(AVATAR_WORKER_SECRET);
   expect(defaults).toEqual({
@@ -21,7 +21,7 @@ test("has defaults, and reads each variable", () => {
   expect(read).toMatchObject({ serviceUrl: "https://example.com", slots: 1000, shard: 12, logLevel: "debug" });
 });
 
-test("shows no secret as text", () => {
+test("the configuration, as text: no secret", () => {
   const config = readConfig({ AVATAR_WORKER_SECRET });
   expect(JSON.stringify(config) + Bun.inspect(config)).not.toContain(AVATAR_WORKER_SECRET);
 });
@@ -37,7 +37,7 @@ test.each([
   ["AVATAR_SLOTS", "0"],
   ["AVATAR_SLOTS", "1001"],
   ["LOG_LEVEL", "loud"],
-])("refuses a bad %s, %j, by its name", (name, value) => {
+])("a bad %s, %j: refused by its name, without the value", (name, value) => {
   const refused = expect(() => readConfig({ AVATAR_WORKER_SECRET, [name]: value }));
   refused.toThrow(ConfigError);
   refused.toThrow(name);

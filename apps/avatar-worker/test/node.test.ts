@@ -27,7 +27,7 @@ const binary = await livekitBinary();
 const missing = binary.kind === "missing" ? binary.reason : Bun.which("node") ? null : "there is no Node";
 
 describe.skipIf(missing !== null)(`an avatar worker on Node${missing ? ` (skipped: ${missing})` : ""}`, () => {
-  test("has a call from its start to its end, and exports its spans", async () => {
+  test("given a call: renders it to its end, and exports its spans", async () => {
     const livekit = await startLivekit(binary.kind === "found" ? binary.path : "");
     const control = await startControlPlane(livekit);
     const collector = startCollector();

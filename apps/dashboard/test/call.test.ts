@@ -300,7 +300,7 @@ describe.skipIf(missing !== null)(`a call on its page in Chromium${skipped}`, ()
     return String(id);
   };
 
-  test.skipIf(!CALL_PICTURE)("the picture of the README (only with CALL_PICTURE)", async () => {
+  test.skipIf(!CALL_PICTURE)("the picture of the README, with CALL_PICTURE alone: written", async () => {
     const drawn = await drawnAvatar();
     await page.setViewportSize({ width: 1000, height: 580 });
     await page.emulateMedia({ colorScheme: "light" });

@@ -46,7 +46,7 @@ test("a write that needs a table which the migration has, while the migration wa
   await write.close();
 });
 
-test("a write behind a migration that waits for a long transaction, is executed while that transaction goes on", async () => {
+test("a write, behind a migration that waits for a long transaction: executed while that goes on", async () => {
   const long = session(database.url);
   await long.client`begin`;
   await long.client`lock table api_keys in access share mode`;
@@ -141,7 +141,7 @@ test("a migration, while another process has the lock: says so once, and goes on
   await other;
 });
 
-test("a role with short time-outs migrates all the same", async () => {
+test("a migration, the time-outs of its role shorter than it: applied", async () => {
   const { client: own } = database.db;
   const { pathname } = new URL(database.url);
   await own.unsafe(`alter database ${pathname.slice(1)} set statement_timeout = 300`);
@@ -150,7 +150,7 @@ test("a role with short time-outs migrates all the same", async () => {
   expect(await applied()).toBe(2);
 });
 
-test("the statements of a transaction wait for less than the deadlock_timeout of the server, in all", async () => {
+test("the statements of a migration, waiting for locks: less than deadlock_timeout in all", async () => {
   const limit = "SELECT current_setting('lock_timeout') AS lock_timeout";
   await apply(later(`CREATE TABLE later AS ${limit};--> statement-breakpoint\nINSERT INTO later ${limit};`));
   const limits = await database.db.client`select rtrim(lock_timeout, 'ms')::integer as ms from later`;
@@ -158,7 +158,7 @@ test("the statements of a transaction wait for less than the deadlock_timeout of
   expect([first <= 400, second < first, second >= 10]).toEqual([true, true, true]);
 });
 
-test("an owner that is no superuser migrates an empty database", async () => {
+test("an owner that is no superuser, an empty database: migrated", async () => {
   const empty = await testDatabase({ migrated: false });
   const url = new URL(empty.url);
   const role = `owner_${url.pathname.slice(-12)}`;

@@ -42,7 +42,7 @@ describe("the application of migrations", () => {
   });
 });
 
-test("addresses of before have their normal form after 0019; one that another user has stays", async () => {
+test("stored addresses, after 0019: in normal form, except one that another user has", async () => {
   await migrate(database.url);
   const sql = database.db.client;
   const [tenantId, other] = [await seedTenant(database.db), await seedTenant(database.db)];

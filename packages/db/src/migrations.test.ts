@@ -131,7 +131,7 @@ const migration = (...statements: string[]): Migration => ({
 });
 
 describe("a migration", () => {
-  test.each(migrations().slice(BEFORE_SHARDS))("$tag can be applied to a shard", (one) => {
+  test.each(migrations().slice(BEFORE_SHARDS))("$tag, on a shard: can be applied", (one) => {
     expect(faultsOfDistribution(one)).toEqual([]);
   });
 
@@ -146,9 +146,12 @@ describe("a migration", () => {
     expect(faults).toEqual(["add a constraint by a statement of its own", "put a breakpoint between two commands"]);
   });
 
-  test.each(migrations().slice(BEFORE_THE_RULES))("$tag lets the service work while it runs", (one) => {
-    expect(faultsOf(one)).toEqual([]);
-  });
+  test.each(migrations().slice(BEFORE_THE_RULES))(
+    "$tag, while it runs: no rule is broken, so that the service works",
+    (one) => {
+      expect(faultsOf(one)).toEqual([]);
+    },
+  );
 
   const allowed = [
     ['CREATE TABLE "a" ("id" text);', 'CREATE INDEX "a_index" ON "a" USING btree ("id");'],

@@ -62,7 +62,7 @@ describe("a new id in a shard", () => {
     expect(shardOfTenant(tenantId, split(16))).toBe(7);
   });
 
-  test("keys and assets of a tenant: in its shard; without shards: as ever", () => {
+  test("keys and assets of a tenant, with and without shards: the digits of its shard, or random ones", () => {
     const tenantId = newTenantId(now, random, empty(16), 9);
     const issued = issueApiKey({ name: "n" }, OPERATOR, { tenantId, checkedAt: now, now, random, shard: 9 });
     expect(issued.record.keyId.slice(0, 2)).toBe("09");

@@ -148,7 +148,7 @@ describe("a call that awaits its agent", () => {
     expect(await client`select from call_agents where session_id = ${ended}`).toHaveLength(0);
   });
 
-  test("while LiveKit fails: calls end all the same", async () => {
+  test("while LiveKit fails: calls end, and nothing of them stays", async () => {
     const one = await world();
     const id = await startWithAgent(one, 60);
     one.livekit.setFault({ kind: "refuses", status: 503 });

@@ -326,7 +326,7 @@ describe("the name of a file", () => {
     ["more than 240 characters", `${"é".repeat(300)}.jpg`, "é".repeat(240)],
     ["characters that change the direction of text or break lines", "a\u202e\u061c\u2028gpj.exe", "agpj.exe"],
     ["line breaks alone", "%0D%0A", null],
-  ])("%s: %s becomes %s", async (_case, filename, expected) => {
+  ])("the name, %s (%s): read as %s", async (_case, filename, expected) => {
     expect(await receive([formOf([filePart(PNG, filename)])])).toMatchObject({
       received: { originalFilename: expected },
     });

@@ -107,7 +107,7 @@ describe.each(TENANTS)("%s", (_, start) => {
 });
 
 describe("a key that names usage:write", () => {
-  test("passes it on, rotates and widens its descendants, and rotates itself", async () => {
+  test("with api_keys:write: passes it on, rotates and widens its descendants, and rotates itself", async () => {
     const { id, secret } = await keyWith(["*", "usage:write"]);
     const send = sendAs(secret);
     const child = await send("POST", KEYS, { name: "engine", environment: "live", scopes: ["usage:write"] });

@@ -37,7 +37,7 @@ test("a session after a report of 300 s, released with 0 by a key with usage:wri
 });
 
 describe("a session that a key with realtime:write alone releases right after a report", () => {
-  test("the engine's next report is accepted, and its final figure is charged", async () => {
+  test("the engine, reporting and releasing after it: accepted, and its final figure is charged", async () => {
     const { engine, caller, post, get, openBy } = await newTenant();
     const id = await openBy(caller);
     await post(engine, `/${id}/usage`, { usedCreditMicros: 0 });
@@ -64,7 +64,7 @@ describe("a session that a key with realtime:write alone releases right after a 
     expect([lifetimeUsedCreditMicros, reservedCreditMicros]).toEqual([18 * SECOND, 0]);
   });
 
-  test("without a final figure, the end of the lease charges what was reported", async () => {
+  test("no final figure until the end of the lease: charged what was reported", async () => {
     const { engine, caller, post, get, openBy } = await newTenant();
     const id = await openBy(caller);
     await post(engine, `/${id}/usage`, { usedCreditMicros: 17 * SECOND });

@@ -177,7 +177,7 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
   const picture = process.env["CALL_PICTURE"];
   // Another call in the browser: with LONG=1, or for its picture.
   const longTest = test.skipIf(process.env["LONG"] !== "1" && !picture);
-  longTest("the same with a test key: a call with TEST in the picture", async () => {
+  longTest("the page, with a test key: a call with TEST in the picture", async () => {
     const { body } = await call(`${service.url}/api/v1/api-keys`, key, {
       name: "test",
       environment: "test",

@@ -33,7 +33,7 @@ describe("docs/assets.md", () => {
     expect(rowOf("audio")).toContain(`longer than ${audio.minSecondsExclusive} s |`);
   });
 
-  test("lists the codes of the `error` of an asset, as the OpenAPI document does", () => {
+  test("the codes of the `error` of an asset, compared with the code: each, in its order", () => {
     const section = text.split("## Codes of `error`")[1]?.split("## ")[0] ?? "";
     const rows = [...section.matchAll(/^\| .+? \| (`.+`) \|$/gm)];
     const groups = Object.values(ASSET_ERROR_CODES).map((codes) => codes.map((code) => `\`${code}\``).join(", "));

@@ -121,7 +121,7 @@ describe("the tables of docs/api.md", () => {
     expect(rows.sort()).toEqual(known.sort());
   });
 
-  test("list the codes of `errors`, as the OpenAPI document does", () => {
+  test("the codes of `errors`, compared with the OpenAPI document: equal", () => {
     const section = apiDocument?.split("The `code` of each of the `errors`")[1]?.split("A 401 has")[0];
     const rows = [...(section ?? "").matchAll(/^\| .+? \| (`.+`) \|$/gm)].map(([, cell]) => cell);
     expect(rows).toEqual(

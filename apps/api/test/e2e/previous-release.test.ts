@@ -160,7 +160,7 @@ const createLoad = (key: string) => {
 };
 
 describe.skipIf(!hasPreviousRelease)("the previous release", () => {
-  test("is replaced under load, beside this version, and comes back: no request fails", async () => {
+  test("replaced under load, beside this version, then back: no request fails", async () => {
     const { database, key, tenantId } = await previousDatabase();
     await fill(database);
     const old = await previousRelease("api");
@@ -297,7 +297,7 @@ const failedReads = async (url: string, cookie: string, ids: Record<string, stri
   return failures;
 };
 
-test("docs/deployment.md names the previous release as the oldest one to go back to", async () => {
+test("docs/deployment.md, the oldest release to go back to: the previous release", async () => {
   const text = await Bun.file(join(REPOSITORY, "docs/deployment.md")).text();
   const newest = migrations()[PREVIOUS_MIGRATIONS - 1]?.tag;
   expect(text).toContain(`\`${newest}\` (commit \`${PREVIOUS_RELEASE.slice(0, 7)}\`)`);
@@ -307,7 +307,7 @@ describe("values of another release", () => {
   const why = USES_SHARDS ? " (not on a shard: it knows none)" : "";
   const reads = test.skipIf(!hasPreviousRelease || USES_SHARDS);
 
-  reads(`the previous release reads every value that this version writes${why}`, async () => {
+  reads(`the previous release, reading every value that this version writes: no 500${why}`, async () => {
     const ids = await seedValues(api, VALUES);
     const { cookie } = await seedPerson(api, "owner");
     const variables = { PORT: "0", DATABASE_URL: api.database.url, PUBLIC_URL };
@@ -318,7 +318,7 @@ describe("values of another release", () => {
     await old.exited;
   });
 
-  test("this version reads values that a newer one writes", async () => {
+  test("this version, reading values that a newer one writes: no 500", async () => {
     const { client } = newer.database.db;
     const checks = await client<{ name: string; table: string }[]>`
       select conname as name, relname as table from pg_constraint join pg_class on pg_class.oid = conrelid

@@ -93,7 +93,7 @@ describe("a key at its limit of open sessions", () => {
     expect(await findCreditDrift(api.database.db, tenantId, 10)).toEqual([]);
   });
 
-  test("sessions of the other environment do not count", async () => {
+  test("a session open in the other environment: not counted", async () => {
     const { newKey } = await newTenant();
     const root = await newKey({ maxConcurrentSessions: 1 });
     const inTest = await newKey({ environment: "test" }, root.record);
@@ -101,7 +101,7 @@ describe("a key at its limit of open sessions", () => {
     expect(shown(await open(root.key))).toBe(201);
   });
 
-  test("overdue sessions are closed first, and an earlier request is replayed", async () => {
+  test("its session overdue: closed first, then 201; an earlier request: replayed", async () => {
     const { tenantId, newKey } = await newTenant();
     const { key } = await newKey({ maxConcurrentSessions: 1 });
     const first = await open(key, "first");
@@ -115,7 +115,7 @@ describe("a key at its limit of open sessions", () => {
 });
 
 describe("credit entries", () => {
-  test("a key that another key created sees those of itself and its descendants; a root key sees all", async () => {
+  test("read by a key that another key created: those of itself and its descendants; by a root key: all", async () => {
     const { newKey } = await newTenant();
     const root = await newKey();
     const child = await newKey({}, root.record);
@@ -134,7 +134,7 @@ describe("credit entries", () => {
     for (const { record } of [root, sibling]) expect(await keysOf(child.key, `&apiKeyId=${record.id}`)).toEqual([]);
   });
 
-  test("say who had reported last and who ended the session, as the session does", async () => {
+  test("of a session released or swept: who reported last and who ended it, as in the session", async () => {
     const { newKey } = await newTenant();
     const caller = await newKey();
     const engine = await newKey();

@@ -159,7 +159,7 @@ describe.skipIf(installation === null)("the API on shards", () => {
     await databases.close();
   });
 
-  test("all through the coordinator: the same", async () => {
+  test("creates of two shards, all through the coordinator: 201", async () => {
     const databases = await openDatabases(coordinator, { isByNode: false });
     const call = callAnew(databases.ofShard(0), { databases });
     for (const shard of [0, 2]) expect((await create(await keyIn(shard), call)).status).toBe(201);

@@ -217,7 +217,7 @@ describe("credits verify", () => {
 });
 
 describe("a limit of open sessions", () => {
-  test("is changed in one environment, with its audit event; a wrong one or an unknown tenant is refused", async () => {
+  test("changed in one environment: there alone, with its audit event; a wrong number or an unknown tenant: refused", async () => {
     const tenant = await seedTenant(db);
     const limit = (number: string, of: string = tenant) =>
       cli("credits", "limit", "--tenant", of, "--max-concurrent-sessions", number, "--environment", "live");
@@ -235,7 +235,7 @@ describe("a limit of open sessions", () => {
 });
 
 describe("the threshold of low credits", () => {
-  test("is changed and cleared in one environment, with its audit event; a wrong one or an unknown tenant is refused", async () => {
+  test("changed and cleared in one environment: there alone, with its audit event; a wrong amount or an unknown tenant: refused", async () => {
     const tenant = await seedTenant(db);
     const threshold = (amount: string, of: string = tenant) =>
       cli("credits", "threshold", "--tenant", of, "--amount", amount, "--environment", "live");

@@ -50,7 +50,7 @@ describe("the life of a key", () => {
   const create = (...args: string[]) => json("keys", "create", ...tenant(), "--name", "life", ...args);
   const credential = async (apiKey: string) => findCredential(db, parseApiKey(apiKey)?.keyId ?? "");
 
-  test("with usage:write, alone and beside *, is created and rotated by the operator", async () => {
+  test("a key with usage:write, alone and beside *, by the operator: created and rotated", async () => {
     for (const scopes of ["usage:write", "*,usage:write"]) {
       const key = await create("--environment", "live", "--scopes", scopes);
       expect(key.scopes).toEqual(scopes.split(","));

@@ -3,14 +3,14 @@ import { SCOPES } from "@realtime-avatar/domain/api-keys/scope";
 import { fieldsOf } from "./fields.tsx";
 import { isInAll, offeredScopes, type Scope } from "./scopes.ts";
 
-test("usage:write is offered only to remove it from a key that has it; * is last", () => {
+test("the scopes offered, for a key with and without usage:write: usage:write only with it; * is last", () => {
   const [all, offered] = [offeredScopes(["*", "usage:write"]), offeredScopes([])];
   expect([...all].sort()).toEqual([...SCOPES].sort());
   expect(offered).toEqual(all.filter((scope) => scope !== "usage:write"));
   expect([all.at(-1), offered.at(-1)]).toEqual(["*", "*"]);
 });
 
-test("the form of a key with * keeps usage:write, and names nothing that * includes", () => {
+test("the form of a key, with *: keeps usage:write, and names nothing that * includes", () => {
   const scopesOf = (scopes: readonly Scope[]) =>
     fieldsOf({ name: "n", scopes, cap: "", calls: "", expiry: { choice: "never", chosenAt: 0, date: "" } }, null)
       ?.scopes;

@@ -170,7 +170,7 @@ describe("a video", () => {
   test.each([
     ["crashes", "kill -SEGV $$"],
     ["gets no thread", "echo Resource temporarily unavailable >&2; exit 1"],
-  ])("whose ffmpeg %s is to be checked again", async (_, text) => {
+  ])("a video, whose ffmpeg %s: to be checked again", async (_, text) => {
     const program = join(base, "program");
     await writeFile(program, `#!/bin/sh\n${text}\n`, { mode: 0o755 });
     const { outcome } = await checkFile(await video({ width: 640, height: 640 }), {

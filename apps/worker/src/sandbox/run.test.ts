@@ -180,7 +180,7 @@ describe("a child in the sandbox", () => {
   });
 
   test.skipIf(!isLinux)(
-    "that spins and catches signals is killed by its processor time, the file's fault",
+    "a child, spinning and catching signals: killed by its processor time, the file's fault",
     async () => {
       const outcome = await probe("spinAndCatch", { cpuSeconds: 1 });
       expect(outcome).toMatchObject({ kind: "failed", code: "timed_out" });
@@ -188,14 +188,14 @@ describe("a child in the sandbox", () => {
     },
   );
 
-  test.skipIf(!isLinux)("with more threads than its share is killed, and is not the machine's fault", async () => {
+  test.skipIf(!isLinux)("a child, with more threads than its share: killed, not the machine's fault", async () => {
     const outcome = await probe("threads", { argument: String(MAX_THREADS) });
     expect(outcome).toMatchObject({ kind: "failed", code: "too_many_threads" });
     expect(isTransient(outcome as Failed)).toBe(false);
   });
 
   test.skipIf(!isLinux || (isRoot && Bun.which("setpriv") === null))(
-    "has its threads while its user has as many as 63 other children",
+    "a child, while its user has as many threads as 63 others: gets its own",
     async () => {
       const asUser = isRoot ? ["setpriv", `--reuid=${SANDBOX_ID}`, `--regid=${SANDBOX_ID}`, "--clear-groups"] : [];
       // Each waits for the standard input of the shell, which never comes.
@@ -217,7 +217,7 @@ describe("a child in the sandbox", () => {
 
   // Root's child changes its user, by which the kernel forgets with whom a process ends.
   test.skipIf(!isLinux).each([...(isRoot ? ["userAndSleep"] : []), "sleep"])(
-    "that does %s ends with a worker that is killed",
+    "a child, doing %s, its worker killed: ends",
     async (behavior) => {
       const program = `import { runInSandbox } from ${JSON.stringify(join(import.meta.dir, "run.ts"))};
         const command = () => ["${process.execPath}", "--no-env-file", "${PROBE}", "", "${behavior}"];

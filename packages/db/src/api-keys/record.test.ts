@@ -55,7 +55,7 @@ describe("the status of a key", () => {
   });
 });
 
-test("the inherited limits are the tightest of all ancestors; a spend cap and a limit of open sessions count within their environment", async () => {
+test("the inherited limits, of several ancestors: the tightest; cap and open sessions within their environment", async () => {
   const limits = async (record: ApiKeyRecord) => (await findApiKey(db, tenantId, record.id))?.inheritedLimits;
   const { parent, child, grandchild } = await seedLine();
   const { record: ofTest } = await seedKey(db, tenantId, { environment: "test" }, grandchild);

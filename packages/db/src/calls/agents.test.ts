@@ -38,7 +38,7 @@ const release = (id: string, { caller }: Awaited<ReturnType<typeof world>>) =>
   releaseCall(db, { kind: "session", id }, { reason: null }, caller, operatorOrigin(), null);
 
 describe("a room of somebody else", () => {
-  test("is given to its worker at once, is neither missing nor deleted, and is forgotten with its end", async () => {
+  test("from its start to its end: given to its worker at once, neither missing nor deleted, then forgotten", async () => {
     const one = await world();
     const request = callRequest(one.caller, one.avatarId, { brought: broughtBy("t") });
     expect((await openCall(db, request, one.caller, null)).kind).toBe("written");
@@ -126,7 +126,7 @@ describe("a room of ours that awaits its agent", () => {
     expect(await findCreditDrift(db, one.tenantId, 10)).toEqual([]);
   });
 
-  test("is listed after five seconds, and no more once its agent is there", async () => {
+  test("five seconds old: listed, until its agent is there", async () => {
     const { id, attach } = await awaiting();
     expect(await listAwaitedAgents(db, 10)).toEqual([]);
     await client`update call_agents set created_at = now() - interval '5 seconds'`;

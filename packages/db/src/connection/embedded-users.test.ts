@@ -113,4 +113,6 @@ const cases: [string, () => Promise<void>][] = isRoot
     ];
 
 // Each creates a data directory: the one with a umask only with LONG=1.
-test.each(isLong ? cases : cases.filter(([title]) => !title.includes("umask")))("%s", (_, work) => work());
+test.each(isLong ? cases : cases.filter(([title]) => !title.includes("umask")))("PostgreSQL, by %s", (_, work) =>
+  work(),
+);

@@ -123,7 +123,7 @@ describe("the drift of credits", () => {
     ]);
   });
 
-  test("of a count of open sessions is found, and of a session that is not counted as it is", async () => {
+  test("drift, of a count of open sessions or of a session counted wrongly: found", async () => {
     const one = (table: string, where: string) =>
       `update ${table} set open_sessions = open_sessions + 1 where ${where}`;
     const account = `tenant_id = '${tenantId}' and environment = 'live'`;
@@ -136,7 +136,7 @@ describe("the drift of credits", () => {
     expect(await findingsAfter(counted)).toEqual([`session_count ${charged} openSessions 0 1`]);
   });
 
-  test("of who ended a session is found: another than in its entries, or no key of the tenant", async () => {
+  test("drift, of who ended a session: found, another than in its entries or no key of the tenant", async () => {
     const closed = await findingsAfter(`update usage_sessions set closed_by = '${rootId}' where id = '${charged}'`);
     expect(closed).toEqual(Array(2).fill(`session_closer ${charged} closedBy ${rootId} ${childId}`));
     const reported = await findingsAfter(
@@ -147,7 +147,7 @@ describe("the drift of credits", () => {
     expect(stranger).toEqual([`session_closer ${open} reportedBy a key of the tenant key_x`]);
   });
 
-  test.each(["grant", "void", "adjust"])("of a %s without its audit event is found", async (kind) => {
+  test.each(["grant", "void", "adjust"])("drift, of a %s without its audit event: found", async (kind) => {
     const findings = await findingsAfter(`alter table audit_events disable trigger user;
       delete from audit_events where tenant_id = '${tenantId}' and target_id in (
         select id from credit_entries where tenant_id = '${tenantId}' and kind = '${kind}'

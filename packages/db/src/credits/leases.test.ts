@@ -64,7 +64,7 @@ test.skipIf(USES_SHARDS)(
   },
 );
 
-test("no index of sessions names what a report changes", async () => {
+test("the indexes of sessions, compared with what a report changes: none names it", async () => {
   const changed = ["status", "started_at", "used", "reported_by", "expires_at", "version"];
   const rows = await client`select indexdef from pg_indexes where tablename = 'usage_sessions'`;
   expect(rows.length).toBeGreaterThan(3);

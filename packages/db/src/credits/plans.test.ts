@@ -149,7 +149,7 @@ test("a batch of balances, explained: enters by the whole primary key", async ()
 });
 
 test.each([{}, { kind: "hold" }, { apiKeyId: "key" }] as const)(
-  "a page of the entries of a lineage, filtered by %p, reads by indexes, and each key by its primary key",
+  "a page of the entries of a lineage, filtered by %p: read by indexes, and each key by its primary key",
   async (filters) => {
     plans.length = 0;
     const { id: ofLineage } = world.records[1] as { id: ApiKeyId };
@@ -161,7 +161,7 @@ test.each([{}, { kind: "hold" }, { apiKeyId: "key" }] as const)(
   },
 );
 
-test("the count of a key's open sessions reads the open sessions of its tenant alone", async () => {
+test("the count of open sessions of a key: reads those of its tenant alone", async () => {
   plans.length = 0;
   await countOpenSessions(db, { tenantId: world.tenantId, environment: "live", id: world.caller(0).id });
   expect(plans.join("\n")).toMatch(/using usage_sessions_tenant_sweep_index .*\n +Index Cond: .*tenant_id/);

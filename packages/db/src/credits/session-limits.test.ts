@@ -57,7 +57,7 @@ test("a session that ends, by a release, by the sweep or never started: its plac
   }
 });
 
-test("a started session that its key releases keeps its place, until it has ended", async () => {
+test("a started session, released by its key: keeps its place until it has ended", async () => {
   const world = await worldOf({ maxSessions: 1 });
   await kindsOf(world, [0]);
   await world.report(world.session(0), 1, 0);

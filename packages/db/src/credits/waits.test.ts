@@ -340,7 +340,7 @@ test("a release, naming a usage: counts only with usage:write", async () => {
   }
 });
 
-test("a started session that a caller without usage:write releases stays open, and is marked once", async () => {
+test("a started session, released without usage:write: stays open, and is marked once", async () => {
   const world = await worldOf({});
   await world.open([toOpen({ maxSeconds: 10, minSeconds: 10 })]);
   const id = world.session(0);

@@ -7,7 +7,7 @@ import { generate } from "./generate.ts";
 /** The functions of one database; those of a shard are the same text. */
 const database = await fileDatabase({ isOne: true });
 
-test("generated/functions.ts is what `bun run functions` writes", async () => {
+test("generated/functions.ts, compared with what `bun run functions` writes: equal", async () => {
   const command = ["node_modules/.bin/biome", "format", "--stdin-file-path=packages/db/generated/functions.ts"];
   const { db } = database;
   const text = await generate((query, values) => db.run(query, values));

@@ -106,7 +106,7 @@ describe("the claim of a job", () => {
     expect(await jobStats(db)).toMatchObject({ queued: 1, running: 0 });
   });
 
-  test("takes over a job whose lease has run out", async () => {
+  test("a claim, of a job whose lease is over: takes it", async () => {
     const caller = await seedCaller(db);
     const { job } = await add(caller);
     const lost = await claimed(1);

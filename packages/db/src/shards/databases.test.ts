@@ -11,7 +11,7 @@ describe("findIn", () => {
     return value;
   };
 
-  test("the first that has it is the answer, and no other is asked", async () => {
+  test("the first has it: found, and no other is asked", async () => {
     const asked: (number | null)[] = [];
     const find = async (db: Db): Promise<string> => {
       asked.push(db.shard);
@@ -25,7 +25,7 @@ describe("findIn", () => {
     ["only the second has it", { 1: null, 2: "two" }, "two"],
     ["none has it", { 1: null, 2: null }, null],
     ["the first fails, and the second has it", { 1: new Error("down"), 2: "two" }, "two"],
-  ])("%s", async (_, found, expected) => {
+  ])("%s: found there, or null", async (_, found, expected) => {
     expect(await findIn([one, two], outcome(found))).toBe(expected);
   });
 

@@ -69,7 +69,7 @@ const open = (shard: number, url = database.url): Promise<Db> => fixture(connect
 const [four, five] = [await open(4), await open(5)];
 
 describe("two shards in one database", () => {
-  test("shards, migrated again: unchanged, and the database beside them as ever", async () => {
+  test("shards, migrated again: unchanged, as is the database beside them", async () => {
     await migrateAll();
     expect(await isMigrated(four)).toBe(true);
     expect(await isMigrated(await open(6))).toBe(false);

@@ -88,7 +88,7 @@ describe("attenuate", () => {
     );
   });
 
-  test("a person may grant * and not usage:write, the operator both", () => {
+  test("a person, granting * or usage:write: allowed, or refused; the operator: both allowed", () => {
     const refused = (from: Grantor, scopes: CreateApiKey["scopes"] = []) => "refusals" in attenuate(from, { scopes });
     for (const environment of ENVIRONMENTS) {
       const person = personGrantor(environment);
@@ -121,7 +121,7 @@ describe("attenuate", () => {
   });
 });
 
-test("the effective limits are the tightest of the lineage; for spending and open sessions, only of the same environment", () => {
+test("the effective limits, of a lineage: the tightest; for spending and open sessions, of the same environment", () => {
   const root = record({
     spendLimitCreditMicros: 50,
     maxConcurrentSessions: 9,

@@ -196,7 +196,7 @@ describe("the reach of a key", () => {
     );
   });
 
-  test("a person and a key without usage:write get no secret and no key with it, whatever the family", () => {
+  test("a person and a key, without usage:write, in any family: get no secret and no key with it", () => {
     const seen = { created: 0, rotated: 0, widened: 0 };
     const hasIt = ({ scopes }: Grant): boolean => scopes.includes("usage:write");
     const succeeds = <Result>(work: () => Result): Result | null => {

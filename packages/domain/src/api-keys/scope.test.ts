@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { DEFAULT_SCOPES, permits, SCOPES, type Scope } from "./scope.ts";
 
 describe("permits", () => {
-  test("a scope permits only itself, and * every scope except usage:write", () => {
+  test("a scope, for each: permits itself alone; *: every scope except usage:write", () => {
     for (const held of SCOPES) {
       for (const needed of SCOPES) {
         const isImplied = held === "*" && needed !== "usage:write";

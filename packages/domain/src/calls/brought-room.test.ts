@@ -53,7 +53,7 @@ describe("the hosts that may be reached", () => {
     ["wss://10.0.0.5", "wss://10.0.0.5"],
     ["ws://localhost:7880", "ws://localhost:7880"],
     ["wss://own.example", "wss://own.example"],
-  ])("%s: %s", (text, expected) => {
+  ])("the URL %s: read as %s", (text, expected) => {
     expect(readRoomUrl(text, { hosts, ownUrl: "wss://own.example" })).toBe(expected);
   });
 

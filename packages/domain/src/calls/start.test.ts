@@ -57,7 +57,7 @@ describe("the request to start a call", () => {
     [{ recording: "off", camera: false, connection_history: false }, []],
     [{ transcript_webhook: "off", render_backend: "off", support_edits: false }, []],
     [{ transcript_webhook: false, render_backend: false, support_edits: "off" }, []],
-  ])("%j: %j", (request, errors) => expect(errorsOf(request)).toEqual(errors));
+  ])("a start, %j: %j", (request, errors) => expect(errorsOf(request)).toEqual(errors));
 });
 
 describe("a planned call", () => {

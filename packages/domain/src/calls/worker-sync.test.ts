@@ -27,7 +27,7 @@ test.each([
   ],
   [{ slots: 1, features: [], calls: [{ ...call, state: "gone", used_seconds: 0 }] }, "#/calls/0/state"],
   [{ slots: 1, features: [], calls: [{ ...call, state: "joined", used_seconds: -1 }] }, "#/calls/0/used_seconds"],
-])("%j: refused at %s", (request, pointer) => {
+])("a sync, %j: refused at %s", (request, pointer) => {
   expect(validate(SyncRequest, request).map((error) => error.pointer)).toEqual([pointer]);
 });
 

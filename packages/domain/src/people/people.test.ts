@@ -93,12 +93,12 @@ describe("an invitation", () => {
     ["\u{1d400}da@example.com", "ada@example.com"],
     ["\ufb01n@example\u3002com\uff0e", "fin@example\u3002com."],
     ["\u24d0\u00b2@\u2122.example", "a2@tm.example"],
-  ])("has %j in the form of its look-alike, by NFKC", (email, normal) => {
+  ])("the address %j, in normal form (NFKC): that of its look-alike", (email, normal) => {
     expect(normalEmail(email)).toBe(normal);
     expect(isValid(CreateInvitation, { email, role: "viewer" })).toBe(true);
   });
 
-  test("is not for an address whose normal form has another @, white space or too many characters", () => {
+  test("an address, its normal form with another @, white space or too many characters: invalid", () => {
     for (const email of [
       "a\uff20b@c.example",
       "a\u00b4b@c.example",

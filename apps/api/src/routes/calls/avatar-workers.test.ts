@@ -58,7 +58,7 @@ const workerWithCall = async (workerId: string, body: object = {}) => {
 const stop = (workerId: string) => syncOf(workerId, { slots: 0 });
 
 describe("a sync", () => {
-  test("of many workers with many calls: each leaves little behind", async () => {
+  test("of many workers with many calls: little memory stays in use", async () => {
     const calls = Array.from({ length: 2000 }, (_, number): ReportedCall => {
       const session_id = `ses_${number}`.padEnd(64, "x") as SessionId;
       return { session_id, generation: 1, state: "joined", used_seconds: 0 };
@@ -79,7 +79,7 @@ describe("a sync", () => {
     for (let number = 0; number < 60; number++) await stop(`wrk_many_${number}`);
   });
 
-  test("brings a call with all that its renderer needs, once its room exists; and again until it is reported", async () => {
+  test("after a call, once its room exists: brings it with all that its renderer needs, again until it is reported", async () => {
     const { grant, call } = await workerWithCall("wrk_a", { instructions: "Be kind.", mode: "voice" });
     expect(call).toMatchObject({
       generation: 1,
@@ -142,7 +142,7 @@ describe("a sync", () => {
     await stop("wrk_c");
   });
 
-  test("without work: one statement of its own, and those that look for work of all", async () => {
+  test("without work: one statement of its own", async () => {
     await syncOf("wrk_d", { slots: 1 });
     spans.length = 0;
     expect(await syncOf("wrk_d", { slots: 1 })).toEqual({ lease_seconds: 15, start: [], end: [] });
@@ -166,7 +166,7 @@ describe("a sync", () => {
     await stop("wrk_e");
   });
 
-  test("logged only at the level debug", async () => {
+  test("accepted or refused: logged at the level debug, or at info with the problem", async () => {
     const { headers: ofSync } = await sync("wrk_f", { slots: 0 });
     const { headers: ofRefused } = await sync("wrk_f", {}, "another secret");
     // A line is written when its answer is on its way already.

@@ -40,7 +40,7 @@ const broughtTo = async (workerId: string) => {
 };
 
 describe("a room that an agent brings", () => {
-  test("201 with the id of a session; its worker gets url, token and agent of the request; LiveKit here is not asked", async () => {
+  test("with a valid token: 201 with a session; its worker gets url, token and agent; LiveKit here is not asked", async () => {
     livekit.requests.length = 0;
     const { id, token, call } = await broughtTo("wrk_a");
     expect(call).toMatchObject({
@@ -57,7 +57,7 @@ describe("a room that an agent brings", () => {
     expect(await drift()).toEqual([]);
   });
 
-  test("a response is problem+json, and a success has the path of the session", async () => {
+  test("brought, then released by its key: 201 with the path of the session, then no slot is taken", async () => {
     await giveSlots(1, "wrk_b");
     const { status, body, headers } = await bring(key, one.avatarId);
     expect([status, headers.get("location")]).toEqual([201, `/api/v1/usage/sessions/${body.id}`]);

@@ -38,7 +38,7 @@ const assignedTo = async (id: string) =>
   (await syncOf("wrk_1", { slots: 20 })).start.find(({ session_id }) => session_id === id);
 
 describe("a call with an agent", () => {
-  test("its room is created with the agent, who gets all that was asked for; only what it cannot use is ignored", async () => {
+  test("started: its room is created with the agent, who gets all that was asked for; only what it cannot use is ignored", async () => {
     const { grant, metadata } = await startWithAgent(asked);
     expect(livekit.dispatches(grant.room_name)).toMatchObject([{ agentName: "my-agent" }]);
     const { transcription, ...forAgent } = asked;
@@ -103,7 +103,7 @@ describe("a call with an agent", () => {
 });
 
 describe("the key of a call", () => {
-  test("does nothing but bring the avatar of its call", async () => {
+  test("on each other route: 401, and it brings the avatar of no other call", async () => {
     const { id, metadata, attach } = await startWithAgent();
     const by = metadata.api_key;
     for (const [method, path] of [
@@ -160,7 +160,7 @@ describe("the key of a call", () => {
     expectProblem(answer, "session_closed");
   });
 
-  test("is counted by the limit of requests of its tenant", async () => {
+  test("beyond the limit of requests of its tenant: 429", async () => {
     const { metadata, id } = await startWithAgent();
     const { config } = callOptions(livekit);
     const limited = bringTo(

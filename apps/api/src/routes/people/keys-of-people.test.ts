@@ -102,7 +102,7 @@ describe("an Idempotency-Key of a person", () => {
     expect(Buffer.from(stored?.["response_body"]).toString("latin1")).not.toContain(first.body.apiKey);
   });
 
-  test("shows a live secret again only with the passkey; a new test key without", async () => {
+  test("sent again after the passkey: a live secret only with it, a test key without", async () => {
     await renew();
     const live = await create({ environment: "live" }, { "idempotency-key": "live" });
     const test = await create({ environment: "test" }, { "idempotency-key": "test" });

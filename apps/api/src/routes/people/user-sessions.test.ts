@@ -130,7 +130,7 @@ describe("localhost without https", () => {
     expect(current.status).toBe(200);
   });
 
-  test("a session that a page on another port has set counts alone (docs/people.md), not beside the person's own", async () => {
+  test("a cookie set by a page on another port: 200 alone (docs/people.md), 401 beside the person's own", async () => {
     const publicUrl = "http://localhost:3123";
     const app = createTestApp(api.database.db, { publicUrl: () => publicUrl });
     const statusWith = async (...tokens: string[]): Promise<number> => {

@@ -19,7 +19,7 @@ const withOrientation = (format: (typeof FORMATS)[number], orientation: number):
 describe.each(FORMATS)("EXIF data of a %s", (format) => {
   const contentType = `image/${format}` as const;
 
-  test.each([1, 2, 3, 4, 5, 6, 7, 8])("with orientation %d keep it, and nothing else", async (orientation) => {
+  test.each([1, 2, 3, 4, 5, 6, 7, 8])("with orientation %d: it is kept, and nothing else", async (orientation) => {
     const file = await withOrientation(format, orientation);
     const length = file.length;
     expect(file.includes(CAMERA)).toBe(true);
@@ -32,14 +32,14 @@ describe.each(FORMATS)("EXIF data of a %s", (format) => {
     });
   });
 
-  test("that are cut off at each byte are survived", async () => {
+  test("cut off at each byte: no error", async () => {
     const file = await withOrientation(format, 6);
     for (let end = 0; end < Math.min(file.length, 1000); end++)
       expect(() => reduceExif(Buffer.from(file.subarray(0, end)), contentType)).not.toThrow();
   });
 });
 
-test("EXIF data with big-endian numbers, as many cameras write them, keep their orientation", async () => {
+test("EXIF data with big-endian numbers, as many cameras write them: the orientation is kept", async () => {
   const exif = Buffer.from("4d4d002a0000000800010112000300000001000600000000000000000000", "hex");
   const file = await jpegWithExif(exif);
   reduceExif(file, "image/jpeg");
@@ -65,7 +65,7 @@ test.each([
   expect(header.includes(Buffer.from([0x69, 0x87]))).toBe(false);
 });
 
-test("an image whose EXIF data point to themselves is accepted", async () => {
+test("an image, its EXIF data pointing to themselves: accepted", async () => {
   const file = await jpegWithExif(loopingExif(5000));
   const { report } = await inspectImage(sharp, file, { kind: "image", contentType: "image/jpeg" });
   expect(report).toMatchObject({ kind: "accepted", width: 600, height: 600 });

@@ -14,7 +14,7 @@ const inspect = (bytes: Buffer, contentType: ContentType<"image">) =>
 const { maxPixels, maxPublicSide } = ASSET_LIMITS.image;
 
 test.skipIf(process.platform !== "linux" || process.env["LONG"] !== "1")(
-  "a header that takes too much processor time ends the process, as the kernel does",
+  "a header that takes too much processor time: the process ends as by the kernel",
   async () => {
     const program = `import { readHeader } from ${JSON.stringify(join(import.meta.dir, "image.ts"))};
       const spin = () => {

@@ -49,7 +49,7 @@ describe("sample tables are in order", () => {
       async () =>
         Buffer.concat([track(sizes(7200), box("stco", words(0, 1, 8)), box("stsc", words(0, 1, 1, 7200, 1))), filler]),
     ],
-  ] as const)("of %s", async (_, file) => {
+  ] as const)("the sample tables of %s: accepted", async (_, file) => {
     expect(isBounded(await file())).toBe(true);
   });
 });
@@ -79,7 +79,7 @@ describe("sample tables are refused", () => {
       },
     ],
     ["in more boxes than a file needs", async () => Buffer.concat(new Array<Buffer>(100_001).fill(box("free")))],
-  ] as const)("%s", async (_, file) => {
+  ] as const)("sample tables %s: refused", async (_, file) => {
     expect(isBounded(await file())).toBe(false);
   });
 });

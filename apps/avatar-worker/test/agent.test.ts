@@ -40,19 +40,8 @@ describe.skipIf(binary.kind === "missing")(title, () => {
 
   const tokenOf = (room: string, identity: string) => {
     const token = personToken(room);
-    return sign(livekit, {
-      ...token,
-      identity,
-      kind: "agent",
-      video: {
-        roomJoin: true,
-        room,
-        canSubscribe: true,
-        canPublish: true,
-        canPublishData: true,
-        canUpdateOwnMetadata: false,
-      },
-    });
+    const rights = { canSubscribe: true, canPublish: true, canPublishData: true, canUpdateOwnMetadata: false };
+    return sign(livekit, { ...token, identity, kind: "agent", video: { roomJoin: true, room, ...rights } });
   };
   /** Has the call in this process. `said`: the seconds of loud sound that the renderer has got. */
   const enter = (session: string, change: Partial<AssignedCall>) => {

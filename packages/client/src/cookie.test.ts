@@ -28,7 +28,7 @@ test.each(["live", "test"] as const)(
   },
 );
 
-test("a call, naming another environment than its client: the client's counts", async () => {
+test("a request, naming another environment than its client: the client's counts", async () => {
   const { requests, fetch } = recordRequests();
   const client = createClient({ baseUrl: "https://avatars.example.com", cookieEnvironment: "test", fetch });
   await client.GET("/api/v1/avatars", { headers: { "Realtime-Avatar-Environment": "live" } });

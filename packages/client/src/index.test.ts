@@ -341,7 +341,7 @@ describe("the waiting of the client", () => {
     }
   });
 
-  test("a call, aborted during an attempt or between two: ends with the reason", async () => {
+  test("a request, aborted during an attempt or between two: ends with the reason", async () => {
     const reason = new Error("aborted");
     gateway.fates = ["hang"];
     const controller = new AbortController();
@@ -373,7 +373,7 @@ describe("a malformed key", () => {
   });
 });
 
-test("ten callers, a third of the calls failing: each avatar is created once", async () => {
+test("ten callers, a third of the requests failing: each avatar is created once", async () => {
   let seed = 17;
   const random = (): number => {
     seed = (seed * 48_271) % 2_147_483_647;

@@ -23,7 +23,7 @@ const newTenant = async () => {
   return { tenantId, engine, developer, caller, post, get, openBy };
 };
 
-test("a session after a report of 300 s, released with 0 by a key with usage:write: charged 300 s, and the engine's figure gets the same answer", async () => {
+test("a session after a report of 300 s, released with 0 by a key with usage:write: charged 300 s, and the engine's figure gets the same response", async () => {
   const { engine, developer, post, get, openBy } = await newTenant();
   const id = await openBy(developer);
   await post(engine, `/${id}/usage`, { usedCreditMicros: 300 * SECOND });

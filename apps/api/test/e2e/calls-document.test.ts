@@ -138,7 +138,7 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
     await until(page, `${LEVEL} > 0.02`);
   };
 
-  test("the page: 20 lines or so, and that of the example", async () => {
+  test("the page, compared with examples/page: equal, and at most 20 lines", async () => {
     expect(blockOf("page: call").trim().split("\n").length).toBeLessThanOrEqual(20);
     expect(await readFile(join(EXAMPLE, "call.html"), "utf8")).toBe(blockOf("page: call"));
     expect((await readFile(join(EXAMPLE, "server.mjs"), "utf8")).trim().split("\n").length).toBeLessThanOrEqual(31);

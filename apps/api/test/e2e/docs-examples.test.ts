@@ -140,7 +140,7 @@ describe.each([
   });
 });
 
-test("the calls of README.md, pasted one after the other: the avatar is ready", async () => {
+test("the requests of README.md, pasted one after the other: the avatar is ready", async () => {
   const calls = [...(readme ?? "").matchAll(/<!-- example -->\n```sh\n(.*?)```/gs)].map(([, call = ""]) => call);
   expect(calls).toHaveLength(4);
   const [photo = "", ...others] = calls.map((call) => call.replaceAll("http://127.0.0.1:3000", url));

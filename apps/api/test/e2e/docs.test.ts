@@ -237,7 +237,7 @@ describe("the configuration", () => {
 /** Every document of the repository. */
 const documents = async (): Promise<string[]> => {
   const names: string[] = [];
-  for (const pattern of ["*.md", "docs/**/*.md", "packages/*/README.md"]) {
+  for (const pattern of ["*.md", "docs/**/*.md", "{packages,examples}/*/README.md"]) {
     for await (const name of new Bun.Glob(pattern).scan({ cwd: REPOSITORY })) names.push(name);
   }
   expect(names.length).toBeGreaterThan(15);

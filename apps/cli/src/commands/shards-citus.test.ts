@@ -84,7 +84,7 @@ describe.skipIf(CITUS_BIN === undefined)("the commands of shards, on Citus", () 
     }
   });
 
-  test("shards move, add and rebalance: do what they say", async () => {
+  test("shards move, add and rebalance, each executed: shards are at their nodes, and verify finds nothing", async () => {
     const before: { shard: number; node: string }[] = await json("shards");
     const at = (shard: number) => before[shard]?.node as string;
     const other = before.find(({ node }) => node !== at(3))?.node as string;

@@ -192,12 +192,12 @@ describe("SQL that can be distributed", () => {
     expect(allFaults({ name: "f", queries: queriesOf(text) })).toEqual([]);
   });
 
-  test("the functions: none of these forms", () => {
+  test("the functions, searched for forms that Citus refuses: none", () => {
     expect(functions.length).toBeGreaterThan(100);
     expect(functions.flatMap(allFaults)).toEqual([]);
   });
 
-  test("the statements: none of these forms", () => {
+  test("the statements, searched for forms that Citus refuses: none", () => {
     expect(statements.length).toBeGreaterThan(80);
     expect(statements.flatMap(allFaults)).toEqual([]);
   });

@@ -61,7 +61,9 @@ const takeShare = async (
   try {
     // A process that stops the server holds the lock exclusively: this waits, and fails when the server ends.
     await client`select pg_advisory_lock_shared(${LEASE})`;
-    if (presence?.isKnown() !== false) {
+    // The lock of that process ends with its connection, which the server closes after it has written that it stops.
+    const present = await findServer(cluster.folder, cluster.owner);
+    if (present?.isReady && present.pid === server.pid && presence?.isKnown() !== false) {
       isTaken = true;
       return { client, presence, end };
     }
@@ -127,16 +129,19 @@ export const leave = async (lease: Lease, { folder, owner }: Cluster): Promise<v
   };
   // A server that is gone or does not respond is left alone.
   const mustStop = await Promise.race([isLast().catch(() => false), pause(LEAVE_DEADLINE_MS).then(() => false)]);
-  // The lock is held until the server has been told to stop, so that no process joins in between.
   const server = mustStop ? await findServer(folder, owner) : null;
-  if (server) stopServer(server.pid);
-  await share.end();
-  if (!server) return;
-  const deadline = Date.now() + STOP_DEADLINE_MS;
-  // The process, not its file: the file is removed a moment earlier.
-  while (await isServerOf(server.pid, folder, owner)) {
-    if (Date.now() > deadline) throw new Error(`The embedded PostgreSQL (process ${server.pid}) does not stop.`);
-    await pause(POLL_MS);
+  try {
+    if (!server) return;
+    stopServer(server.pid);
+    const deadline = Date.now() + STOP_DEADLINE_MS;
+    // The process, not its file: the file is removed a moment earlier.
+    while (await isServerOf(server.pid, folder, owner)) {
+      if (Date.now() > deadline) throw new Error(`The embedded PostgreSQL (process ${server.pid}) does not stop.`);
+      await pause(POLL_MS);
+    }
+  } finally {
+    // Only now: a process that got the lock before the server stops would join it.
+    await share.end();
   }
   const tidyDeadline = Date.now() + TIDY_MS;
   while (isSupervised(folder, server.pid) && Date.now() < tidyDeadline) await pause(POLL_MS);

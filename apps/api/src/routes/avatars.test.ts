@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
-import { Avatar, type CreateAvatar } from "@realtime-avatar/domain/avatars/schemas";
+import { Avatar, type CreateAvatar, type UpdateAvatar } from "@realtime-avatar/domain/avatars/schemas";
 import { isId } from "@realtime-avatar/domain/id";
 import { validate } from "@realtime-avatar/domain/schema";
 import { rowCounts, startApi } from "../../test/support/api.ts";
@@ -85,6 +85,39 @@ describe("the creation of an avatar", () => {
         request_id: headers.get("x-request-id"),
       },
     ]);
+  });
+
+  // The source has tests of its own: it is prepared first.
+  test("every field, created and then changed: read and listed as written, and named in the audit event", async () => {
+    const written = {
+      displayName: "first",
+      modelId: "m-1",
+      defaultVoiceId: "voice-11",
+      settings: { at: 1 },
+      metadata: { at: 1 },
+    } satisfies Required<Omit<UpdateAvatar, "status" | "sourceAssetId">>;
+    const changed: typeof written = {
+      displayName: "second",
+      modelId: "m-2",
+      defaultVoiceId: "voice-22",
+      settings: { at: 2 },
+      metadata: { at: 2 },
+    };
+    const { id } = (await create({ ...written, sourceKind: "image" }, reading)).body;
+    const read = async () => (await api.call("GET", `${PATH}/${id}`, { key: reading })).body;
+    expect(await read()).toMatchObject(written);
+    for (const [name, value] of Object.entries(changed)) {
+      const response = await api.call("PATCH", `${PATH}/${id}`, { key: reading, body: { [name]: value } });
+      expect(response.body).toMatchObject({ [name]: value });
+      const avatar = await read();
+      expect(avatar).toEqual(response.body);
+      const { data } = (await api.call("GET", `${PATH}?id=${id}`, { key: reading })).body;
+      expect(data).toEqual([avatar]);
+      const events = await api.database.db.client`
+        select changed_fields from audit_events where target_id = ${id} order by id desc limit 1`;
+      expect(events).toMatchObject([{ changed_fields: [name] }]);
+    }
+    expect(await read()).toMatchObject(changed);
   });
 
   test("a new avatar, only required fields: the configured model, null and {} elsewhere", async () => {

@@ -13,6 +13,7 @@ import {
   startProcess,
 } from "@realtime-avatar/testing/processes";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+// biome-ignore lint/style/noRestrictedImports: the test compares the metrics of all programs with one document
 import { createMetrics as createAvatarWorkerMetrics } from "../../../avatar-worker/src/metrics.ts";
 import { callAt, type TestApi } from "../support/api.ts";
 

@@ -17,8 +17,8 @@ import {
 import { auditEvent, type Origin } from "../audit/audit-events.ts";
 import type { Db } from "../connection/pool.ts";
 import type { CreditMovement } from "../credits/credits.ts";
+import { batchedCreate, type Create, type CreateOutcome } from "../idempotency/batched-write.ts";
 import { type Claim, outcomeOf, type WriteOutcome } from "../idempotency/idempotency-keys.ts";
-import { batchedCreate, type Create, type CreateOutcome } from "../query/batched-write.ts";
 import { statement } from "../query/statement.ts";
 import type { AnyCaller } from "./callers.ts";
 import { markEndedKeys } from "./ended-keys.ts";

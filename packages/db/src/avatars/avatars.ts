@@ -18,9 +18,9 @@ import {
 import type { AnyCaller } from "../api-keys/callers.ts";
 import { auditEvent, type Origin } from "../audit/audit-events.ts";
 import type { Db } from "../connection/pool.ts";
+import { batchedCreate, type Create, type CreateOutcome } from "../idempotency/batched-write.ts";
 import { type Claim, kindOf, type StoredResponse } from "../idempotency/idempotency-keys.ts";
 import { batchedRead } from "../query/batched-read.ts";
-import { batchedCreate, type Create, type CreateOutcome } from "../query/batched-write.ts";
 import { columnsOf, inputColumn } from "../query/statement.ts";
 import { type AvatarRow, avatarRow, toAvatar } from "./record.ts";
 import { avatars } from "./tables.ts";

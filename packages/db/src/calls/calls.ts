@@ -21,8 +21,8 @@ import {
   type SessionRequest,
   type SessionResponseFields,
 } from "../credits/usage-sessions.ts";
+import { batchedWrite, type Write } from "../idempotency/batched-write.ts";
 import type { Claim, StoredResponse } from "../idempotency/idempotency-keys.ts";
-import { batchedWrite, type Write } from "../query/batched-write.ts";
 
 /** What an agent brings: where and with what token the avatar joins, and the participant for whom it speaks. */
 export type BroughtRoom = {

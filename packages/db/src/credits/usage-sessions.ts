@@ -16,8 +16,8 @@ import type { Caller } from "../api-keys/callers.ts";
 import type { Origin } from "../audit/audit-events.ts";
 import type { Runner } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
+import { batchedWrite, type Write } from "../idempotency/batched-write.ts";
 import type { Claim, StoredResponse } from "../idempotency/idempotency-keys.ts";
-import { batchedWrite, type Write } from "../query/batched-write.ts";
 import { closeOverdueSessions, SWEPT } from "./overdue-sessions.ts";
 
 /** A request to open a session. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { testDatabase } from "@realtime-avatar/testing/database";
 import { describeStatements } from "./describe.ts";
 
-const GENERATED = join(import.meta.dir, "../../../generated");
+const GENERATED = join(import.meta.dir, "../../generated");
 
 /** Ignores white space and what a formatter adds. */
 const compact = (text: string): string => text.replaceAll(/[\s;]+/g, "");

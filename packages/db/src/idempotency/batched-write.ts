@@ -3,7 +3,7 @@ import type { AuditEventRecord } from "@realtime-avatar/domain/audit";
 import type { AnyCaller } from "../api-keys/callers.ts";
 import type { BatchKind, Runner } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
-import { type Claim, outcomeAmong, type WriteOutcome, type WriteOutcomeRow } from "../idempotency/idempotency-keys.ts";
+import { type Claim, outcomeAmong, type WriteOutcome, type WriteOutcomeRow } from "./idempotency-keys.ts";
 
 /** What every batched write has. */
 export type Write = { caller: AnyCaller; claim: Claim | null };

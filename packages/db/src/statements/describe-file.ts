@@ -2,12 +2,12 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { driver } from "../../connection/server/driver.ts";
-import { type Host, hostsOf } from "../../connection/server/hosts.ts";
-import { openDatabase } from "../../open.ts";
+import { driver } from "../connection/server/driver.ts";
+import { type Host, hostsOf } from "../connection/server/hosts.ts";
+import { openDatabase } from "../open.ts";
 import { describeStatements } from "./describe.ts";
 
-const GENERATED = join(import.meta.dir, "../../../generated");
+const GENERATED = join(import.meta.dir, "../../generated");
 const folder = await mkdtemp(join(tmpdir(), "realtime-avatar-statements-"));
 try {
   const config = { databaseUrl: null, dataDirectory: folder, deadlineMs: 5000, connections: 1, prepare: true };

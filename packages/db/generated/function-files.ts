@@ -178,17 +178,20 @@ import file174 from "../src/webhooks/functions/sending/count_webhook_deliveries.
 import file175 from "../src/webhooks/functions/sending/finish_deliveries.sql" with { type: "text" };
 import file176 from "../src/webhooks/functions/sending/freeze_bodies.sql" with { type: "text" };
 import file177 from "../src/webhooks/functions/sending/internal/cancel_deliveries.sql" with { type: "text" };
-import file178 from "../src/webhooks/functions/sending/internal/disable_failing_endpoint.sql" with { type: "text" };
-import file179 from "../src/webhooks/functions/sending/internal/endpoints_to_serve.sql" with { type: "text" };
-import file180 from "../src/webhooks/functions/sending/internal/is_sent.sql" with { type: "text" };
-import file181 from "../src/webhooks/functions/sending/internal/lease_deliveries.sql" with { type: "text" };
-import file182 from "../src/webhooks/functions/sending/internal/park_deliveries.sql" with { type: "text" };
-import file183 from "../src/webhooks/functions/sending/internal/requeue_deliveries.sql" with { type: "text" };
-import file184 from "../src/webhooks/functions/sending/internal/sweep_events.sql" with { type: "text" };
-import file185 from "../src/webhooks/functions/sending/internal/unpark_deliveries.sql" with { type: "text" };
-import file186 from "../src/webhooks/functions/sending/internal/with_attempt.sql" with { type: "text" };
-import file187 from "../src/webhooks/functions/sending/sweep_deliveries.sql" with { type: "text" };
-import file188 from "../src/webhooks/functions/update_webhook_endpoint.sql" with { type: "text" };
+import file178 from "../src/webhooks/functions/sending/internal/choose_deliveries.sql" with { type: "text" };
+import file179 from "../src/webhooks/functions/sending/internal/disable_failing_endpoint.sql" with { type: "text" };
+import file180 from "../src/webhooks/functions/sending/internal/endpoints_to_serve.sql" with { type: "text" };
+import file181 from "../src/webhooks/functions/sending/internal/is_sent.sql" with { type: "text" };
+import file182 from "../src/webhooks/functions/sending/internal/lease_deliveries.sql" with { type: "text" };
+import file183 from "../src/webhooks/functions/sending/internal/lock_finished_deliveries.sql" with { type: "text" };
+import file184 from "../src/webhooks/functions/sending/internal/park_deliveries.sql" with { type: "text" };
+import file185 from "../src/webhooks/functions/sending/internal/record_endpoint_outcomes.sql" with { type: "text" };
+import file186 from "../src/webhooks/functions/sending/internal/requeue_deliveries.sql" with { type: "text" };
+import file187 from "../src/webhooks/functions/sending/internal/sweep_events.sql" with { type: "text" };
+import file188 from "../src/webhooks/functions/sending/internal/unpark_deliveries.sql" with { type: "text" };
+import file189 from "../src/webhooks/functions/sending/internal/with_attempt.sql" with { type: "text" };
+import file190 from "../src/webhooks/functions/sending/sweep_deliveries.sql" with { type: "text" };
+import file191 from "../src/webhooks/functions/update_webhook_endpoint.sql" with { type: "text" };
 export const FUNCTION_FILES: readonly string[] = [
   file0,
   file1,
@@ -379,6 +382,9 @@ export const FUNCTION_FILES: readonly string[] = [
   file186,
   file187,
   file188,
+  file189,
+  file190,
+  file191,
 ];
 /** Those of the functions that the service calls. */
 export const CALLED_FILES: ReadonlySet<string> = new Set([
@@ -447,6 +453,6 @@ export const CALLED_FILES: ReadonlySet<string> = new Set([
   file174,
   file175,
   file176,
-  file187,
-  file188,
+  file190,
+  file191,
 ]);

@@ -28,39 +28,9 @@ declare
   v_outcomes text[];
   v_slow_ms bigint[];
   v_is_sent boolean[];
-  v_endpoint record;
-  -- The endpoints that are locked. No other one is changed: a claim may hold it, and wait for a delivery that is locked here.
-  v_locked text[];
+  v_locked text[]; -- the endpoints that are locked
 begin
-  select array_agg(changed.endpoint_id) into v_locked from (
-    select distinct delivery.tenant_id, delivery.endpoint_id
-    from unnest(p_finished) finished
-    cross join lateral (
-      select stored.tenant_id, stored.endpoint_id from public.webhook_deliveries stored
-      where stored.tenant_id = finished.tenant_id and stored.id = finished.id
-      offset 0
-    ) delivery
-    cross join lateral (
-      select failing_since from public.webhook_endpoints stored
-      where stored.tenant_id = delivery.tenant_id and stored.id = delivery.endpoint_id
-      offset 0
-    ) endpoint
-    where case
-      when finished.outcome = 'delivered' then endpoint.failing_since is not null
-      else finished.outcome = 'gone' or finished.slow_ms is not null
-        or coalesce(endpoint.failing_since <= v_now - v_days_without_success, true)
-    end
-    order by 1, 2
-  ) changed
-  cross join lateral (
-    select from public.webhook_endpoints stored
-    where stored.tenant_id = changed.tenant_id and stored.id = changed.endpoint_id for no key update
-  ) locked;
-
-  perform from unnest(p_finished) finished
-  join public.webhook_deliveries delivery on delivery.tenant_id = finished.tenant_id and delivery.id = finished.id
-  where delivery.lease = finished.lease
-  order by delivery.tenant_id, delivery.id for no key update of delivery;
+  v_locked := rta.lock_finished_deliveries(p_finished, v_now - v_days_without_success);
 
   with ended as (
     update public.webhook_deliveries delivery set
@@ -99,35 +69,9 @@ begin
   from unnest(v_tenant_ids, v_endpoint_ids, v_target_ids, v_outcomes) ended (tenant_id, endpoint_id, target_id, outcome)
   where outcome <> 'retry';
 
-  update public.webhook_endpoints endpoint set
-    failing_since = case when shown.is_well then null else coalesce(endpoint.failing_since, v_now) end,
-    slow_until = greatest(endpoint.slow_until, shown.slow_until)
-  from (
-    select tenant_id, endpoint_id, bool_or(outcome = 'delivered') as is_well,
-      v_now + max(slow_ms) * interval '1 millisecond' as slow_until
-    from unnest(v_tenant_ids, v_endpoint_ids, v_outcomes, v_slow_ms, v_is_sent)
-      shown (tenant_id, endpoint_id, outcome, slow_ms, is_sent)
-    where is_sent
-    group by tenant_id, endpoint_id
-  ) shown
-  where endpoint.tenant_id = shown.tenant_id collate "C" and endpoint.id = shown.endpoint_id collate "C"
-    and endpoint.id = any (v_locked)
-    and (shown.slow_until is not null or shown.is_well = (endpoint.failing_since is not null));
-
-  for v_endpoint in
-    select distinct on (tenant_id, endpoint_id) tenant_id, endpoint_id, outcome, p_audit_event_ids[place] as audit_event_id
-    from unnest(v_tenant_ids, v_endpoint_ids, v_outcomes, v_is_sent) with ordinality
-      shown (tenant_id, endpoint_id, outcome, is_sent, place)
-    where is_sent and outcome <> 'delivered' and endpoint_id = any (v_locked)
-    order by tenant_id, endpoint_id, (outcome = 'gone') desc
-  loop
-    perform rta.disable_failing_endpoint(
-      v_endpoint.tenant_id, v_endpoint.endpoint_id, v_endpoint.outcome = 'gone', v_now - v_days_without_success,
-      row(
-        v_endpoint.tenant_id, v_endpoint.audit_event_id, null, null, null, 'webhook_endpoint.disabled', null, null, p_request_id,
-        p_created_at
-      )::rta.audit_event
-    );
-  end loop;
+  perform rta.record_endpoint_outcomes(
+    v_tenant_ids, v_endpoint_ids, v_outcomes, v_slow_ms, v_is_sent, v_locked, p_audit_event_ids, p_request_id, p_created_at,
+    v_now, v_now - v_days_without_success
+  );
   return v_finished;
 end $$;

@@ -4,6 +4,10 @@
 export const MAX_NAME_LENGTH = 120;
 /** The maximum length of the name of an avatar. */
 export const MAX_DISPLAY_NAME_LENGTH = 160;
+/** The maximum length of a URL. */
+export const MAX_URL_LENGTH = 2048;
+/** The maximum length of the description of a webhook endpoint. */
+export const MAX_DESCRIPTION_LENGTH = 200;
 
 /** The number of code points in a well-formed string. */
 export const codePointLength = (text: string): number => {

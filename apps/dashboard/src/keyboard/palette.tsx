@@ -1,4 +1,5 @@
 /** Goes to any page, and to any object by its name or its whole id, and begins what can be created. */
+import { MAX_DISPLAY_NAME_LENGTH } from "@realtime-avatar/domain/text";
 import { type KeyboardEvent, useEffect, useId, useState } from "react";
 import { errorText } from "../api/client.ts";
 import { Dialog } from "../components/dialog.tsx";
@@ -107,7 +108,7 @@ export const Palette = ({ text: first, onClose, onHelp }: Props) => {
         placeholder="Page, action, name or id"
         autoComplete="off"
         spellCheck={false}
-        maxLength={160}
+        maxLength={MAX_DISPLAY_NAME_LENGTH}
         data-focus
         value={text}
         onChange={({ target }) => {

@@ -1,12 +1,10 @@
 /** The fields of an endpoint, which are the same for a new endpoint and for a change. */
 import type { WebhookEndpoint } from "@realtime-avatar/client";
+import { MAX_DESCRIPTION_LENGTH, MAX_URL_LENGTH } from "@realtime-avatar/domain/text";
 import { WEBHOOK_OBJECTS, type WebhookObject } from "@realtime-avatar/domain/webhooks/events";
 import { useId } from "react";
 import { TextField } from "../components/field.tsx";
 import { type Choice, eventText, groupOf, includesType, OBJECT_TEXTS, offeredTypes, withChoice } from "./events.ts";
-
-const MAX_DESCRIPTION_LENGTH = 200;
-const MAX_URL_LENGTH = 2048;
 
 /** What the form has. `events` counts unless `isAll`. */
 export type Values = { url: string; description: string; isAll: boolean; events: readonly Choice[]; ordered: boolean };

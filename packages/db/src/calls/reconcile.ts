@@ -12,7 +12,7 @@ import type { Origin } from "../audit/audit-events.ts";
 import type { Runner } from "../connection/batch.ts";
 import { usageSessions } from "../credits/tables.ts";
 import { statement } from "../query/statement.ts";
-import { avatarSlots, avatarWorkers, callAgents, calls, callTickets, service } from "./tables.ts";
+import { avatarSlots, avatarWorkers, callAgents, calls, callTickets, isWaiting, service } from "./tables.ts";
 
 type CallId = { tenantId: TenantId; sessionId: SessionId };
 
@@ -179,7 +179,7 @@ const selectCounts = statement<FleetCounts>(
       ) as "usedSlots",
       (select count(*)::integer from ${avatarSlots} where ${avatarSlots.sessionId} is not null) as "openCalls",
       (
-        select count(*)::integer from ${callTickets} where ${callTickets.polledAt} > now() - interval '6 seconds'
+        select count(*)::integer from ${callTickets} where ${isWaiting}
       ) as "tickets"`,
 );
 

@@ -104,6 +104,9 @@ export const callTickets = pgTable(
   ],
 );
 
+/** Whether the request of a ticket still waits. The functions have the same time: three times `RETRY_MS` of the domain. */
+export const isWaiting = sql`${callTickets.polledAt} > now() - interval '6 seconds'`;
+
 export const fleet = pgSchema("fleet");
 
 /** The avatar workers. One whose lease has ended has lost its calls. */

@@ -6,7 +6,7 @@ import { type ApiKeyId, firstIdAt, type SessionId } from "@realtime-avatar/domai
 import type { WrittenPage } from "@realtime-avatar/domain/page";
 import { type Column, type SQL, sql } from "drizzle-orm";
 import { apiKeys } from "../api-keys/tables.ts";
-import { callTickets } from "../calls/tables.ts";
+import { callTickets, isWaiting } from "../calls/tables.ts";
 import type { BatchKind } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import { batchedRead } from "../query/batched-read.ts";
@@ -139,7 +139,7 @@ const COUNTS = batchedRead<OpenSessionCounts, Owner & { id: ApiKeyId }, OpenSess
     select position::integer as "position", counts.active as "activeSessions", counts.connecting as "connectingSessions", (
       select count(*)::integer from ${callTickets}
       join ${apiKeys} on ${apiKeys.tenantId} = ${callTickets.tenantId} and ${apiKeys.id} = ${callTickets.apiKeyId}
-      where ${callTickets.tenantId} = ${inputColumn("tenantId")} and ${callTickets.polledAt} > now() - interval '6 seconds'
+      where ${callTickets.tenantId} = ${inputColumn("tenantId")} and ${isWaiting}
         and ${apiKeys.environment} = ${inputColumn("environment")}
         and ${inputColumn("id")} = any(${apiKeys.lineage} || ${apiKeys.id})
     ) as "pendingSessions"

@@ -3,14 +3,13 @@ import { type Static, type TUnsafe, Type } from "@sinclair/typebox";
 import { ENVIRONMENTS } from "../environment.ts";
 import { listOf, Page } from "../page.ts";
 import { ClosedObject, Count, DateTime, JsonObject, Nullable, OneOf, Text } from "../schema.ts";
+import { MAX_URL_LENGTH } from "../text.ts";
 import { ASSET_ERROR_CODES, type AssetErrorCode } from "./errors.ts";
 import { ASSET_KINDS, ASSET_LIMITS } from "./limits.ts";
 import { ASSET_STATUSES } from "./status.ts";
 
 /** Maximum size of `metadata`, as compact JSON in UTF-8. */
 const MAX_METADATA_BYTES = 32 * 1024;
-/** Maximum length of a URL that is fetched. */
-const MAX_URL_LENGTH = 2048;
 
 /**
  * The form of a URL that is fetched. `remoteUrlErrors` tests it, and what a pattern cannot say. The last

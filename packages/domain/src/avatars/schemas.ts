@@ -4,7 +4,7 @@ import { ENVIRONMENTS } from "../environment.ts";
 import { searchFilters } from "../lists/search.ts";
 import { listOf, Page } from "../page.ts";
 import { ClosedObject, Count, DateTime, JsonObject, Nullable, OneOf, Text } from "../schema.ts";
-import { MAX_DISPLAY_NAME_LENGTH } from "../text.ts";
+import { MAX_DISPLAY_NAME_LENGTH, MAX_URL_LENGTH } from "../text.ts";
 import { Check, MAX_CHECKS } from "./checks.ts";
 import { SOURCE_KINDS } from "./source-kind.ts";
 import { AVATAR_STATUSES, SETTABLE_STATUSES } from "./status.ts";
@@ -14,9 +14,6 @@ export const MAX_ERROR_LENGTH = 500;
 
 /** Maximum size of `settings` and of `metadata`, as compact JSON in UTF-8. */
 const MAX_JSON_BYTES = 32 * 1024;
-
-/** Maximum length of a URL in a response. */
-const MAX_URL_LENGTH = 2048;
 
 /** Fields that requests and responses share. */
 const fields = {

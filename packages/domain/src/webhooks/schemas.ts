@@ -8,6 +8,7 @@ import { ENVIRONMENTS } from "../environment.ts";
 import { ShownName } from "../lists/names.ts";
 import { listOf, Page } from "../page.ts";
 import { ClosedObject, Count, DateTime, Nullable, OneOf, Text } from "../schema.ts";
+import { MAX_DESCRIPTION_LENGTH, MAX_URL_LENGTH } from "../text.ts";
 import { typesOf, WEBHOOK_EVENT_GROUPS, WEBHOOK_EVENT_TYPES, type WebhookObject } from "./events.ts";
 
 /** Endpoints of a tenant in one environment. */
@@ -30,7 +31,6 @@ export type EndpointStatus = (typeof ENDPOINT_STATUSES)[number];
  */
 export const DISABLED_REASONS = ["requested", "gone", "failing", "operator"] as const;
 
-const MAX_URL_LENGTH = 2048;
 const URL_TEXT =
   "The https URL that receives events, on port 443 or 8443, without credentials, in ASCII. Its host is a public name, not an address.";
 
@@ -40,7 +40,11 @@ const fields = {
     ...Text({ minLength: 1, maxLength: MAX_URL_LENGTH, description: URL_TEXT }),
     pattern: REMOTE_URL_PATTERN,
   }) as ReturnType<typeof Text>,
-  description: Text({ minLength: 1, maxLength: 200, description: "Your own words for the endpoint." }),
+  description: Text({
+    minLength: 1,
+    maxLength: MAX_DESCRIPTION_LENGTH,
+    description: "Your own words for the endpoint.",
+  }),
   events: Type.Array(OneOf([...WEBHOOK_EVENT_TYPES, ...WEBHOOK_EVENT_GROUPS]), {
     minItems: 1,
     maxItems: 64,

@@ -33,7 +33,7 @@ const unless = (isThere: boolean, what: string): string => (isThere ? "" : ` (sk
 const withoutPython = unless(hasPackages, "PYTHON_AGENTS names no Python with livekit-agents and livekit-plugins-bey");
 const withoutModules = unless(hasModules, "only with LONG=1 and NODE_AGENTS, a folder with @livekit/agents-plugin-bey");
 
-type Told = { event: string; position: number; interrupted: boolean };
+type PlaybackEvent = { event: string; position: number; interrupted: boolean };
 
 /** The name of the agent in Python: of the operator, too. */
 const CALL_AGENT = "an-agent";
@@ -112,7 +112,7 @@ describe.skipIf(missing !== "").each(SETTINGS)(
       await rooms.createRoom({ name: room, agents: [new RoomAgentDispatch({ agentName })] });
       const person = await joinAsPerson(service.livekit.url, await sign(service.livekit, personToken(room)));
       await process.waitFor(/"leaves"/);
-      const told = [...process.stdout().matchAll(/^{"event".*}$/gm)].map(([line]) => JSON.parse(line) as Told);
+      const told = [...process.stdout().matchAll(/^{"event".*}$/gm)].map(([line]) => JSON.parse(line) as PlaybackEvent);
       const [second, interrupted, last] = told.filter(({ event }) => event === "finished");
       expect([second, interrupted, last].map((end) => end?.interrupted)).toEqual([false, true, false]);
       expect(Math.abs((second?.position ?? 0) - 2)).toBeLessThan(TOLERANCE);

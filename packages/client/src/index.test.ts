@@ -1,7 +1,7 @@
 /** The client against a running service, behind a gateway that injects failures. */
 import { beforeEach, describe, expect, test } from "bun:test";
 import { ApiProblem, createClient, NoResponse, UnexpectedResponse } from "./index.ts";
-import { type Fate, serviceOfFile, startGateway } from "./testing.ts";
+import { type CallOutcome, serviceOfFile, startGateway } from "./testing.ts";
 
 const { service, gateway, apiKey, client } = await serviceOfFile();
 let names = 0;
@@ -11,12 +11,12 @@ const body = (displayName: string) => ({ displayName, sourceKind: "image" as con
 const create = (displayName: string, of = client) => of.POST("/api/v1/avatars", { body: body(displayName) });
 
 beforeEach(() => {
-  gateway.fates = [];
+  gateway.outcomes = [];
   gateway.calls = [];
 });
 
 /** A response of the gateway itself: with this JSON, or this text, of this type. */
-const answer = (status: number, value: unknown, type = "problem+json", headers = {}): Fate => ({
+const answer = (status: number, value: unknown, type = "problem+json", headers = {}): CallOutcome => ({
   status,
   headers: { "content-type": `application/${type}`, ...headers },
   body: typeof value === "string" ? value : JSON.stringify(value),
@@ -53,7 +53,7 @@ describe("the calls of the client", () => {
     const own = createClient({ baseUrl: gateway.url, apiKey: await service.key() });
     await own.POST("/api/v1/avatars", { body: body("=1+1") });
     await own.POST("/api/v1/avatars", { body: body("=1+1") });
-    gateway.fates = ["half"];
+    gateway.outcomes = ["half"];
     const { data, nextCursor } = await own.csv("/api/v1/audit-events.csv", { action: "avatar.created" });
     const whole = await data.text();
     expect([nextCursor, gateway.calls.length]).toEqual([null, 4]);
@@ -124,16 +124,16 @@ describe("everything except a success", () => {
   });
 
   test("a proxy's response or a 304, received: thrown", async () => {
-    gateway.fates = [{ status: 404 }];
+    gateway.outcomes = [{ status: 404 }];
     const unexpected = await thrown(client.GET("/api/v1/api-keys/self"));
     expect(unexpected).toBeInstanceOf(UnexpectedResponse);
     expect((unexpected as UnexpectedResponse).response.status).toBe(404);
     expect(await (unexpected as UnexpectedResponse).response.text()).toBe("<h1>Gateway</h1>");
-    gateway.fates = [{ status: 413 }];
+    gateway.outcomes = [{ status: 413 }];
     const tooLarge = await thrown(create(newName()));
     expect(tooLarge).toBeInstanceOf(UnexpectedResponse);
     expect((tooLarge as Error).message).toEndWith("(status 413: the proxy in front of it allows only smaller bodies).");
-    gateway.fates = [answer(400, "no JSON")];
+    gateway.outcomes = [answer(400, "no JSON")];
     expect(await thrown(client.GET("/api/v1/api-keys/self"))).toBeInstanceOf(UnexpectedResponse);
     const { data, response } = await create(newName());
     const header = { "If-None-Match": response.headers.get("etag") ?? "" };
@@ -153,7 +153,7 @@ describe("everything except a success", () => {
       {},
     ];
     for (const body of malformed) {
-      gateway.fates = [answer(400, body)];
+      gateway.outcomes = [answer(400, body)];
       gateway.calls = [];
       const error = await thrown(create(newName()));
       expect(error).toBeInstanceOf(UnexpectedResponse);
@@ -162,24 +162,24 @@ describe("everything except a success", () => {
     }
     const hostile = '{"toString":1,"name":"N","stack":5,"message":"m","__proto__":{"x":1},"constructor":{},';
     const text = JSON.stringify({ ...PROBLEM, code: "not_found", retryable: false }).replace("{", hostile);
-    gateway.fates = [answer(400, text)];
+    gateway.outcomes = [answer(400, text)];
     const error = await thrown(create(newName()));
     expect(error).toBeInstanceOf(ApiProblem);
     expect(String(error)).toBe("ApiProblem: not_found: d (request r)");
     for (const body of ["", "<html>portal</html>", "{"]) {
-      gateway.fates = [answer(200, body, "json")];
+      gateway.outcomes = [answer(200, body, "json")];
       expect(await thrown(create(newName()))).toBeInstanceOf(UnexpectedResponse);
     }
-    gateway.fates = [{ status: 200, body: "{}" }];
+    gateway.outcomes = [{ status: 200, body: "{}" }];
     expect(await thrown(create(newName()))).toBeInstanceOf(UnexpectedResponse);
   });
 
   test("a list, its cursor repeating: thrown", async () => {
-    const page = (nextCursor?: string): Fate => answer(200, { data: [], nextCursor }, "json");
+    const page = (nextCursor?: string): CallOutcome => answer(200, { data: [], nextCursor }, "json");
     const all = () => Array.fromAsync(client.list("/api/v1/avatars"));
-    gateway.fates = [page("a"), page("b"), page("b"), page("b")];
+    gateway.outcomes = [page("a"), page("b"), page("b"), page("b")];
     expect(await thrown(all())).toBeInstanceOf(UnexpectedResponse);
-    gateway.fates = [page()];
+    gateway.outcomes = [page()];
     expect(await all()).toEqual([]);
   });
 
@@ -201,7 +201,7 @@ describe("everything except a success", () => {
 
   test("a redirect, received: thrown, not followed", async () => {
     const elsewhere = await startGateway(service.url);
-    gateway.fates = [{ status: 307, headers: { location: `${elsewhere.url}/api/v1/avatars` } }];
+    gateway.outcomes = [{ status: 307, headers: { location: `${elsewhere.url}/api/v1/avatars` } }];
     const error = await thrown(create(newName()));
     expect((error as UnexpectedResponse).response.status).toBe(307);
     expect(elsewhere.calls).toEqual([]);
@@ -209,7 +209,7 @@ describe("everything except a success", () => {
   });
 
   test("an error and a client, printed: without the key", async () => {
-    gateway.fates = [{ status: 404 }];
+    gateway.outcomes = [{ status: 404 }];
     const nowhere = createClient({ baseUrl: "http://127.0.0.1:1", apiKey, maxAttempts: 1 });
     const errors = [
       await thrown(client.GET("/api/v1/api-keys/self")),
@@ -224,24 +224,24 @@ describe("everything except a success", () => {
 });
 
 describe("the retries of the client", () => {
-  const unavailable: Fate = { status: 503 };
+  const unavailable: CallOutcome = { status: 503 };
 
-  test.each<[string, Fate[]]>([
+  test.each<[string, CallOutcome[]]>([
     ["lost responses", ["lost", "lost"]],
     ["truncated responses", ["half", "half"]],
     ["gateway errors", [{ status: 502 }, { status: 504 }, unavailable]],
     ["all of these", ["lost", { status: 502 }, "half"]],
-  ])("a create, despite %s: executed once", async (_, fates) => {
-    gateway.fates = [...fates];
+  ])("a create, despite %s: executed once", async (_, outcomes) => {
+    gateway.outcomes = [...outcomes];
     const name = newName();
     const { data, response } = await create(name);
     expect([response.status, data.displayName, await service.count(name)]).toEqual([201, name, 1]);
-    expect(gateway.calls.length).toBe(fates.length + 1);
+    expect(gateway.calls.length).toBe(outcomes.length + 1);
     expect(new Set(gateway.calls.map(({ headers }) => headers["idempotency-key"])).size).toBe(1);
   });
 
   test("a key's creation, its response lost: the replay has the same secret", async () => {
-    gateway.fates = ["lost"];
+    gateway.outcomes = ["lost"];
     const { data, response } = await client.POST("/api/v1/api-keys", {
       body: { name: "once", environment: "live", scopes: ["*"] },
     });
@@ -253,30 +253,30 @@ describe("the retries of the client", () => {
   test("a read, its response lost: retried; a change: only if it was not executed", async () => {
     const { data } = await create(newName());
     const params = { path: { id: data.id } };
-    gateway.fates = ["lost", { status: 502 }];
+    gateway.outcomes = ["lost", { status: 502 }];
     expect((await client.GET("/api/v1/avatars/{id}", { params })).data.id).toBe(data.id);
 
-    gateway.fates = ["lost"];
+    gateway.outcomes = ["lost"];
     gateway.calls = [];
     const change = () => client.PATCH("/api/v1/avatars/{id}", { params, body: { displayName: newName() } });
     const lost = await thrown(change());
     expect(lost).toBeInstanceOf(NoResponse);
     expect((lost as NoResponse).idempotencyKey).toBeNull();
-    gateway.fates = [unavailable];
+    gateway.outcomes = [unavailable];
     expect(await thrown(change())).toBeInstanceOf(UnexpectedResponse);
     expect(gateway.calls.length).toBe(2);
 
-    const problem = (code: string, retryable: boolean): Fate =>
+    const problem = (code: string, retryable: boolean): CallOutcome =>
       answer(503, { ...PROBLEM, code, status: 503, retryable }, undefined, { "retry-after": "0" });
-    gateway.fates = [problem("unavailable", true)];
+    gateway.outcomes = [problem("unavailable", true)];
     expect((await change()).response.status).toBe(200);
-    gateway.fates = [problem("outcome_unknown", false)];
+    gateway.outcomes = [problem("outcome_unknown", false)];
     expect(await thrown(change())).toMatchObject({ code: "outcome_unknown" });
   });
 
   test("a refused request, of each status: not retried", async () => {
     for (const status of [400, 401, 403, 404, 409, 412, 422, 500, 501]) {
-      gateway.fates = [{ status }];
+      gateway.outcomes = [{ status }];
       gateway.calls = [];
       expect(await thrown(create(newName()))).toMatchObject({ response: { status } });
       expect(gateway.calls.length).toBe(1);
@@ -286,7 +286,7 @@ describe("the retries of the client", () => {
   test("a create, maxAttempts used up: thrown with its Idempotency-Key", async () => {
     const name = newName();
     const twice = createClient({ baseUrl: gateway.url, apiKey, maxAttempts: 2 });
-    gateway.fates = ["lost", "lost"];
+    gateway.outcomes = ["lost", "lost"];
     const error = await thrown(create(name, twice));
     if (!(error instanceof NoResponse)) throw error;
     expect(gateway.calls.length).toBe(2);
@@ -299,29 +299,29 @@ describe("the retries of the client", () => {
 
 describe("the waiting of the client", () => {
   test("a wait, with Retry-After: as long, or skipped beyond the deadline", async () => {
-    const limited = (value: string): Fate =>
+    const limited = (value: string): CallOutcome =>
       answer(429, { ...PROBLEM, code: "rate_limited", status: 429 }, undefined, { "retry-after": value });
-    gateway.fates = [limited("1")];
+    gateway.outcomes = [limited("1")];
     const startedAt = performance.now();
     await client.GET("/api/v1/api-keys/self");
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(995);
 
     gateway.calls = [];
     for (const value of ["3600", new Date(Date.now() + 3_600_000).toUTCString()]) {
-      gateway.fates = [limited(value)];
+      gateway.outcomes = [limited(value)];
       expect(await thrown(client.GET("/api/v1/api-keys/self"))).toMatchObject({ code: "rate_limited" });
     }
     expect(gateway.calls.length).toBe(2);
     for (const value of ["", "soon", "-5", new Date(0).toUTCString()]) {
-      gateway.fates = [limited(value)];
+      gateway.outcomes = [limited(value)];
       expect((await client.GET("/api/v1/api-keys/self")).response.status).toBe(200);
     }
   });
 
   test("one attempt, longer than attemptTimeoutMs: ended, and the next one starts", async () => {
     const hasty = createClient({ baseUrl: gateway.url, apiKey, attemptTimeoutMs: 300 });
-    for (const fate of ["hang", "drip"] as const) {
-      gateway.fates = [fate];
+    for (const outcome of ["hang", "drip"] as const) {
+      gateway.outcomes = [outcome];
       const name = newName();
       const { response } = await create(name, hasty);
       expect([response.status, await service.count(name)]).toEqual([201, 1]);
@@ -330,7 +330,7 @@ describe("the waiting of the client", () => {
 
   test("all attempts, longer than timeoutMs: ended", async () => {
     const hasty = createClient({ baseUrl: gateway.url, apiKey, timeoutMs: 300 });
-    gateway.fates = ["hang", "hang"];
+    gateway.outcomes = ["hang", "hang"];
     const error = await thrown(create(newName(), hasty));
     expect(error).toBeInstanceOf(NoResponse);
     expect(gateway.calls.length).toBe(1);
@@ -343,14 +343,14 @@ describe("the waiting of the client", () => {
 
   test("a request, aborted during an attempt or between two: ends with the reason", async () => {
     const reason = new Error("aborted");
-    gateway.fates = ["hang"];
+    gateway.outcomes = ["hang"];
     const controller = new AbortController();
     const call = thrown(client.GET("/api/v1/api-keys/self", { signal: controller.signal }));
     while (gateway.calls.length === 0) await Bun.sleep(5);
     controller.abort(reason);
     expect(await call).toBe(reason);
 
-    gateway.fates = [{ status: 503, headers: { "retry-after": "20" } }];
+    gateway.outcomes = [{ status: 503, headers: { "retry-after": "20" } }];
     gateway.calls = [];
     const second = new AbortController();
     const waiting = thrown(client.GET("/api/v1/api-keys/self", { signal: second.signal }));
@@ -379,9 +379,9 @@ test("ten callers, a third of the requests failing: each avatar is created once"
     seed = (seed * 48_271) % 2_147_483_647;
     return seed / 2_147_483_647;
   };
-  const pass: Fate[] = Array(6).fill("pass");
-  const outcomes: Fate[] = ["lost", "half", { status: 502 }, ...pass];
-  gateway.fates = Array.from({ length: 400 }, () => outcomes[Math.floor(random() * outcomes.length)] ?? "pass");
+  const pass: CallOutcome[] = Array(6).fill("pass");
+  const outcomes: CallOutcome[] = ["lost", "half", { status: 502 }, ...pass];
+  gateway.outcomes = Array.from({ length: 400 }, () => outcomes[Math.floor(random() * outcomes.length)] ?? "pass");
   const patient = createClient({ baseUrl: gateway.url, apiKey, maxAttempts: 20 });
   const displayNames = Array.from({ length: process.env["LONG"] === "1" ? 100 : 30 }, newName);
   const queue = [...displayNames];

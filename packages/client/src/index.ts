@@ -139,7 +139,7 @@ const readJson = (type: string, { headers }: Response, body: ArrayBuffer): unkno
 };
 
 /** What a request is made of, anew for each attempt. A form is encoded again, so that it is not kept in memory. */
-type Sendable = {
+type RequestParts = {
   url: string;
   init: { method: string; headers: Headers; body?: string | FormData; credentials?: "same-origin" };
   signal: AbortSignal;
@@ -153,7 +153,7 @@ type Limits = Pick<ConnectionOptions, "timeoutMs" | "attemptTimeoutMs">;
  * `sent` stays referenced until the end.
  */
 const attempt = async (
-  { url, init, signal }: Sendable,
+  { url, init, signal }: RequestParts,
   fetch: (request: Request) => Promise<Response>,
   milliseconds: number,
 ): Promise<{ response: Response; body: ArrayBuffer }> => {
@@ -191,7 +191,7 @@ const createSender = (options: ConnectionOptions) => {
     if (!(Number.isInteger(value) && value > 0 && value < 2 ** 31))
       throw new TypeError(`${name} must be a positive whole number.`);
   }
-  return async (request: Sendable, limits: Limits = {}): Promise<ApiResponse<unknown>> => {
+  return async (request: RequestParts, limits: Limits = {}): Promise<ApiResponse<unknown>> => {
     const { headers, method } = request.init;
     if (method === "POST" && !headers.has("idempotency-key")) headers.set("idempotency-key", crypto.randomUUID());
     if (!headers.has("x-request-id")) headers.set("x-request-id", crypto.randomUUID());

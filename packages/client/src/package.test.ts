@@ -4,7 +4,7 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { BROWSER, launchBrowser } from "@realtime-avatar/testing/browser";
 import { installPacked, runIn } from "@realtime-avatar/testing/package";
-import { type Fate, serviceOfFile } from "./testing.ts";
+import { type CallOutcome, serviceOfFile } from "./testing.ts";
 
 const isLong = process.env["LONG"] === "1";
 const packageRoot = dirname(import.meta.dir);
@@ -125,7 +125,7 @@ test.skipIf(!isLong)("the package, under Node during garbage collection: timeout
      }
      console.log(results.join());`,
   );
-  gateway.fates = ["hang", "drip", "hang", "hang", "hang", "drip"];
+  gateway.outcomes = ["hang", "drip", "hang", "hang", "hang", "drip"];
   const out = await run(["node", "--expose-gc", "collected.js"]);
   expect(out.trim()).toBe("no response,no response,aborted,aborted");
 });
@@ -139,8 +139,8 @@ test.skipIf(!isLong)("the package, under Node behind failures: each avatar is cr
      const client = createClient({ baseUrl, apiKey, maxAttempts: 20, attemptTimeoutMs: 1000 });
      await Promise.all(names.map((displayName) => client.POST("/api/v1/avatars", { body: { displayName, sourceKind: "image" } })));`,
   );
-  const wrong: Fate[] = ["lost", "half", { status: 502 }, "drip", { status: 503 }, "hang"];
-  gateway.fates = Array.from({ length: 36 }, (_, index) => wrong[index % wrong.length] as Fate);
+  const wrong: CallOutcome[] = ["lost", "half", { status: 502 }, "drip", { status: 503 }, "hang"];
+  gateway.outcomes = Array.from({ length: 36 }, (_, index) => wrong[index % wrong.length] as CallOutcome);
   await run(["node", "faults.js"]);
   // More on a busy machine, where an attempt may take longer than its time limit.
   expect(gateway.calls.length).toBeGreaterThanOrEqual(66);

@@ -11,7 +11,7 @@ import { createClient } from "./index.ts";
  * service, but the response is lost with the connection ("lost"), is cut off half-way ("half"), is never sent ("hang"), or
  * never ends ("drip").
  */
-export type Fate =
+export type CallOutcome =
   | "pass"
   | "lost"
   | "half"
@@ -22,7 +22,7 @@ export type Fate =
 export type Gateway = {
   url: string;
   /** The outcomes of the next calls, in order; after them, calls pass. */
-  fates: Fate[];
+  outcomes: CallOutcome[];
   /** The calls received so far. */
   calls: { method: string; path: string; headers: Record<string, string | string[] | undefined> }[];
   close(): void;
@@ -32,11 +32,11 @@ export const startGateway = async (upstream: string): Promise<Gateway> => {
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
     const { method = "", url = "", headers } = request;
     gateway.calls.push({ method, path: url, headers });
-    const fate = gateway.fates.shift() ?? "pass";
-    if (typeof fate === "object") {
+    const outcome = gateway.outcomes.shift() ?? "pass";
+    if (typeof outcome === "object") {
       response
-        .writeHead(fate.status, { "content-type": "text/html", ...fate.headers })
-        .end(fate.body ?? "<h1>Gateway</h1>");
+        .writeHead(outcome.status, { "content-type": "text/html", ...outcome.headers })
+        .end(outcome.body ?? "<h1>Gateway</h1>");
       return;
     }
     const upstreamRequest = forward(upstream + url, { method, headers }, (upstreamResponse) => {
@@ -45,15 +45,15 @@ export const startGateway = async (upstream: string): Promise<Gateway> => {
         .on("data", (chunk: Buffer) => chunks.push(chunk))
         .on("end", () => {
           const body = Buffer.concat(chunks);
-          if (fate === "lost") request.socket.destroy();
-          if (fate === "lost" || fate === "hang") return;
+          if (outcome === "lost") request.socket.destroy();
+          if (outcome === "lost" || outcome === "hang") return;
           const { "transfer-encoding": _, ...headers } = upstreamResponse.headers;
           response.writeHead(upstreamResponse.statusCode ?? 500, {
             ...headers,
             "content-length": String(body.length),
           });
-          if (fate === "pass") response.end(body);
-          else if (fate === "drip") response.write(body.subarray(0, 10));
+          if (outcome === "pass") response.end(body);
+          else if (outcome === "drip") response.write(body.subarray(0, 10));
           else response.write(body.subarray(0, body.length / 2), () => request.socket.destroy());
         });
     });
@@ -64,7 +64,7 @@ export const startGateway = async (upstream: string): Promise<Gateway> => {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const gateway: Gateway = {
     url: `http://127.0.0.1:${(server.address() as { port: number }).port}`,
-    fates: [],
+    outcomes: [],
     calls: [],
     close: () => {
       server.closeAllConnections();

@@ -11,7 +11,7 @@ const PNG = Buffer.from(
 );
 
 test("a file, its form sent several times: uploaded once", async () => {
-  gateway.fates = ["lost", { status: 502 }, "half", "pass"];
+  gateway.outcomes = ["lost", { status: 502 }, "half", "pass"];
   const { data: asset, response } = await client.uploadAsset(new Blob([PNG]), { kind: "image", filename: "ada.png" });
   expect(response.headers.get("idempotent-replayed")).toBe("true");
   expect(asset).toMatchObject({

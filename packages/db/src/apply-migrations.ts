@@ -29,10 +29,10 @@ export const statementsOf = ({ text }: Migration): string[] => text.split(BREAKP
 const GIVEN_UP: ReadonlySet<unknown> = new Set(["55P03", "40P01"]);
 
 /** The schemas of the journal and of the tables. */
-export type Place = { journal: string; tables: string };
-export const ONE_DATABASE: Place = { journal: "drizzle", tables: "public" };
+export type MigrationSchemas = { journal: string; tables: string };
+export const ONE_DATABASE: MigrationSchemas = { journal: "drizzle", tables: "public" };
 
-const record = (sql: postgres.ISql, { text, when }: Migration, { journal }: Place) => sql`
+const record = (sql: postgres.ISql, { text, when }: Migration, { journal }: MigrationSchemas) => sql`
   insert into ${sql(journal)}.__drizzle_migrations (hash, created_at)
   values (${createHash("sha256").update(text).digest("hex")}, ${when})`;
 
@@ -41,7 +41,7 @@ const applyInTransaction = (
   client: postgres.Sql,
   migration: Migration,
   maxWaitMs: number,
-  place: Place,
+  schemas: MigrationSchemas,
 ): Promise<unknown> =>
   client.begin(async (transaction) => {
     const start = performance.now();
@@ -52,7 +52,7 @@ const applyInTransaction = (
       // By itself: Citus sends its text to the node of a shard as a prepared statement.
       await transaction.unsafe(statement);
     }
-    await record(transaction, migration, place);
+    await record(transaction, migration, schemas);
   });
 
 const INDEX_NAME = /^\s*create\s+(?:unique\s+)?index\s+concurrently\s+if\s+not\s+exists\s+"?(\w+)"?/im;
@@ -61,17 +61,17 @@ const INDEX_NAME = /^\s*create\s+(?:unique\s+)?index\s+concurrently\s+if\s+not\s
  * Applies one migration statement by statement. An interrupted `create index concurrently` leaves an index that is not valid:
  * it is dropped, because `if not exists` would take it for the index. No other statement waits behind these.
  */
-const applyOneByOne = async (client: postgres.Sql, migration: Migration, place: Place): Promise<void> => {
+const applyOneByOne = async (client: postgres.Sql, migration: Migration, schemas: MigrationSchemas): Promise<void> => {
   for (const statement of statementsOf(migration)) {
     const name = statement.match(INDEX_NAME)?.[1];
     if (name !== undefined) {
       const broken = await client`
-        select 1 from pg_index where indexrelid = to_regclass(${`${place.tables}."${name}"`}) and not indisvalid`;
-      if (broken.length > 0) await client`drop index concurrently ${client(place.tables)}.${client(name)}`;
+        select 1 from pg_index where indexrelid = to_regclass(${`${schemas.tables}."${name}"`}) and not indisvalid`;
+      if (broken.length > 0) await client`drop index concurrently ${client(schemas.tables)}.${client(name)}`;
     }
     await client.unsafe(statement);
   }
-  await record(client, migration, place);
+  await record(client, migration, schemas);
 };
 
 /** Who has been in a transaction for the longest time: as a rule, who holds the lock. */
@@ -89,14 +89,14 @@ const apply = async (
   migration: Migration,
   { attempts, pauseMs }: RetryPolicy,
   maxWaitMs: number,
-  place: Place,
+  schemas: MigrationSchemas,
 ) => {
   const isOneByOne = migration.text.startsWith(NO_TRANSACTION);
   for (let attempt = 1; ; attempt++) {
     try {
       await (isOneByOne
-        ? applyOneByOne(client, migration, place)
-        : applyInTransaction(client, migration, maxWaitMs, place));
+        ? applyOneByOne(client, migration, schemas)
+        : applyInTransaction(client, migration, maxWaitMs, schemas));
       return;
     } catch (error) {
       if (!GIVEN_UP.has((error as postgres.PostgresError).code)) throw error;
@@ -133,18 +133,18 @@ export const applyMigrations = async (
   client: postgres.Sql,
   migrations: readonly Migration[],
   policy: RetryPolicy = DEFAULT_POLICY,
-  place: Place = ONE_DATABASE,
+  schemas: MigrationSchemas = ONE_DATABASE,
 ): Promise<boolean> => {
   const maxWaitMs = await prepareSession(client);
-  const { journal } = place;
+  const { journal } = schemas;
   // `id` is Drizzle's. A shard has no sequence.
-  const id = place === ONE_DATABASE ? "id serial primary key, " : "";
+  const id = schemas === ONE_DATABASE ? "id serial primary key, " : "";
   await client.unsafe(`create schema if not exists ${journal};
     create table if not exists ${journal}.__drizzle_migrations (${id}hash text not null, created_at bigint)`);
   const [row] = await client<{ newest: string | null }[]>`
     select max(created_at) as newest from ${client(journal)}.__drizzle_migrations`;
   const newest = Number(row?.newest ?? 0);
   const pending = migrations.filter(({ when }) => when > newest);
-  for (const migration of pending) await apply(client, migration, policy, maxWaitMs, place);
+  for (const migration of pending) await apply(client, migration, policy, maxWaitMs, schemas);
   return pending.length > 0;
 };

@@ -78,7 +78,7 @@ const connect = (room: Room, assigned: AssignedCall, onFlood: () => void) => {
 };
 
 /** The avatar in the room; `voice` is that of the agent, if there is one. */
-type Entered = { rendering: Rendering; published: Published; voice: AgentVoice | null };
+type JoinedAvatar = { rendering: Rendering; published: Published; voice: AgentVoice | null };
 
 /** Publishes the avatar of a call in its room. `joining`: of the room. */
 const enter = async (
@@ -86,7 +86,7 @@ const enter = async (
   assigned: AssignedCall,
   { service, renderer }: CallParts,
   { joining, onEnd }: { joining: Promise<void>; onEnd: (why: EndReason) => void },
-): Promise<Entered> => {
+): Promise<JoinedAvatar> => {
   const { agent_identity, mode } = assigned;
   const opening = renderer.open(assigned, (file) => service.file(assigned.session_id, file));
   // It is awaited below. If joining fails first, its failure must not be unhandled.
@@ -101,7 +101,7 @@ const enter = async (
 const converse = (
   room: Room,
   { mode, input }: AssignedCall,
-  { rendering, published }: Entered,
+  { rendering, published }: JoinedAvatar,
   times: Presence,
 ): void => {
   if (input.stt_mode === "off") return;
@@ -118,7 +118,11 @@ const converse = (
 };
 
 /** Lets the avatar say what the agent says. No other participant is heard. */
-const playAgent = ({ generation }: AssignedCall, { rendering, published, voice }: Entered, times: Presence): void => {
+const playAgent = (
+  { generation }: AssignedCall,
+  { rendering, published, voice }: JoinedAvatar,
+  times: Presence,
+): void => {
   const say = (pcm: Int16Array): void => {
     rendering.hear(pcm);
     published.play(pcm);
@@ -167,14 +171,14 @@ const obeyPage = (room: Room, times: Presence, onEnd: () => void): void => {
 const connectSides = (
   room: Room,
   assigned: AssignedCall,
-  entered: Entered,
+  joined: JoinedAvatar,
   times: Presence,
   { onArrival, onEnd }: { onArrival: () => void; onEnd: (why: EndReason) => void },
 ): ((now: number) => void) => {
   const { agent_identity } = assigned;
-  if (agent_identity === null) converse(room, assigned, entered, times);
-  else playAgent(assigned, entered, times);
-  watchOther(room, agent_identity ?? PERSON_IDENTITY, times, { onArrival, onLeave: () => entered.voice?.forget() });
+  if (agent_identity === null) converse(room, assigned, joined, times);
+  else playAgent(assigned, joined, times);
+  watchOther(room, agent_identity ?? PERSON_IDENTITY, times, { onArrival, onLeave: () => joined.voice?.forget() });
   const checkFlood = watchFlood(room, LIMITS[sideOf(assigned)], () => onEnd("agent_ended"));
   if (!isOurs(room, assigned)) return checkFlood;
   obeyPage(room, times, () => onEnd("user_ended"));
@@ -199,7 +203,7 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   let state: ReportedCall["state"] = "joining";
   let reason: EndReason | null = null;
   let presence: Presence | null = null;
-  let entered: Entered | null = null;
+  let joined: JoinedAvatar | null = null;
   let timer: NodeJS.Timeout | undefined;
   let usedAtEnd: number | null = null;
   let leaving: Promise<void> | null = null;
@@ -218,13 +222,13 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   const leave = (): Promise<void> => {
     usedAtEnd ??= usedSeconds();
     clearInterval(timer);
-    entered?.voice?.stop();
+    joined?.voice?.stop();
     if (!leaving) parts.traces?.left(assigned, reason ?? "left");
     // While it is still joining, there is nothing to leave.
     leaving ??= joining
       .catch(() => {})
       .then(disconnect)
-      .then(() => entered?.published.close());
+      .then(() => joined?.published.close());
     return leaving;
   };
   const end = async (why: EndReason): Promise<void> => {
@@ -240,12 +244,12 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
     // Its room was deleted, or LiveKit is gone.
     room.on(RoomEvent.Disconnected, () => void end("disconnected"));
     const onEnd = (why: EndReason): void => void end(why);
-    entered = await enter(room, assigned, parts, { joining, onEnd });
-    if (leaving) return entered.published.close();
+    joined = await enter(room, assigned, parts, { joining, onEnd });
+    if (leaving) return joined.published.close();
     const times = createPresence(assigned, performance.now());
     presence = times;
     change("joined");
-    const step = connectSides(room, assigned, entered, times, { onArrival: () => change("started"), onEnd });
+    const step = connectSides(room, assigned, joined, times, { onArrival: () => change("started"), onEnd });
     timer = setInterval(() => {
       const now = performance.now();
       const why = times.endReason(now);

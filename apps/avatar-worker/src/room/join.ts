@@ -5,7 +5,7 @@ const JOIN_MS = 10_000;
 const LEAVE_MS = 2000;
 
 /** The result of `work`; rejects when it takes longer than `ms`. */
-export const within = async <Result>(ms: number, work: Promise<Result>): Promise<Result> => {
+export const withTimeout = async <Result>(ms: number, work: Promise<Result>): Promise<Result> => {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error("it took too long")), ms);
@@ -23,7 +23,7 @@ export const leaveRoom = async (room: Room): Promise<void> => {
   const tracks = [...room.remoteParticipants.values()].flatMap(({ trackPublications }) => [
     ...trackPublications.values(),
   ]);
-  await within(LEAVE_MS, room.disconnect()).catch(() => {});
+  await withTimeout(LEAVE_MS, room.disconnect()).catch(() => {});
   // Else their threads and files would be there until the next garbage collection.
   await Promise.all(tracks.map(({ track }) => track?.close()));
 };
@@ -37,7 +37,7 @@ export const joinRoom = async (room: Room, url: string, token: string, maxStream
   const dataStream = { maxPayloadByteLength: maxStreamBytes };
   const connecting = room.connect(url, token, { autoSubscribe: false, dynacast: false, dataStream });
   try {
-    await within(JOIN_MS, connecting);
+    await withTimeout(JOIN_MS, connecting);
   } catch {
     // It may still succeed: then the room must be left.
     connecting.then(

@@ -12,7 +12,7 @@ import {
 import type { CallMode } from "@realtime-avatar/domain/calls/schemas";
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { isLoud } from "../renderer/loudness.ts";
-import { within } from "./join.ts";
+import { withTimeout } from "./join.ts";
 import type { Presence } from "./presence.ts";
 
 /** The maximum time for a message. The last one is sent before the avatar leaves. */
@@ -27,7 +27,7 @@ const SPEAKING_MS = 600;
 /** Sends a message to all in the room. One that cannot be sent is dropped. */
 const sendMessage = async ({ localParticipant }: Room, message: LifecycleMessage): Promise<void> => {
   const sending = localParticipant?.publishData(encodeLifecycle(message), { reliable: true, topic: LIFECYCLE_TOPIC });
-  await within(SEND_MS, sending ?? Promise.resolve()).catch(() => {});
+  await withTimeout(SEND_MS, sending ?? Promise.resolve()).catch(() => {});
 };
 
 /** Tells why the call has ended. LiveKit learns on another connection that the avatar leaves, and drops what comes after that. */

@@ -11,7 +11,7 @@ import {
   VideoSource,
 } from "@livekit/rtc-node";
 import { PICTURE_SIZE, PICTURES_PER_SECOND, type Rendering, SAMPLE_RATE } from "../renderer/renderer.ts";
-import { within } from "./join.ts";
+import { withTimeout } from "./join.ts";
 
 const PUBLISH_MS = 10_000;
 /** Enough for a picture of this size; without it, the first seconds are at a quarter of the size. */
@@ -42,7 +42,7 @@ export const publishAvatar = async (room: Room, rendering: Rendering | null): Pr
   const tracks: LocalTrack[] = [];
   const publish = async (track: LocalTrack, options: TrackPublishOptions): Promise<void> => {
     tracks.push(track);
-    await within(PUBLISH_MS, localParticipant.publishTrack(track, options));
+    await withTimeout(PUBLISH_MS, localParticipant.publishTrack(track, options));
   };
   const close = async (): Promise<void> => {
     if (timer) clearInterval(timer);

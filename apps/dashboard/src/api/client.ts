@@ -14,10 +14,10 @@ export type Environment = (typeof ENVIRONMENTS)[number];
 
 const clients = new Map<Environment, RealtimeAvatarClient>();
 
-type Patience = Pick<ClientOptions, "maxAttempts" | "timeoutMs" | "attemptTimeoutMs">;
+type RetryOptions = Pick<ClientOptions, "maxAttempts" | "timeoutMs" | "attemptTimeoutMs">;
 
-const newClient = (environment: Environment, patience: Patience): RealtimeAvatarClient =>
-  createClient({ baseUrl: location.origin, cookieEnvironment: environment, timeoutMs: 20_000, ...patience });
+const newClient = (environment: Environment, retries: RetryOptions): RealtimeAvatarClient =>
+  createClient({ baseUrl: location.origin, cookieEnvironment: environment, timeoutMs: 20_000, ...retries });
 
 /** The client that works in this environment. */
 export const clientFor = (environment: Environment): RealtimeAvatarClient => {
@@ -29,7 +29,7 @@ export const clientFor = (environment: Environment): RealtimeAvatarClient => {
 };
 
 /** A client that does not try again by itself: the person waits, and may have another way. */
-export const impatientClient = (environment: Environment): RealtimeAvatarClient =>
+export const clientWithoutRetries = (environment: Environment): RealtimeAvatarClient =>
   newClient(environment, { maxAttempts: 1 });
 
 /** A client for a request that waits up to 20 seconds for a receiver. */

@@ -8,7 +8,7 @@ import {
   startRegistration,
   WebAuthnAbortService,
 } from "@simplewebauthn/browser";
-import { clientFor, type Environment, impatientClient } from "./client.ts";
+import { clientFor, clientWithoutRetries, type Environment } from "./client.ts";
 
 type Schemas = components["schemas"];
 export type User = Schemas["User"];
@@ -127,14 +127,14 @@ export const readVerificationOptions = async (): Promise<VerificationOptions> =>
 
 /** Each begins an attempt, and returns the address of the provider. */
 export const beginSignIn = async (tenantId: string): Promise<string> =>
-  (await impatientClient("live").POST("/api/v1/oidc/sign-in", { body: { tenantId } })).data.url;
+  (await clientWithoutRetries("live").POST("/api/v1/oidc/sign-in", { body: { tenantId } })).data.url;
 export const beginAcceptance = async (token: string, name: string): Promise<string> =>
-  (await impatientClient("live").POST("/api/v1/oidc/acceptance", { body: { token, name } })).data.url;
+  (await clientWithoutRetries("live").POST("/api/v1/oidc/acceptance", { body: { token, name } })).data.url;
 export const beginIdentity = async (): Promise<string> =>
-  (await impatientClient("live").POST("/api/v1/oidc/identity")).data.url;
+  (await clientWithoutRetries("live").POST("/api/v1/oidc/identity")).data.url;
 /** The browser comes back to the page `returnTo`, in this environment. */
 export const beginVerification = async (returnTo: ReturnPath, environment: Environment): Promise<string> =>
-  (await impatientClient(environment).POST("/api/v1/oidc/verification", { body: { returnTo } })).data.url;
+  (await clientWithoutRetries(environment).POST("/api/v1/oidc/verification", { body: { returnTo } })).data.url;
 
 export const listIdentities = (): Promise<Identity[]> => all(api().list("/api/v1/identities"));
 export const unlinkIdentity = (id: string) => api().DELETE("/api/v1/identities/{id}", byId(id));

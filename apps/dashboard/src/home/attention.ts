@@ -115,7 +115,7 @@ const ofAvatars = (avatars: readonly Avatar[], now: number): Concern[] =>
       search: { avatar: id },
     }));
 
-export type Facts = {
+export type HomeData = {
   balance: CreditBalance;
   failedCalls: number;
   endpoints: readonly WebhookEndpoint[];
@@ -125,7 +125,10 @@ export type Facts = {
 };
 
 /** What stops calls first. */
-export const concernsOf = ({ balance, failedCalls, endpoints, keys, failedAvatars }: Facts, now: number): Concern[] => [
+export const concernsOf = (
+  { balance, failedCalls, endpoints, keys, failedAvatars }: HomeData,
+  now: number,
+): Concern[] => [
   ...ofBalance(balance),
   ...endpoints.flatMap(ofEndpoint),
   ...ofKeys(keys, now),

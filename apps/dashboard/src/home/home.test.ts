@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { ApiKey, Avatar, CreditBalance, WebhookEndpoint } from "@realtime-avatar/client";
-import { concernsOf, type Facts } from "./attention.ts";
+import { concernsOf, type HomeData } from "./attention.ts";
 import { stepsOf } from "./steps.ts";
 
 const NOW = Date.parse("2026-11-20T12:00:00.000Z");
@@ -16,15 +16,15 @@ const avatar = (displayName: string, fields: Partial<Avatar>) =>
 const endpoint = (description: string, fields: Partial<WebhookEndpoint>) =>
   ({ id: `whe_${description}`, description, disabledReason: null, failingSince: null, ...fields }) as WebhookEndpoint;
 
-const QUIET: Facts = {
+const QUIET: HomeData = {
   balance: balance(1_000_000),
   failedCalls: 0,
   endpoints: [endpoint("Shop", {})],
   keys: [key("Forever"), key("Year", at(365))],
   failedAvatars: [],
 };
-const named = (facts: Partial<Facts>) =>
-  concernsOf({ ...QUIET, ...facts }, NOW).map(({ name, text, tone }) => [name, text, tone]);
+const named = (data: Partial<HomeData>) =>
+  concernsOf({ ...QUIET, ...data }, NOW).map(({ name, text, tone }) => [name, text, tone]);
 
 test("an environment without trouble: nothing needs attention", () => expect(named({})).toEqual([]));
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { type Surroundings, shortcutOf } from "./shortcuts.ts";
+import { type KeyContext, shortcutOf } from "./shortcuts.ts";
 
 const PRESSED = {
   key: "c",
@@ -10,10 +10,10 @@ const PRESSED = {
   isComposing: false,
   defaultPrevented: false,
 };
-const PAGE: Surroundings = { isTyping: false, isCovered: false, hasSingleKeys: true, isMac: false };
+const PAGE: KeyContext = { isTyping: false, isCovered: false, hasSingleKeys: true, isMac: false };
 
-const press = (pressed: Partial<typeof PRESSED>, around: Partial<Surroundings> = {}) =>
-  shortcutOf({ ...PRESSED, ...pressed }, { ...PAGE, ...around });
+const press = (pressed: Partial<typeof PRESSED>, context: Partial<KeyContext> = {}) =>
+  shortcutOf({ ...PRESSED, ...pressed }, { ...PAGE, ...context });
 
 test.each([
   ["/", "search"],
@@ -33,8 +33,8 @@ test.each([
   ["held down", { repeat: true }, {}],
   ["of an input method", { isComposing: true }, {}],
   ["that the page has used", { defaultPrevented: true }, {}],
-] as const)("a single key, %s: does nothing", (_, pressed, around) => {
-  for (const key of ["/", "c", "?"]) expect(press({ key, ...pressed }, around)).toBeNull();
+] as const)("a single key, %s: does nothing", (_, pressed, context) => {
+  for (const key of ["/", "c", "?"]) expect(press({ key, ...pressed }, context)).toBeNull();
 });
 
 test("Ctrl-K, pressed: the palette, also in a field and with single keys turned off", () => {

@@ -9,12 +9,12 @@ const SINGLE_KEYS = new Map<string, Shortcut>([
   ["?", "help"],
 ]);
 
-type Pressed = Pick<
+type KeyPress = Pick<
   KeyboardEvent,
   "key" | "ctrlKey" | "metaKey" | "altKey" | "repeat" | "isComposing" | "defaultPrevented"
 >;
 
-export type Surroundings = {
+export type KeyContext = {
   /** Whether the keys go into a field. */
   isTyping: boolean;
   /** Whether a dialog or a menu is open above the page. */
@@ -25,11 +25,11 @@ export type Surroundings = {
 };
 
 /** What a pressed key does; null when it is not ours. On a Mac, Ctrl-K deletes to the end of a line. */
-export const shortcutOf = (pressed: Pressed, around: Surroundings): Shortcut | null => {
+export const shortcutOf = (pressed: KeyPress, context: KeyContext): Shortcut | null => {
   const { key, ctrlKey, metaKey, altKey, repeat, isComposing, defaultPrevented } = pressed;
-  if (defaultPrevented || repeat || isComposing || altKey || around.isCovered) return null;
-  if (ctrlKey || metaKey) return key === "k" && (around.isMac ? metaKey && !ctrlKey : !metaKey) ? "palette" : null;
-  return around.isTyping || !around.hasSingleKeys ? null : (SINGLE_KEYS.get(key) ?? null);
+  if (defaultPrevented || repeat || isComposing || altKey || context.isCovered) return null;
+  if (ctrlKey || metaKey) return key === "k" && (context.isMac ? metaKey && !ctrlKey : !metaKey) ? "palette" : null;
+  return context.isTyping || !context.hasSingleKeys ? null : (SINGLE_KEYS.get(key) ?? null);
 };
 
 export const IS_MAC = /mac|iphone|ipad/i.test(globalThis.navigator?.platform ?? "");
@@ -41,7 +41,7 @@ const TYPED_INTO =
   "input:not([type=checkbox], [type=radio], [type=button], [type=submit], [type=file])";
 
 /** What surrounds a key that is pressed now. */
-export const surroundingsOf = ({ target }: KeyboardEvent, hasSingleKeys: boolean): Surroundings => ({
+export const keyContextOf = ({ target }: KeyboardEvent, hasSingleKeys: boolean): KeyContext => ({
   isTyping: target instanceof Element && target.closest(TYPED_INTO) !== null,
   isCovered: document.querySelector("dialog[open], :popover-open") !== null,
   hasSingleKeys,

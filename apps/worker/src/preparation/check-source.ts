@@ -5,7 +5,7 @@ import { findFfmpeg } from "../sandbox/frame.ts";
 import { type Failed, isTransient } from "../sandbox/limited.ts";
 import type { Report, Task } from "../sandbox/report.ts";
 import { imageChecks, plainCheck, refusedChecks } from "./checks.ts";
-import { createPerform, type Perform, type PerformOptions, type SourceFile } from "./perform.ts";
+import { type ChildRunner, type ChildRunnerOptions, createChildRunner, type SourceFile } from "./child-runner.ts";
 import { containerChecks, type DerivedFiles, frameChecks } from "./video.ts";
 
 export type CheckedSource =
@@ -16,7 +16,7 @@ export type CheckedSource =
 
 export type CheckSource = (source: SourceFile, signal: AbortSignal) => Promise<CheckedSource>;
 
-export type CheckSourceOptions = PerformOptions & {
+export type CheckSourceOptions = ChildRunnerOptions & {
   /** The path of ffmpeg; null for none. By default, the one of this machine. */
   ffmpeg?: string | null;
 };
@@ -34,10 +34,10 @@ const notChecked = (failed: Failed): CheckedSource => {
     : checked([plainCheck("decodable", "fail", `The file could not be examined. ${detail} Use another file.`)], null);
 };
 
-const checkImage = async (perform: Perform, { magic, path, folder }: SourceFile): Promise<CheckedSource> => {
+const checkImage = async (runner: ChildRunner, { magic, path, folder }: SourceFile): Promise<CheckedSource> => {
   const files = { normalized: join(folder, "normalized"), thumb: join(folder, "thumb") };
   const task = { kind: "portrait", contentType: magic.contentType } as Task<"portrait">;
-  const outcome = await perform.task(task, { input: path, outputs: [files.normalized, files.thumb] });
+  const outcome = await runner.task(task, { input: path, outputs: [files.normalized, files.thumb] });
   switch (outcome.kind) {
     case "accepted":
       return checked(imageChecks(outcome as Extract<Report<"portrait">, { kind: "accepted" }>), files);
@@ -48,15 +48,15 @@ const checkImage = async (perform: Perform, { magic, path, folder }: SourceFile)
   }
 };
 
-const checkVideo = async (perform: Perform, source: SourceFile, ffmpeg: string | null): Promise<CheckedSource> => {
+const checkVideo = async (runner: ChildRunner, source: SourceFile, ffmpeg: string | null): Promise<CheckedSource> => {
   const task = { kind: "video", contentType: source.magic.contentType } as Task<"video">;
-  const outcome = await perform.task(task, { input: source.path, outputs: [] });
+  const outcome = await runner.task(task, { input: source.path, outputs: [] });
   if (outcome.kind === "failed") return notChecked(outcome);
   if (outcome.kind === "refused") return checked(refusedChecks("video", outcome), null);
-  const facts = outcome as Extract<Report<"video">, { kind: "accepted" }>;
-  const frame = await frameChecks({ perform, source, facts, ffmpeg });
+  const properties = outcome as Extract<Report<"video">, { kind: "accepted" }>;
+  const frame = await frameChecks({ runner, source, properties, ffmpeg });
   if (frame.kind === "failed") return notChecked(frame);
-  return checked([...containerChecks(facts), ...frame.checks], frame.files);
+  return checked([...containerChecks(properties), ...frame.checks], frame.files);
 };
 
 const NO_SOURCE = "The file is an audio file. Use an image or a video.";
@@ -65,12 +65,12 @@ const NO_SOURCE = "The file is an audio file. Use an image or a video.";
 export const createCheckSource =
   ({ ffmpeg = findFfmpeg(), ...options }: CheckSourceOptions): CheckSource =>
   async (source, signal) => {
-    const perform = createPerform(options, source.folder, signal);
+    const runner = createChildRunner(options, source.folder, signal);
     switch (source.magic.kind) {
       case "image":
-        return checkImage(perform, source);
+        return checkImage(runner, source);
       case "video":
-        return checkVideo(perform, source, ffmpeg);
+        return checkVideo(runner, source, ffmpeg);
       case "audio":
         return checked([plainCheck("decodable", "fail", NO_SOURCE)], null);
     }

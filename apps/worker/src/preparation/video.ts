@@ -7,20 +7,20 @@ import { FRAME_LIMITS, writeFrame } from "../sandbox/frame.ts";
 import { type Failed, isTransient } from "../sandbox/limited.ts";
 import type { Report } from "../sandbox/report.ts";
 import { faceChecks, measuredCheck, plainCheck } from "./checks.ts";
-import type { Perform, SourceFile } from "./perform.ts";
+import type { ChildRunner, SourceFile } from "./child-runner.ts";
 
 /** Where frames are taken, in shares of the duration. The middle first: a frame that passes every check ends the search. */
 const POSITIONS = [0.5, 0.1, 0.9];
 
 const CODEC_NAMES: Record<string, string> = { avc: "H.264", vp9: "VP9" };
 
-type Facts = Extract<Report<"video">, { kind: "accepted" }>;
+type VideoProperties = Extract<Report<"video">, { kind: "accepted" }>;
 type Portrait = Extract<Report<"portrait">, { kind: "accepted" }>;
 export type DerivedFiles = { normalized: string; thumb: string };
 type Frame = { seconds: number; shorterSide: number; checks: Check[]; files: DerivedFiles };
 
 /** The checks of the container. */
-export const containerChecks = ({ codec, seconds, framesPerSecond }: Facts): Check[] => [
+export const containerChecks = ({ codec, seconds, framesPerSecond }: VideoProperties): Check[] => [
   plainCheck("decodable", "pass", "The video could be read whole."),
   plainCheck("codec", "pass", `The codec of the video is ${CODEC_NAMES[codec] ?? codec}.`),
   measuredCheck("video", "duration", seconds),
@@ -38,32 +38,32 @@ const faultsOf = ({ checks }: Frame): number => {
 };
 
 export type VideoParts = {
-  perform: Perform;
+  runner: ChildRunner;
   source: SourceFile;
-  facts: Facts;
+  properties: VideoProperties;
   ffmpeg: string | null;
 };
 
 /** The checks and the derived files of the frame at `share` of the duration; null where it cannot be decoded. */
 const checkFrame = async (parts: VideoParts, share: number): Promise<Frame | Failed | null> => {
-  const { perform, source, facts, ffmpeg } = parts;
+  const { runner, source, properties, ffmpeg } = parts;
   const { path, folder, magic } = source;
   if (ffmpeg === null) return null;
   const name = join(folder, `frame-${100 * share}`);
-  const seconds = share * facts.seconds;
+  const seconds = share * properties.seconds;
   const contentType = magic.contentType as ContentType<"video">;
-  const frame = { path, contentType, codec: facts.codec, seconds };
-  const limits = perform.limits(FRAME_LIMITS);
-  const written = await writeFrame(ffmpeg, frame, name, { ...perform.options, limits });
+  const frame = { path, contentType, codec: properties.codec, seconds };
+  const limits = runner.limits(FRAME_LIMITS);
+  const written = await writeFrame(ffmpeg, frame, name, { ...runner.options, limits });
   if (written.kind === "failed") {
-    if (written.code !== "canceled") perform.log(written);
+    if (written.code !== "canceled") runner.log(written);
     return isTransient(written) ? written : null;
   }
   if (written.kind === "not_decodable") return null;
   if ((await stat(name)).size === 0) return null;
   const files = { normalized: `${name}-normalized`, thumb: `${name}-thumb` };
   const task = { kind: "portrait", contentType: "image/png" } as const;
-  const outcome = await perform.task(task, { input: name, outputs: [files.normalized, files.thumb] });
+  const outcome = await runner.task(task, { input: name, outputs: [files.normalized, files.thumb] });
   if (outcome.kind === "failed") return isTransient(outcome) ? outcome : null;
   if (outcome.kind === "refused") return null;
   const portrait = outcome as Portrait;
@@ -75,7 +75,7 @@ const checkFrame = async (parts: VideoParts, share: number): Promise<Frame | Fai
 export const frameChecks = async (
   parts: VideoParts,
 ): Promise<{ kind: "checked"; checks: Check[]; files: DerivedFiles | null } | Failed> => {
-  const { width, height } = parts.facts;
+  const { width, height } = parts.properties;
   const shorterSide = Math.min(width, height);
   const resolution = measuredCheck("video", "resolution", shorterSide);
   if (parts.ffmpeg === null) {
@@ -94,7 +94,7 @@ export const frameChecks = async (
     kind: "checked",
     checks: [
       plainCheck("frame", "pass", detail),
-      // ffmpeg takes the first video track, the container's facts are those of the main one: a second track can be smaller.
+      // ffmpeg takes the first video track, the container's properties are those of the main one: a second track can be smaller.
       measuredCheck("video", "resolution", Math.min(shorterSide, best.shorterSide)),
       ...best.checks,
     ],

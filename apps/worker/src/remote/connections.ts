@@ -17,8 +17,8 @@ const MAX_RECEIVERS = 256;
 /** Connections without a request that a receiver has. */
 const MAX_FREE = 8;
 
-export type Kept = { addresses: readonly string[]; agent: Agent };
-type Receiver = Kept & { resolvedAt: number; usedAt: number };
+export type KeptConnections = { addresses: readonly string[]; agent: Agent };
+type Receiver = KeptConnections & { resolvedAt: number; usedAt: number };
 
 export type Connections = {
   /** The addresses of `target`, and the agent for them. `key`: which receiver it is, besides its scheme, host and port. */
@@ -28,7 +28,7 @@ export type Connections = {
     network: Pick<Network, "resolve" | "isAllowed">,
     connectMs: number,
     signal: AbortSignal,
-  ): Promise<Kept | Refused | Unavailable>;
+  ): Promise<KeptConnections | Refused | Unavailable>;
   /** The number of receivers with an agent. */
   size(): number;
   close(): void;
@@ -53,7 +53,7 @@ export const createConnections = (clock: () => number = () => performance.now())
   }, IDLE_MS);
   sweeping.unref();
 
-  const use = (name: string, receiver: Receiver): Kept => {
+  const use = (name: string, receiver: Receiver): KeptConnections => {
     receivers.delete(name);
     receivers.set(name, receiver);
     const [oldest] = receivers.keys();

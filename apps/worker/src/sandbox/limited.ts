@@ -94,7 +94,7 @@ const killGroup = (pid: number): void => {
   }
 };
 
-type Ended = {
+type ProcessResult = {
   output: string;
   stderr: string;
   exitCode: number | null;
@@ -118,7 +118,7 @@ const runLimited = async (
   command: readonly string[],
   { input, output, others, folder }: Descriptors,
   { limits = SANDBOX_LIMITS, signal, onEnd }: ConfinedOptions,
-): Promise<Ended> => {
+): Promise<ProcessResult> => {
   const child = Bun.spawn([...command], {
     env: { TMPDIR: folder, ...CHILD_VARIABLES },
     cwd: folder,
@@ -160,9 +160,9 @@ const runLimited = async (
   }
 };
 
-type Ending = Pick<Ended, "exitCode" | "signalCode" | "stderr" | "cpuMs">;
+type ProcessExit = Pick<ProcessResult, "exitCode" | "signalCode" | "stderr" | "cpuMs">;
 
-const detailOf = (code: Failed["code"], limits: SandboxLimits, { exitCode, signalCode }: Ending): string => {
+const detailOf = (code: Failed["code"], limits: SandboxLimits, { exitCode, signalCode }: ProcessExit): string => {
   switch (code) {
     case "timed_out":
       return `The inspection took too much processor time; the limit is ${limits.cpuSeconds} s.`;
@@ -183,7 +183,7 @@ const detailOf = (code: Failed["code"], limits: SandboxLimits, { exitCode, signa
 
 /** Why a child that was not killed here has failed; `null` if it has not. */
 const failureOf = (
-  { exitCode, signalCode, stderr, cpuMs }: Ending,
+  { exitCode, signalCode, stderr, cpuMs }: ProcessExit,
   { cpuSeconds }: SandboxLimits,
 ): Failed["code"] | null => {
   if (exitCode === 0) return null;
@@ -196,7 +196,7 @@ const failureOf = (
 };
 
 /** Why an ended command has failed. `code` is what was found out about it; by default, what its ending shows. */
-const failed = (code: Failed["code"], limits: SandboxLimits, ending: Ending): Failed => ({
+const failed = (code: Failed["code"], limits: SandboxLimits, ending: ProcessExit): Failed => ({
   kind: "failed",
   code,
   detail: detailOf(code, limits, ending),

@@ -10,7 +10,7 @@ import type { Posted, Poster } from "../remote/post.ts";
 import type { ReadyDelivery } from "./body.ts";
 
 /** What is recorded of an attempt. */
-export type Ended = Pick<FinishedDelivery, "attempt" | "outcome" | "delayMs" | "slowMs">;
+export type AttemptResult = Pick<FinishedDelivery, "attempt" | "outcome" | "delayMs" | "slowMs">;
 
 /** The class of a failure, or `delivered`: for metrics. */
 export type AttemptClass =
@@ -70,13 +70,13 @@ const secretsOf = ({ secret, previousSecret, endpointId }: ClaimedDelivery, key:
 };
 
 /** What follows from an attempt that was not a success. */
-const failedAfter = (attempts: number, retryAfter: number | null): Pick<Ended, "outcome" | "delayMs"> => {
+const failedAfter = (attempts: number, retryAfter: number | null): Pick<AttemptResult, "outcome" | "delayMs"> => {
   const delayMs = pauseMs(attempts, retryAfter, Math.random());
   return delayMs === null ? { outcome: "failed", delayMs } : { outcome: "retry", delayMs };
 };
 
 /** What follows from a response. */
-const outcomeOf = ({ status, retryAfter }: Posted, attempts: number, now: Date): Omit<Ended, "attempt"> => {
+const outcomeOf = ({ status, retryAfter }: Posted, attempts: number, now: Date): Omit<AttemptResult, "attempt"> => {
   if (status >= 200 && status < 300) return { outcome: "delivered", delayMs: null, slowMs: null };
   if (status === 410) return { outcome: "gone", delayMs: null, slowMs: null };
   const waitMs = retryAfterMs(retryAfter, now);
@@ -84,7 +84,12 @@ const outcomeOf = ({ status, retryAfter }: Posted, attempts: number, now: Date):
 };
 
 /** A delivery that is given back, to be sent after `delayMs`. This counts as no attempt. */
-export const handedBack = (delayMs: number): Ended => ({ attempt: null, outcome: "retry", delayMs, slowMs: null });
+export const handedBack = (delayMs: number): AttemptResult => ({
+  attempt: null,
+  outcome: "retry",
+  delayMs,
+  slowMs: null,
+});
 
 /** The pause before a delivery is tried again whose secret this worker cannot open: it has another key than the API. */
 const UNREADABLE_PAUSE_MS = 60_000;
@@ -101,7 +106,7 @@ export const attemptDelivery = async (
   { poster, sealingKey, userAgent }: AttemptOptions,
   delivery: ReadyDelivery,
   signal: AbortSignal,
-): Promise<{ ended: Ended; class: AttemptClass; durationMs: number }> => {
+): Promise<{ ended: AttemptResult; class: AttemptClass; durationMs: number }> => {
   const { url, body, eventId, endpointId, attemptCount } = delivery;
   if (url === null) {
     // A program reads the list of deliveries and forwards them.
@@ -127,7 +132,7 @@ export const attemptDelivery = async (
   const attempt = { at: sentAt.toISOString(), durationMs: Math.round(durationMs) };
   if (posted.kind !== "posted") {
     const error = ERRORS[posted.code as keyof typeof ERRORS];
-    const ended: Ended = {
+    const ended: AttemptResult = {
       attempt: { ...attempt, status: null, error, responseBody: null },
       ...failedAfter(attemptCount + 1, null),
       slowMs: null,
@@ -136,7 +141,7 @@ export const attemptDelivery = async (
   }
   const { status } = posted;
   const responseBody = posted.body && responseText(posted.body);
-  const ended: Ended = {
+  const ended: AttemptResult = {
     attempt: { ...attempt, status, error: null, responseBody },
     ...outcomeOf(posted, attemptCount + 1, new Date()),
   };

@@ -43,13 +43,17 @@ const OWNER = [
   [assets.tenantId, inputColumn("tenantId")],
 ] as const;
 
-type All = AssetOwner & { origin: string; before: AssetId | null; limit: number };
+type ListParameters = AssetOwner & { origin: string; before: AssetId | null; limit: number };
 const NAMES = ["tenantId", "environment", "origin", "before", "limit"] as const;
 /** Without filters: `assets_newest_index`, which leaves deleted assets out. */
-const ALL = pageReader<All>("list_assets", newestPage(LIST, OWNER, sql`${assets.status} <> 'deleted'`), NAMES);
+const ALL = pageReader<ListParameters>(
+  "list_assets",
+  newestPage(LIST, OWNER, sql`${assets.status} <> 'deleted'`),
+  NAMES,
+);
 
 /** Each status and kind is a range of `assets_list_index`. */
-const FILTERED = pageReader<All & { statuses: AssetStatus[]; kinds: AssetKind[] }>(
+const FILTERED = pageReader<ListParameters & { statuses: AssetStatus[]; kinds: AssetKind[] }>(
   "list_assets",
   rangesPage(LIST, OWNER, { status: assets.status, kind: assets.kind }),
   [...NAMES, "statuses", "kinds"],

@@ -53,13 +53,13 @@ const OWNER = [
   [avatars.tenantId, inputColumn("tenantId")],
 ] as const;
 
-type All = AvatarOwner & { origin: string; before: string | null; limit: number };
-type Filtered = All & { statuses: AvatarStatus[]; kinds: SourceKind[] };
+type ListParameters = AvatarOwner & { origin: string; before: string | null; limit: number };
+type Filtered = ListParameters & { statuses: AvatarStatus[]; kinds: SourceKind[] };
 const NAMES = ["tenantId", "environment", "origin", "before", "limit"] as const;
 const FILTER_NAMES = [...NAMES, "statuses", "kinds"] as const;
 const IS_NOT_DELETED = sql`${avatars.status} <> 'deleted'`;
 /** Without filters: `avatars_newest_index`, which leaves deleted avatars out. */
-const ALL = pageReader<All>("list_avatars", newestPage(LIST, OWNER, IS_NOT_DELETED), NAMES);
+const ALL = pageReader<ListParameters>("list_avatars", newestPage(LIST, OWNER, IS_NOT_DELETED), NAMES);
 
 /** Each status and kind is a range of `avatars_list_index`. */
 const FILTERED = pageReader<Filtered>(
@@ -89,7 +89,7 @@ const searchedPage = (columns: Columns, parts: Pick<Search, "isListed" | "ranges
   return sql`with ${searchTables(search)} ${pageOf(found, avatars.id, ITEM, sql`${avatars.id} desc`, restOfSearch(WANTED))}`;
 };
 
-const SEARCHED = pageReader<All & SearchInputs>(
+const SEARCHED = pageReader<ListParameters & SearchInputs>(
   "list_avatars",
   searchedPage(OWNER, { isListed: sql`${IN_ENVIRONMENT} and ${IS_NOT_DELETED}` }, IS_NOT_DELETED),
   [...NAMES, "maxRead", ...SEARCH_INPUTS],

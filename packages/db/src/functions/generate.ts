@@ -2,7 +2,7 @@
 import { functionFiles, isCalled, nameOf } from "./files.ts";
 import { FUNCTIONS_SCHEMA } from "./schema.ts";
 
-type Ask = <Row extends object>(text: string, parameters: readonly unknown[]) => Promise<readonly Row[]>;
+type RunQuery = <Row extends object>(text: string, parameters: readonly unknown[]) => Promise<readonly Row[]>;
 type Attribute = { name: string; type: string };
 type DatabaseFunction = { name: string; arguments: Attribute[]; columns: Attribute[]; result: string };
 
@@ -68,17 +68,19 @@ const encoder = (type: string): string => {
 };
 
 /** The text of `generated/functions.ts`, before Biome formats it. */
-export const generate = async (ask: Ask): Promise<string> => {
+export const generate = async (query: RunQuery): Promise<string> => {
   const names = (await functionFiles()).filter(isCalled).map(nameOf);
   const composites = new Map<string, Attribute[]>();
-  for (const { typeName, ...attribute } of await ask<Attribute & { typeName: string }>(SELECT_TYPES, [
+  for (const { typeName, ...attribute } of await query<Attribute & { typeName: string }>(SELECT_TYPES, [
     FUNCTIONS_SCHEMA,
   ])) {
     composites.set(typeName, [...(composites.get(typeName) ?? []), attribute]);
   }
   const functions = new Map<string, DatabaseFunction>();
   type Argument = Attribute & { functionName: string; mode: string | null; result: string };
-  for (const { functionName, mode, result, ...argument } of await ask<Argument>(SELECT_FUNCTIONS, [FUNCTIONS_SCHEMA])) {
+  for (const { functionName, mode, result, ...argument } of await query<Argument>(SELECT_FUNCTIONS, [
+    FUNCTIONS_SCHEMA,
+  ])) {
     if (!names.includes(functionName)) continue;
     const known = functions.get(functionName) ?? { name: functionName, arguments: [], columns: [], result };
     (mode === null || mode === "i" ? known.arguments : known.columns).push(argument);

@@ -53,11 +53,11 @@ export const pageOf = (found: SQL, id: Column, item: SQL, orderBy: SQL, rest: SQ
 export const beforeOf = (prefix: IdPrefix): SQL => sql`coalesce(${inputColumn("before")}, ${sql.raw(`'${prefix}~'`)})`;
 
 /** A list: its table, whose rows have an id with this prefix, and the JSON text of a row. */
-export type Listed = { table: PgTable; id: Column; prefix: IdPrefix; item: SQL };
+export type ListSource = { table: PgTable; id: Column; prefix: IdPrefix; item: SQL };
 export type Columns = Parameters<typeof newestOf>[0];
 
 /** The newest rows in which the columns of an index have the values of `columns`, of those that meet `condition`. */
-export const newestPage = ({ table, id, prefix, item }: Listed, columns: Columns, condition?: SQL): SQL => {
+export const newestPage = ({ table, id, prefix, item }: ListSource, columns: Columns, condition?: SQL): SQL => {
   const { where, orderBy } = newestOf(columns, id, beforeOf(prefix));
   const conditions = condition ? sql`${where} and ${condition}` : where;
   const found = sql`(
@@ -71,7 +71,7 @@ export const newestPage = ({ table, id, prefix, item }: Listed, columns: Columns
  * `owner`. Each is read from its newest end.
  */
 export const rangesPage = (
-  { table, id, prefix, item }: Listed,
+  { table, id, prefix, item }: ListSource,
   owner: Columns,
   { status, kind }: { status: Column; kind: Column },
 ): SQL => {
@@ -99,7 +99,7 @@ export const rangesPage = (
  * that the rows have beside their own; `orderBy`: the order in their names.
  */
 export const boundedPage = (
-  { table, id, item }: Omit<Listed, "prefix">,
+  { table, id, item }: Omit<ListSource, "prefix">,
   read: { where: SQL; orderBy: SQL },
   conditions: readonly SQL[],
   { also = sql``, orderBy = read.orderBy }: { also?: SQL; orderBy?: SQL } = {},
@@ -166,13 +166,13 @@ type OwnerOf<Name extends string> = { tenantId: TenantId } & Readonly<Record<Nam
  */
 export const listOf = <Name extends string>(
   name: StatementOf<Positioned<WrittenPage>>,
-  listed: Listed,
+  source: ListSource,
   columns: Readonly<Record<Name, Column>>,
   condition?: SQL,
 ) => {
   const names = Object.keys(columns) as Name[];
   const page = newestPage(
-    listed,
+    source,
     names.map((key) => [columns[key], inputColumn(key)]),
     condition,
   );

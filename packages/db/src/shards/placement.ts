@@ -1,7 +1,7 @@
 /** Where the shards are: on which node of Citus. */
 import type { Host } from "../connection/server/hosts.ts";
 
-type Ask = <Row extends object>(text: string) => PromiseLike<readonly Row[]>;
+type RunQuery = <Row extends object>(text: string) => PromiseLike<readonly Row[]>;
 
 const SELECT_PLACEMENTS = `
   select substr(relation.relnamespace::regnamespace::text, 2)::integer as shard, node.nodename as host, node.nodeport as port,
@@ -17,7 +17,7 @@ const SELECT_PLACEMENTS = `
 export type Node = Host & { isCoordinator: boolean };
 
 /** The node of each shard, by its number. Every node knows them all. */
-export const placementOf = async (ask: Ask): Promise<Map<number, Node>> => {
-  const rows = await ask<Node & { shard: number }>(SELECT_PLACEMENTS);
+export const placementOf = async (query: RunQuery): Promise<Map<number, Node>> => {
+  const rows = await query<Node & { shard: number }>(SELECT_PLACEMENTS);
   return new Map(rows.map(({ shard, ...node }) => [shard, node]));
 };

@@ -38,7 +38,7 @@ export const readHosts = (text: string): string[] | null => {
 export const hasLoopback = (hosts: readonly string[]): boolean => hosts.some((host) => LOOPBACK_ENTRY.test(host));
 
 /** What may be reached: the hosts of the operator's list, and the LiveKit server of the service. */
-export type Reachable = { hosts: readonly string[]; ownUrl: string };
+export type AllowedServers = { hosts: readonly string[]; ownUrl: string };
 
 /** Nothing but a host and a port: no user, path, query or character that programs read differently. */
 const URL_FORM = /^wss?:\/\/([a-z0-9.-]+|\[[0-9a-f:.]+\])(:\d{1,5})?\/?$/i;
@@ -58,7 +58,7 @@ const urlError = (detail: string): FieldError => ({ pointer: "#/livekit_url", co
  * The URL in its normal form, or why it is refused. The URL parser turns every spelling of an IPv4 address into one; an address is
  * refused unless the list has it.
  */
-export const readRoomUrl = (text: string, { hosts, ownUrl }: Reachable): string | FieldError => {
+export const readRoomUrl = (text: string, { hosts, ownUrl }: AllowedServers): string | FieldError => {
   if (!URL_FORM.test(text) || !URL.canParse(text)) {
     return urlError("Must be wss:// and a host, with a port or without, and nothing else.");
   }

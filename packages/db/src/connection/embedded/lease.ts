@@ -13,7 +13,7 @@ const LEAVE_DEADLINE_MS = 2000;
 export const POLL_MS = 10;
 /** How long a supervisor needs at most to remove its files after its server has ended. */
 const TIDY_MS = 1000;
-/** How long after a failed attempt a lost share is taken again. */
+/** How long after a failed attempt a lost shared lock is taken again. */
 const RETAKE_MS = 200;
 /** The key of the advisory lock: any number, the same in every process. */
 const LEASE = 7_229_002;
@@ -27,7 +27,7 @@ const urlOf = ({ password }: Cluster, { host }: Server): string =>
   `postgres://postgres:${password}@${encodeURIComponent(host.host)}:${host.port}/postgres`;
 
 /** The connection with the shared lock. */
-type Share = {
+type SharedLock = {
   client: postgres.Sql;
   /** `null` where the server has no supervisor. */
   presence: Presence | null;
@@ -39,12 +39,12 @@ type Share = {
  * Connects and takes the shared lock; `null` when there is no server to connect to, or when it is about to stop. `onLost`
  * is called once, if the connection is lost before `end`.
  */
-const takeShare = async (
+const takeSharedLock = async (
   cluster: Cluster,
   server: Server,
   presence: Presence | null,
   onLost: () => void,
-): Promise<Share | null> => {
+): Promise<SharedLock | null> => {
   let isTaken = false;
   const client = driver(urlOf(cluster, server), server.host, {
     connect_timeout: 5,
@@ -77,34 +77,34 @@ const takeShare = async (
   return null;
 };
 
-/** What this process holds of the server: a share, which is taken again when it is lost. */
-export type Lease = { url: string; share: Share | null; isLeaving: boolean };
+/** What this process holds of the server: a shared lock, which is taken again when it is lost. */
+export type Lease = { url: string; sharedLock: SharedLock | null; isLeaving: boolean };
 
 /**
- * Takes a share in `server`; `null` when it is about to stop. A server that recovers from a crash closes every connection.
- * Without a new share, the next process that leaves would find itself to be the last one and stop the server.
+ * Takes a shared lock in `server`; `null` when it is about to stop. A server that recovers from a crash closes every connection.
+ * Without a new shared lock, the next process that leaves would find itself to be the last one and stop the server.
  */
 export const takeLease = async (cluster: Cluster, server: Server, presence: Presence | null): Promise<Lease | null> => {
-  const lease: Lease = { url: urlOf(cluster, server), share: null, isLeaving: false };
+  const lease: Lease = { url: urlOf(cluster, server), sharedLock: null, isLeaving: false };
   const retake = async (): Promise<void> => {
-    const lost = lease.share;
-    while (!lease.isLeaving && lease.share === lost) {
+    const lost = lease.sharedLock;
+    while (!lease.isLeaving && lease.sharedLock === lost) {
       const found = await findServer(cluster.folder, cluster.owner).catch(() => null);
       const known = found?.isReady ? announce(cluster.folder, found.pid) : null;
       if (found?.isReady && (known || !presence)) {
-        lease.share = (await takeShare(cluster, found, known, onLost).catch(() => null)) ?? lost;
+        lease.sharedLock = (await takeSharedLock(cluster, found, known, onLost).catch(() => null)) ?? lost;
       }
-      if (lease.share === lost) await pause(RETAKE_MS);
+      if (lease.sharedLock === lost) await pause(RETAKE_MS);
     }
     // Only now: without any presence, the supervisor would stop the server.
-    if (lease.share !== lost) await lost?.end();
-    if (lease.isLeaving) await lease.share?.end();
+    if (lease.sharedLock !== lost) await lost?.end();
+    if (lease.isLeaving) await lease.sharedLock?.end();
   };
   const onLost = (): void => {
     if (!lease.isLeaving) void retake();
   };
-  lease.share = await takeShare(cluster, server, presence, onLost);
-  return lease.share && lease;
+  lease.sharedLock = await takeSharedLock(cluster, server, presence, onLost);
+  return lease.sharedLock && lease;
 };
 
 /** Tells a server to stop: now, without waiting for its clients. Its supervisor may have stopped it meanwhile. */
@@ -119,9 +119,9 @@ const stopServer = (pid: number): void => {
 /** Gives up the lease. Stops the server and waits for its end, when no other process uses it. */
 export const leave = async (lease: Lease, { folder, owner }: Cluster): Promise<void> => {
   lease.isLeaving = true;
-  const { share } = lease;
-  if (!share) return;
-  const { client } = share;
+  const { sharedLock } = lease;
+  if (!sharedLock) return;
+  const { client } = sharedLock;
   const isLast = async (): Promise<boolean> => {
     await client`select pg_advisory_unlock_shared(${LEASE})`;
     const [row] = await client<{ last: boolean }[]>`select pg_try_advisory_lock(${LEASE}) as last`;
@@ -141,7 +141,7 @@ export const leave = async (lease: Lease, { folder, owner }: Cluster): Promise<v
     }
   } finally {
     // Only now: a process that got the lock before the server stops would join it.
-    await share.end();
+    await sharedLock.end();
   }
   const tidyDeadline = Date.now() + TIDY_MS;
   while (isSupervised(folder, server.pid) && Date.now() < tidyDeadline) await pause(POLL_MS);

@@ -24,7 +24,7 @@ export type SourceFile = {
   folder: string;
 };
 
-export type PerformOptions = {
+export type ChildRunnerOptions = {
   log: Logger;
   /** The command of the child, for a task. By default, this program. */
   command?: (task: string) => string[];
@@ -36,7 +36,7 @@ export type PerformOptions = {
   onEnd?: ConfinedOptions["onEnd"];
 };
 
-export type Perform = {
+export type ChildRunner = {
   /** Does a task in the sandbox. */
   task: <Kind extends TaskKind>(task: Task<Kind>, files: SandboxFiles) => Promise<Report<Kind> | Failed>;
   /** The limits of the next child, of those that it has by itself. */
@@ -48,7 +48,7 @@ export type Perform = {
 };
 
 /** Creates what runs the children of one source. `folder`: where a child's own folder is created. */
-export const createPerform = (options: PerformOptions, folder: string, signal: AbortSignal): Perform => {
+export const createChildRunner = (options: ChildRunnerOptions, folder: string, signal: AbortSignal): ChildRunner => {
   const { log, command, onEnd, sourceMs = SANDBOX_LIMITS.wallMs, sourceCpuSeconds = SOURCE_CPU_SECONDS } = options;
   const start = performance.now();
   let usedCpuMs = 0;
@@ -63,7 +63,7 @@ export const createPerform = (options: PerformOptions, folder: string, signal: A
   };
   const logFailed = ({ code, detail, stderr }: Failed): void =>
     log.warn({ code, detail, stderr: stderr.slice(-MAX_STDERR_CHARACTERS) }, "the check of a source has failed");
-  const childOptions: Perform["options"] = {
+  const childOptions: ChildRunner["options"] = {
     signal,
     folder,
     onEnd: (usage) => {

@@ -6,6 +6,9 @@ import { createCipheriv, createDecipheriv, createHash, hkdfSync } from "node:cry
 import type { RandomBytes } from "./id.ts";
 import { canonicalJson } from "./json-text.ts";
 
+/** For how long the response to a request with an `Idempotency-Key` is kept. */
+export const CLAIM_HOURS = 24;
+
 /** 1 to 255 visible ASCII characters. */
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
 

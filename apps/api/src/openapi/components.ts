@@ -7,6 +7,7 @@ import * as models from "@realtime-avatar/domain/avatars/models";
 import * as avatars from "@realtime-avatar/domain/avatars/schemas";
 import * as calls from "@realtime-avatar/domain/calls/schemas";
 import * as credits from "@realtime-avatar/domain/credits/schemas";
+import { CLAIM_HOURS } from "@realtime-avatar/domain/idempotency";
 import * as people from "@realtime-avatar/domain/people/schemas";
 import { PROBLEMS, Problem, type ProblemCode } from "@realtime-avatar/domain/problem";
 import * as webhooks from "@realtime-avatar/domain/webhooks/schemas";
@@ -167,7 +168,7 @@ export const PARAMETERS: Record<string, Json> = {
   ),
   IdempotencyKey: header(
     "Idempotency-Key",
-    "A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key.",
+    `A key of your choice, such as \`order-1734\`. For ${CLAIM_HOURS} hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key.`,
     { minLength: 1, maxLength: 255, pattern: "^[\\x21-\\x7e]+$" },
   ),
   IdempotencyKeyWithoutEffect: header(

@@ -5,6 +5,7 @@
  * `Idempotency-Key`, or one at the same time, finds the claim, writes nothing and gets the stored response. A claim lasts 24 hours by the database's clock.
  */
 import type { ApiKeyId, TenantId, UserId } from "@realtime-avatar/domain/id";
+import { CLAIM_HOURS } from "@realtime-avatar/domain/idempotency";
 import { type Column, sql } from "drizzle-orm";
 import type { Db } from "../connection/pool.ts";
 import { columnsOf, statement, sweepOf } from "../query/statement.ts";
@@ -69,9 +70,10 @@ const response = { bodyHash, status, location, etag, responseBody, sealedFor } s
   Column
 >;
 
-const IS_OVER = sql`${idempotencyClaims.createdAt} <= now() - interval '24 hours'`;
+const LIFETIME = sql.raw(`interval '${CLAIM_HOURS} hours'`);
+const IS_OVER = sql`${idempotencyClaims.createdAt} <= now() - ${LIFETIME}`;
 /** Not `not IS_OVER`, for which the server may use the index of the times, and read all claims: see requests_to_admit.sql. */
-const IS_KEPT = sql`now() - ${idempotencyClaims.createdAt} < interval '24 hours'`;
+const IS_KEPT = sql`now() - ${idempotencyClaims.createdAt} < ${LIFETIME}`;
 const select = statement<StoredResponse & { responseFields: ResponseFields | null }>(
   "find_stored_response",
   sql`

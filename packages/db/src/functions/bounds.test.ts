@@ -1,0 +1,23 @@
+/** A database function cannot import. A bound of the domain that it repeats must be the same number. */
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { RETRY_MS } from "@realtime-avatar/domain/calls/queue";
+import { CLAIM_HOURS } from "@realtime-avatar/domain/idempotency";
+import { MAX_ATTEMPTS_SHOWN } from "@realtime-avatar/domain/webhooks/schemas";
+
+const TICKET_ENDS = `- interval '${(3 * RETRY_MS) / 1000} seconds'`;
+const CLAIM_ENDS = `interval '${CLAIM_HOURS} hours'`;
+
+test.each([
+  ["calls/tables.ts", TICKET_ENDS],
+  ["calls/functions/end_due_calls.sql", TICKET_ENDS],
+  ["calls/functions/internal/queue_of_calls.sql", TICKET_ENDS],
+  ["calls/functions/internal/write_ticket.sql", TICKET_ENDS],
+  ["credits/functions/changes/internal/stored_session_change.sql", CLAIM_ENDS],
+  ["credits/functions/internal/requests_to_admit.sql", CLAIM_ENDS],
+  ["idempotency/functions/internal/claim_idempotency_keys.sql", CLAIM_ENDS],
+  ["credits/functions/move_credits.sql", `> ${Number.MAX_SAFE_INTEGER} - v_account.granted`],
+  ["webhooks/functions/sending/internal/with_attempt.sql", `limit ${MAX_ATTEMPTS_SHOWN}\n`],
+])("a bound of the domain, repeated in %s: the same number", async (file, bound) => {
+  expect(await Bun.file(join(import.meta.dir, "..", file)).text()).toContain(bound);
+});

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 
 export type HealthServer = { url: string; close(): Promise<void> };
 
-/** `unavailable`: the service has not answered for so long that the worker has left its rooms, or the worker stops. */
+/** `unavailable`: the service has not responded for so long that the worker has left its rooms, or the worker stops. */
 export type WorkerHealth =
   | { status: "ok" }
   | { status: "unavailable"; reason: "service_unreachable" | "shutting_down" };

@@ -74,7 +74,7 @@ export type VerifiedGet = { kind: "valid"; file: SignedFile } | { kind: "refused
  * - `full`: the disk has no room.
  * - `size`: a stream had more or fewer bytes than it was said to have.
  * - `range`: the range begins behind the last byte.
- * - `unavailable`: the store did not answer in time, or answered with an error.
+ * - `unavailable`: the store did not respond in time, or responded with an error.
  * - `damaged`: the stored file is not as it was written.
  */
 export type StorageFailure = "full" | "size" | "range" | "unavailable" | "damaged";

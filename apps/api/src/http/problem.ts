@@ -55,7 +55,11 @@ export const throwWriteError = (error: unknown, isRepeatable: boolean): never =>
   throw new Problem("outcome_unknown", detail, { retryable: isRepeatable }, { cause: error });
 };
 
-/** Runs a write of a request without an `Idempotency-Key`. */
+/**
+ * Runs a write that does not take the steps of `write.ts`, and has no `Idempotency-Key`: its request has no caller (a sign-in, an
+ * invitation, a leaked key), comes from the provider (`oidc-callback.ts`), or is repeated until it is received (an avatar worker, an
+ * agent). A challenge, an attempt, an invitation, a token or the state itself lets it take effect once.
+ */
 export const runWrite = <Outcome>(write: () => Promise<Outcome>): Promise<Outcome> =>
   write().catch((error: unknown) => throwWriteError(error, false));
 

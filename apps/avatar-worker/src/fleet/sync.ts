@@ -25,7 +25,7 @@ export type SyncParts = {
 };
 
 export type Sync = {
-  /** Whether the service has answered within the lease. */
+  /** Whether the service has responded within the lease. */
   isConnected(): boolean;
   calls(): ReportedCall[];
   /** Leaves all rooms. */

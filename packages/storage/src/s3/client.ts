@@ -26,7 +26,7 @@ const EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b78
 const IDLE_MS = 30_000;
 const ATTEMPTS = 3;
 const BACKOFF_MS = 100;
-/** Answers that say "later". 500 is among them: Amazon's own clients repeat it. */
+/** Statuses that say "later". 500 is among them: Amazon's own clients repeat it. */
 const TRANSIENT = new Set([429, 500, 502, 503, 504]);
 /** An error document has a few hundred bytes, and a page of a list 500 KB. */
 const MAX_TEXT_BYTES = 4 * 2 ** 20;
@@ -43,7 +43,7 @@ const readText = async (response: Response, watch: Watch): Promise<string> => {
   return Buffer.concat(chunks).toString();
 };
 
-/** Reads the answer to its end. */
+/** Reads the response to its end. */
 export const readReply = async (response: Response, watch: Watch): Promise<Reply> => {
   const text = await readText(response, watch);
   watch.stop();
@@ -51,7 +51,7 @@ export const readReply = async (response: Response, watch: Watch): Promise<Reply
   return { status, headers, text, code: status >= 300 ? errorCodeOf(text) : null };
 };
 
-/** The error for an answer that the caller does not expect. Of the store's own words it has the code alone. */
+/** The error for a response that the caller does not expect. Of the store's own words it has the code alone. */
 export const unexpected = ({ status, code }: Pick<Reply, "status" | "code">): StorageError =>
   new StorageError("unavailable", `The store answered ${status}${code === null ? "" : ` (${code})`}.`);
 
@@ -60,7 +60,7 @@ type Attempt<Value> = { kind: "done"; value: Value } | { kind: "failed"; error: 
 export type S3Client = {
   /** Sends a call. `consume` gets the response, unless that is transient and the call is sent again. */
   send<Value>(call: Call, consume: (response: Response, watch: Watch) => Promise<Value>): Promise<Value>;
-  /** Sends a call and reads the answer to its end. */
+  /** Sends a request and reads the response to its end. */
   exchange(call: Call): Promise<Reply>;
   presign: Signer["presign"];
   close(): void;

@@ -21,7 +21,7 @@ import { isCopyResult, parseListing } from "./xml.ts";
 
 /** The most that S3 returns at once. */
 const PAGE = 1000;
-/** The store copies a file before it answers. */
+/** The store copies a file before it responds. */
 const COPY_IDLE_MS = 300_000;
 
 /** The size of a local file and its SHA-256 in hex. */
@@ -80,7 +80,7 @@ const open = async (client: S3Client, key: string, range: Range | undefined): Re
 const stat = async (client: S3Client, key: string): ReturnType<Storage["stat"]> => {
   checkKey(key);
   const reply = await client.exchange({ method: "HEAD", key, canRepeat: true });
-  // The answer to a HEAD has no code: a bucket that is missing looks the same.
+  // The response to a HEAD has no code: a bucket that is missing looks the same.
   if (reply.status === 404) return null;
   if (reply.status !== 200) throw unexpected(reply);
   return {

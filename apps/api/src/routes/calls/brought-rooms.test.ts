@@ -1,4 +1,4 @@
-/** Calls in foreign rooms, as the plugin `bey` of LiveKit Agents asks for them. */
+/** Calls in brought rooms, as the plugin `bey` of LiveKit Agents asks for them. */
 import { describe, expect, test } from "bun:test";
 import { endDueCalls, expireWorkers, listRoomsToDelete } from "@realtime-avatar/db/calls/reconcile";
 import { findCreditDrift } from "@realtime-avatar/db/credits/invariants";

@@ -33,7 +33,7 @@ begin
     if v_outcome.kind = 'written' then
       v_taken := v_taken + 1;
       v_slot := p_queue.slots[v_taken];
-      -- A room of others exists: its call is assigned at once.
+      -- A brought room exists: its call is assigned at once.
       update fleet.avatar_slots
       set tenant_id = v_caller.tenant_id, session_id = p_requests[v_at].id, has_news = has_news or v_call.join_url is not null
       where worker_id = v_slot.worker_id and n = v_slot.n;

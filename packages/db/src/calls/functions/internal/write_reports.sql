@@ -1,5 +1,5 @@
 -- Writes what a worker reports of the calls that it has: see sync_worker. Returns the rooms of those that it closes; null
--- for the room of others.
+-- for a brought room.
 -- Lock order: the sessions by primary key, their calls and counters (lock_counters), their slots. The calling function has locked
 -- the worker.
 create function rta.write_reports(

@@ -5,8 +5,9 @@
  */
 import { join } from "node:path";
 import { existingAssets } from "@realtime-avatar/db/assets/assets";
+import { type AssetResult, finishAsset, startAsset } from "@realtime-avatar/db/assets/processing";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import { type AssetResult, type ClaimedJob, finishAsset, startAsset } from "@realtime-avatar/db/jobs/jobs";
+import type { ClaimedJob } from "@realtime-avatar/db/jobs/jobs";
 import { type AssetRecord, originalKey, publicKey } from "@realtime-avatar/domain/assets/asset";
 import type { AssetErrorCode } from "@realtime-avatar/domain/assets/errors";
 import { ASSET_LIMITS } from "@realtime-avatar/domain/assets/limits";

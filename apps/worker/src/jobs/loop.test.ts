@@ -1,7 +1,7 @@
 /** The job loop on a real queue: how jobs are run, retried, kept and handed back. */
 import { expect, test } from "bun:test";
+import { finishAsset, startAsset } from "@realtime-avatar/db/assets/processing";
 import type { ClaimedJob } from "@realtime-avatar/db/jobs/jobs";
-import { finishAsset, startAsset } from "@realtime-avatar/db/jobs/jobs";
 import { createMetrics } from "@realtime-avatar/runtime/metrics";
 import { originOf, seedCaller } from "@realtime-avatar/testing/seeds";
 import { eachWorld, type World } from "../../test/support/world.ts";

@@ -1,6 +1,7 @@
 /** The sweeps of assets and of webhooks: what they remove or announce, and how often. */
+
+import { failAbandonedUploads } from "@realtime-avatar/db/assets/processing";
 import type { Runner } from "@realtime-avatar/db/connection/batch";
-import { failAbandonedUploads } from "@realtime-avatar/db/jobs/jobs";
 import type { Databases } from "@realtime-avatar/db/shards/databases";
 import { announceExpiringKeys } from "@realtime-avatar/db/webhooks/expiring-keys";
 import { sweepDeliveries } from "@realtime-avatar/db/webhooks/sending";

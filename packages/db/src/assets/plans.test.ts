@@ -28,7 +28,7 @@ import {
 } from "@realtime-avatar/testing/seeds";
 import { insertAvatar, prepareAvatar, updateAvatar } from "../avatars/avatars.ts";
 import { findPreview, finishPreparation, knownPreparations, startPreparation } from "../avatars/preparations.ts";
-import { failAbandonedUploads, finishAsset, jobStats, renewJob, retryJob, startAsset } from "../jobs/jobs.ts";
+import { jobStats, renewJob, retryJob } from "../jobs/jobs.ts";
 import {
   completeAsset,
   deleteAsset,
@@ -39,6 +39,7 @@ import {
   insertAsset,
 } from "./assets.ts";
 import { listAssets } from "./list.ts";
+import { failAbandonedUploads, finishAsset, startAsset } from "./processing.ts";
 
 /** Plans of one database. Citus sends its parts of a statement to the node, which plans those. */
 const test = always.skipIf(USES_SHARDS);

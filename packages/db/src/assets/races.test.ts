@@ -17,8 +17,9 @@ import {
 } from "@realtime-avatar/testing/seeds";
 import type { Caller } from "../api-keys/callers.ts";
 import { insertAvatar, updateAvatar } from "../avatars/avatars.ts";
-import { type ClaimedJob, claimJob, finishAsset, renewJob, retryJob, startAsset } from "../jobs/jobs.ts";
+import { type ClaimedJob, claimJob, renewJob, retryJob } from "../jobs/jobs.ts";
 import { deleteAsset, insertAsset } from "./assets.ts";
+import { finishAsset, startAsset } from "./processing.ts";
 
 const SLOTS = 3;
 const WORKERS = 8;

@@ -21,8 +21,9 @@ import {
 } from "@realtime-avatar/testing/seeds";
 import type { Caller } from "../api-keys/callers.ts";
 import { insertAvatar, updateAvatar } from "../avatars/avatars.ts";
-import { type ClaimedJob, claimJob, finishAsset, startAsset } from "../jobs/jobs.ts";
+import { type ClaimedJob, claimJob } from "../jobs/jobs.ts";
 import { completeAsset, deleteAsset, findAsset, insertAsset } from "./assets.ts";
+import { finishAsset, startAsset } from "./processing.ts";
 
 const database = await fileDatabase();
 const { db } = database;

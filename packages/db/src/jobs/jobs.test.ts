@@ -16,17 +16,8 @@ import {
 import { assetOf, jobOf, operatorOrigin, originOf, seedAsset, seedCaller } from "@realtime-avatar/testing/seeds";
 import type { Caller } from "../api-keys/callers.ts";
 import { deleteAsset, findAsset, insertAsset } from "../assets/assets.ts";
-import {
-  type AssetResult,
-  type ClaimedJob,
-  claimJob,
-  failAbandonedUploads,
-  finishAsset,
-  jobStats,
-  renewJob,
-  retryJob,
-  startAsset,
-} from "./jobs.ts";
+import { type AssetResult, failAbandonedUploads, finishAsset, startAsset } from "../assets/processing.ts";
+import { type ClaimedJob, claimJob, jobStats, renewJob, retryJob } from "./jobs.ts";
 
 const { db } = await serviceDatabase();
 withoutJobs(db);

@@ -1,19 +1,12 @@
 /** Jobs in the database: a queue that the worker serves, fair between tenants. */
-import type { AssetRecord } from "@realtime-avatar/domain/assets/asset";
-import type { AssetError } from "@realtime-avatar/domain/assets/schemas";
 import type { AuditAction } from "@realtime-avatar/domain/audit";
-import { newId } from "@realtime-avatar/domain/id";
 import type { JobKind, JobRecord } from "@realtime-avatar/domain/job";
 import {
   claimJob as callClaim,
-  failAbandonedUploads as callFailAbandoned,
-  finishAsset as callFinish,
   renewJob as callRenew,
   retryJob as callRetry,
-  startAsset as callStart,
   countJobs,
 } from "../../generated/functions.ts";
-import { type AssetRow, toAsset } from "../assets/record.ts";
 import { auditEvent, type Origin } from "../audit/audit-events.ts";
 import type { Runner } from "../connection/batch.ts";
 import { kindOf } from "../idempotency/idempotency-keys.ts";
@@ -65,46 +58,6 @@ export const claimJob = async (db: Runner, claim: JobClaim): Promise<ClaimedJob 
 export const renewJob = async (db: Runner, job: ClaimedJob, leaseSeconds: number): Promise<boolean> => {
   const [row] = await callRenew(db, { job, lease: job.lease, leaseSeconds });
   return row?.result === true;
-};
-
-/**
- * The asset of a job that begins. An `uploaded` one becomes `processing`; a remote one stays `pending_upload` until its file
- * is there, which `finishAsset` records. `null`: the asset has ended, or the lease is lost. One statement.
- */
-export const startAsset = async (db: Runner, job: ClaimedJob): Promise<AssetRecord | null> => {
-  const [row] = await callStart(db, { job, lease: job.lease });
-  return row ? toAsset(row as AssetRow) : null;
-};
-
-/** What processing an asset has shown. `publicType`: media type of the public file; null when there is none. */
-export type AssetResult =
-  | { kind: "ready"; contentType: string; sizeBytes: number; sha256: string; publicType: string | null }
-  | ({ kind: "failed" } & AssetError);
-
-const NO_FILE = { contentType: null, sizeBytes: null, sha256: null, publicType: null };
-
-/**
- * Ends the job of an asset: the asset becomes `ready` or `failed`, with its audit event, and the tenant's quota counts its
- * size. `lost`: nothing of the asset is changed, because it has ended or the lease is lost. One statement.
- */
-export const finishAsset = async (
-  db: Runner,
-  job: ClaimedJob,
-  result: AssetResult,
-  origin: Origin,
-): Promise<"finished" | "lost"> => {
-  const { kind, ...shown } = result;
-  const failure = {
-    errorCode: "code" in shown ? shown.code : null,
-    errorDetail: "detail" in shown ? shown.detail : null,
-  };
-  const [row] = await callFinish(db, {
-    job,
-    lease: job.lease,
-    result: { ...NO_FILE, ...shown, ...failure, status: kind },
-    auditEvent: auditEvent(kind === "ready" ? "asset.ready" : "asset.failed", { ...job, id: job.targetId }, origin),
-  });
-  return row?.result === true ? "finished" : "lost";
 };
 
 export type JobFailure = {
@@ -167,19 +120,4 @@ export type JobStats = {
 export const jobStats = async (db: Runner): Promise<JobStats> => {
   const [row] = await countJobs(db, {});
   return { queued: Number(row?.queued), running: Number(row?.running), oldestSeconds: row?.oldestSeconds ?? 0 };
-};
-
-/**
- * Fails up to `limit` signed uploads whose file has not arrived within 24 hours, with the code `not_uploaded`, and returns
- * their number. One statement.
- */
-export const failAbandonedUploads = async (
-  db: Runner,
-  limit: number,
-  { now, random, requestId }: Origin,
-): Promise<number> => {
-  const eventIds = Array.from({ length: limit }, () => newId("aud", now, random));
-  const detail = "The file did not arrive within 24 hours. Create another upload.";
-  const [row] = await callFailAbandoned(db, { eventIds, requestId, createdAt: now, detail });
-  return row?.result ?? 0;
 };

@@ -22,10 +22,10 @@ import {
 import { deliveriesOf, eventsOf, seedEndpoint, typesOf } from "@realtime-avatar/testing/webhooks/events";
 import type { Caller } from "../api-keys/callers.ts";
 import { insertAsset } from "../assets/assets.ts";
+import { failAbandonedUploads } from "../assets/processing.ts";
 import { auditEvent } from "../audit/audit-events.ts";
 import { insertAvatar, updateAvatar } from "../avatars/avatars.ts";
 import { FUNCTIONS_SCHEMA } from "../functions/schema.ts";
-import { failAbandonedUploads } from "../jobs/jobs.ts";
 
 const database = await serviceDatabase();
 await mutate(database.db);

@@ -1,0 +1,68 @@
+/** The processing of assets in the database: what a job of an asset begins and ends with, and uploads that never came. */
+import type { AssetRecord } from "@realtime-avatar/domain/assets/asset";
+import type { AssetError } from "@realtime-avatar/domain/assets/schemas";
+import { newId } from "@realtime-avatar/domain/id";
+import {
+  failAbandonedUploads as callFailAbandoned,
+  finishAsset as callFinish,
+  startAsset as callStart,
+} from "../../generated/functions.ts";
+import { auditEvent, type Origin } from "../audit/audit-events.ts";
+import type { Runner } from "../connection/batch.ts";
+import type { ClaimedJob } from "../jobs/jobs.ts";
+import { type AssetRow, toAsset } from "./record.ts";
+
+/**
+ * The asset of a job that begins. An `uploaded` one becomes `processing`; a remote one stays `pending_upload` until its file
+ * is there, which `finishAsset` records. `null`: the asset has ended, or the lease is lost. One statement.
+ */
+export const startAsset = async (db: Runner, job: ClaimedJob): Promise<AssetRecord | null> => {
+  const [row] = await callStart(db, { job, lease: job.lease });
+  return row ? toAsset(row as AssetRow) : null;
+};
+
+/** What processing an asset has shown. `publicType`: media type of the public file; null when there is none. */
+export type AssetResult =
+  | { kind: "ready"; contentType: string; sizeBytes: number; sha256: string; publicType: string | null }
+  | ({ kind: "failed" } & AssetError);
+
+const NO_FILE = { contentType: null, sizeBytes: null, sha256: null, publicType: null };
+
+/**
+ * Ends the job of an asset: the asset becomes `ready` or `failed`, with its audit event, and the tenant's quota counts its
+ * size. `lost`: nothing of the asset is changed, because it has ended or the lease is lost. One statement.
+ */
+export const finishAsset = async (
+  db: Runner,
+  job: ClaimedJob,
+  result: AssetResult,
+  origin: Origin,
+): Promise<"finished" | "lost"> => {
+  const { kind, ...shown } = result;
+  const failure = {
+    errorCode: "code" in shown ? shown.code : null,
+    errorDetail: "detail" in shown ? shown.detail : null,
+  };
+  const [row] = await callFinish(db, {
+    job,
+    lease: job.lease,
+    result: { ...NO_FILE, ...shown, ...failure, status: kind },
+    auditEvent: auditEvent(kind === "ready" ? "asset.ready" : "asset.failed", { ...job, id: job.targetId }, origin),
+  });
+  return row?.result === true ? "finished" : "lost";
+};
+
+/**
+ * Fails up to `limit` signed uploads whose file has not arrived within 24 hours, with the code `not_uploaded`, and returns
+ * their number. One statement.
+ */
+export const failAbandonedUploads = async (
+  db: Runner,
+  limit: number,
+  { now, random, requestId }: Origin,
+): Promise<number> => {
+  const eventIds = Array.from({ length: limit }, () => newId("aud", now, random));
+  const detail = "The file did not arrive within 24 hours. Create another upload.";
+  const [row] = await callFailAbandoned(db, { eventIds, requestId, createdAt: now, detail });
+  return row?.result ?? 0;
+};

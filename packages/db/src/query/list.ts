@@ -1,8 +1,8 @@
 /**
  * Lists, newest first, a page at a time. PostgreSQL writes the JSON of a page and ends it after a maximum of rows or
  * bytes, so that no more is sent to the service than it passes on. Requests for the same page that arrive together share one
- * statement. The texts are composed: the filters give the 13 lists 81 forms (16 of usage sessions, 16 of credit entries, 19 of
- * events, 16 of keys), and a file for each would repeat `pageOf` and the JSON of its resource as often. The forms are `newestPage`,
+ * statement. The texts are composed: the filters give the 14 lists 113 forms (32 of deliveries, 19 of events, 16 each of keys, usage
+ * sessions and credit entries), and a file for each would repeat `pageOf` and the JSON of its resource as often. The forms are `newestPage`,
  * `rangesPage` and `boundedPage`, and those of `search.ts`. `generated/statements.sql` has each text whole.
  */
 import type { IdPrefix, TenantId } from "@realtime-avatar/domain/id";

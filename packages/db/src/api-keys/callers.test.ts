@@ -5,7 +5,7 @@ import { digestApiKey, verifyApiKey } from "@realtime-avatar/domain/api-keys/sec
 import { newId, type TenantId } from "@realtime-avatar/domain/id";
 import type { TestDb } from "@realtime-avatar/testing/database";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
-import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
+import { whileExpiring, whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { avatarOf, callerOf, originOf, seedCaller, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { type InsertAvatarOutcome, insertAvatar } from "../avatars/avatars.ts";
@@ -226,18 +226,12 @@ describe("the check of the caller within a write", () => {
   ])("a write, waiting for a lock while %s: not written", async (_, table, column) => {
     const { grandchild } = await seedLine(tenantId);
     const where = table === "api_keys" ? `id = '${grandchild.record.id}'` : `key_id = '${grandchild.secret.keyId}'`;
-    const at = "date_trunc('milliseconds', clock_timestamp() + interval '400 milliseconds')";
-    await db.client.unsafe(`update ${table} set ${column} = ${at} where ${where}`);
     const caller = await callerOf(db, grandchild.secret.keyId);
-    expect(caller.status).toBe("active");
-    const outcome = await whileHeld(
+    const outcome = await whileExpiring(
       database,
+      (at) => db.client.unsafe(`update ${table} set ${column} = date_trunc('milliseconds', ${at}) where ${where}`),
       ({ client }) => client.unsafe(`select 1 from ${table} where ${where} for update`),
       () => write(caller),
-      ({ client }) =>
-        client.unsafe(
-          `select pg_sleep(greatest(0, extract(epoch from ${column} - clock_timestamp()) + 0.01)) from ${table} where ${where}`,
-        ),
     );
     expect(outcome).toEqual({ kind: "stale" });
     expect(await writtenBy(caller)).toBe(0);

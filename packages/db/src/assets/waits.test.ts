@@ -5,7 +5,7 @@ import type { TestDb } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { inOneBatch } from "@realtime-avatar/testing/postgres/batching";
 import { jobClaim, READY_ASSET } from "@realtime-avatar/testing/postgres/jobs";
-import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
+import { whileExpiring, whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import {
   assetOf,
   avatarOf,
@@ -37,9 +37,17 @@ const whileWaiting = <Result>(
 /** Does `work`, which must not wait, while another transaction has done `before`. */
 const besides = <Result>(before: (client: Client) => Promise<unknown>, work: () => Promise<Result>) =>
   whileHeld(database, ({ client }) => before(client), work, undefined, null);
-const expireSoon = ({ tenantId }: Caller) =>
-  db.client`update api_keys set expires_at = clock_timestamp() + interval '1 second' where tenant_id = ${tenantId}`;
-const pastExpiry = () => Bun.sleep(1100);
+const whileCallerExpires = <Result>(
+  { tenantId }: Caller,
+  before: (client: Client) => Promise<unknown>,
+  work: () => Promise<Result>,
+): Promise<Result> =>
+  whileExpiring(
+    database,
+    (at) => db.client.unsafe(`update api_keys set expires_at = ${at} where tenant_id = '${tenantId}'`),
+    ({ client }) => before(client),
+    work,
+  );
 
 const QUOTA = { maxAssets: 10, maxBytes: 1e9 };
 const create = (caller: Caller, sourceAssetId: string, to = db) => {
@@ -101,14 +109,13 @@ describe("an avatar that waits for its source", () => {
   test("an avatar, its caller expired in the wait: stale", async () => {
     const { caller, asset } = await seed();
     const { id } = await seedAvatar(db, caller);
-    await expireSoon(caller);
     const lock = (client: Client) => lockForDelete(client, asset);
     const work = () =>
       Promise.all([
         create(caller, asset.id),
         updateAvatar(db, id, { sourceAssetId: asset.id }, inStatus("draft"), caller, originOf(caller)),
       ]);
-    expect(await whileWaiting(lock, work, pastExpiry)).toEqual([{ kind: "stale" }, { kind: "stale" }]);
+    expect(await whileCallerExpires(caller, lock, work)).toEqual([{ kind: "stale" }, { kind: "stale" }]);
     expect(await db.client`select from idempotency_claims where tenant_id = ${caller.tenantId}`).toHaveLength(0);
   });
 
@@ -181,13 +188,12 @@ describe("a deletion that waits", () => {
   test("a deletion and a completion, the caller expired in the wait: stale", async () => {
     const caller = await seedCaller(db);
     const asset = await seedAsset(db, caller.tenantId, "live", "image", "pending_upload");
-    await expireSoon(caller);
     const file = { contentType: "image/png", sizeBytes: 1, job: jobOf(asset) };
-    const outcomes = await whileWaiting(
+    const outcomes = await whileCallerExpires(
+      caller,
       (client) => lockForDelete(client, asset),
       () =>
         Promise.all([remove(caller, asset), completeAsset(db, asset.id, file, caller, originOf(caller), claimOf("a"))]),
-      pastExpiry,
     );
     expect(outcomes).toEqual([{ kind: "stale" }, { kind: "stale" }]);
     expect(await findAsset(db, caller, asset.id)).toEqual(asset);
@@ -237,11 +243,10 @@ describe("the creation of an asset that waits", () => {
   test("a creation, its caller expired in the wait: stale", async () => {
     const { caller } = await seed();
     const asset = assetOf(caller);
-    await expireSoon(caller);
-    const outcome = await whileWaiting(
+    const outcome = await whileCallerExpires(
+      caller,
       (client) => client`update asset_meters set bytes = bytes where tenant_id = ${caller.tenantId}`,
       () => insertAsset(db, { asset, job: null, quota: QUOTA }, caller, originOf(caller), claimOf("a")),
-      pastExpiry,
     );
     expect(outcome).toEqual({ kind: "stale" });
     const [meter] = await db.client`select assets::integer from asset_meters where tenant_id = ${caller.tenantId}`;

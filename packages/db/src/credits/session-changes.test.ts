@@ -6,7 +6,7 @@ import { PRICE, seedCaller, seedSession } from "@realtime-avatar/testing/credits
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { session, USES_SHARDS } from "@realtime-avatar/testing/database";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
-import { untilBlocked, whileHeld } from "@realtime-avatar/testing/postgres/waits";
+import { untilBlocked, whileExpiring } from "@realtime-avatar/testing/postgres/waits";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { releaseSessions, reportUsages, type SessionChange } from "../../generated/functions.ts";
 import type { Caller } from "../api-keys/callers.ts";
@@ -204,16 +204,15 @@ describe("a batch beside a lock", () => {
 test("a batch of releases, one caller expired while the account of another is waited for: stale, its session open", async () => {
   const [one, two] = [await newCaller(), await newCaller()];
   const [ofOne, ofTwo] = [...(await open(one, 1)), ...(await open(two, 1))] as [SessionId, SessionId];
-  await client`update api_keys set expires_at = clock_timestamp() + interval '1 second' where id = ${one.id}`;
   const changes = [
     { caller: one, id: ofOne },
     { caller: two, id: ofTwo },
   ];
-  const outcomes = await whileHeld(
+  const outcomes = await whileExpiring(
     database,
+    (at) => client.unsafe(`update api_keys set expires_at = ${at} where id = '${one.id}'`),
     (held) => held.client`update credit_accounts set version = version + 1 where tenant_id = ${two.tenantId}`,
     () => call("release", changes),
-    () => Bun.sleep(1100),
   );
   expect(outcomes).toEqual(["stale", "written"]);
   const rows = await client`select id from usage_sessions where ended_at is null and id = any(${[ofOne, ofTwo]})`;

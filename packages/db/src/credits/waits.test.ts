@@ -5,7 +5,7 @@ import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { CreditWorld, type NewKey, type SessionToOpen } from "@realtime-avatar/testing/credits/world";
 import { session, type TestDb } from "@realtime-avatar/testing/database";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
-import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
+import { whileExpiring, whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { operatorOrigin } from "@realtime-avatar/testing/seeds";
 import { releaseSession, reportUsage, sweepSessions } from "./usage-sessions.ts";
 
@@ -33,6 +33,19 @@ const whileWaiting = <Result>(
   work: () => Promise<Result>,
   during?: () => Promise<unknown>,
 ): Promise<Result> => whileHeld(database, ({ client }) => before(client), work, during);
+/** As `whileWaiting`, while the callers of the tenant expire. `column`: what ends them. */
+const whileCallersExpire = <Result>(
+  tenantId: string,
+  before: (client: TestDb["client"]) => Promise<unknown>,
+  work: () => Promise<Result>,
+  column = "api_keys set expires_at",
+): Promise<Result> =>
+  whileExpiring(
+    database,
+    (at) => database.db.client.unsafe(`update ${column} = ${at} where tenant_id = '${tenantId}'`),
+    ({ client }) => before(client),
+    work,
+  );
 const kindOf = async (world: CreditWorld, changes: Partial<SessionToOpen> = {}, wait = false) =>
   (await world.open([toOpen(changes)], wait))[0]?.stored;
 
@@ -110,13 +123,11 @@ describe("an open that waits", () => {
     async (change) => {
       const world = await worldOf({});
       const { tenantId } = world;
-      await database.db.client.unsafe(
-        `update ${change} = clock_timestamp() + interval '1 second' where tenant_id = '${tenantId}'`,
-      );
-      const outcome = await whileWaiting(
+      const outcome = await whileCallersExpire(
+        tenantId,
         (client) => client`update credit_accounts set version = version + 1 where tenant_id = ${tenantId}`,
         () => kindOf(world),
-        () => Bun.sleep(1100),
+        change,
       );
       expect(outcome).toEqual({ kind: "stale" });
     },
@@ -128,16 +139,14 @@ describe("an open that waits", () => {
       CreditWorld,
       CreditWorld,
     ];
-    await database.db.client`
-      update api_keys set expires_at = clock_timestamp() + interval '1 second' where tenant_id = ${first.tenantId}`;
-    const outcomes = await whileWaiting(
+    const outcomes = await whileCallersExpire(
+      first.tenantId,
       (client) => client`update credit_accounts set version = version + 1 where tenant_id = ${last.tenantId}`,
       () =>
         CreditWorld.openTogether(
           database.db,
           [first, last].map((world) => ({ world, toOpen: toOpen() })),
         ),
-      () => Bun.sleep(1100),
     );
     expect(outcomes).toEqual(["stale", "written"]);
     expect((await first.counters()).stored).toEqual((await first.counters()).expected);
@@ -312,13 +321,11 @@ describe("the end of a session", () => {
   test("an end, its caller expired in the wait: stale", async () => {
     const world = await worldOf({});
     const id = await opened(world);
-    await database.db.client`
-      update api_keys set expires_at = clock_timestamp() + interval '1 second' where tenant_id = ${world.tenantId}`;
-    const outcome = await whileWaiting(
+    const outcome = await whileCallersExpire(
+      world.tenantId,
       (client) => client`update credit_accounts set version = version + 1 where tenant_id = ${world.tenantId}`,
       () =>
         releaseSession(database.db, id, { isEngine: true, used: 0, reason: null }, world.caller(0), operatorOrigin()),
-      () => Bun.sleep(1100),
     );
     expect(outcome).toEqual({ kind: "stale" });
   });

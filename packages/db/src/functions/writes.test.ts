@@ -4,7 +4,7 @@ import { digestApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { seedCaller } from "@realtime-avatar/testing/credits";
 import { session } from "@realtime-avatar/testing/database";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
-import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
+import { whileExpiring, whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import {
   avatarOf,
   callerOf,
@@ -75,17 +75,19 @@ const whileWaiting = <Result>(
   during?: () => Promise<unknown>,
 ): Promise<Result> => whileHeld(database, before, work, during, end);
 
-const expireSoon = async (caller: Caller) => {
-  await database.db.client`update api_keys set expires_at = now() + interval '1 second' where id = ${caller.id}`;
-};
-const untilExpired = async (caller: Caller) => {
-  for (;;) {
-    const [row] = await database.db.client`
-      select from api_keys where id = ${caller.id} and expires_at < clock_timestamp()`;
-    if (row) return;
-    await Bun.sleep(20);
-  }
-};
+const whileCallerExpires = <Result>(
+  { id }: Caller,
+  before: (holder: Runner) => Promise<unknown>,
+  work: () => Promise<Result>,
+  end: "commit" | "rollback",
+): Promise<Result> =>
+  whileExpiring(
+    database,
+    (at) => database.db.client.unsafe(`update api_keys set expires_at = ${at} where id = '${id}'`),
+    before,
+    work,
+    end,
+  );
 
 describe("a claim that another request holds", () => {
   test("a held claim, rolled back: taken by the waiting one", async () => {
@@ -115,13 +117,16 @@ describe("a claim that another request holds", () => {
   });
 
   test("a held claim, its caller expiring in the wait: not taken, nothing written", async () => {
-    const [caller, other] = [await newCaller(), await newCaller()];
-    await expireSoon(caller);
-    const outcomes = await whileWaiting(
+    const caller = await newCaller();
+    let other = caller;
+    const outcomes = await whileCallerExpires(
+      caller,
       (holder) => create(holder, [{ caller, key: "a" }]),
-      () => create(database.db, [{ caller, key: "a" }, { caller: other, key: "a" }, { caller }]),
+      async () => {
+        other = await newCaller();
+        return create(database.db, [{ caller, key: "a" }, { caller: other, key: "a" }, { caller }]);
+      },
       "rollback",
-      () => untilExpired(caller),
     );
     expect(kinds(outcomes)).toEqual(["stale", "written", "stale"]);
     expect(await counts(caller)).toEqual({ avatars: 0, events: 0, claims: 0 });
@@ -182,12 +187,11 @@ describe("the caller of a write", () => {
       });
       return row?.kind;
     };
-    await expireSoon(caller);
-    const kind = await whileWaiting(
+    const kind = await whileCallerExpires(
+      caller,
       (holder) => update("first", holder),
       () => update("second"),
       "commit",
-      () => untilExpired(caller),
     );
     expect(kind).toBe("stale");
     const [row] = await database.db.client`select display_name as name, version from avatars where id = ${id}`;
@@ -197,8 +201,8 @@ describe("the caller of a write", () => {
   test("a caller, expiring while its rotation waits for credentials: nothing rotated", async () => {
     const caller = await newCaller();
     const target = await newCaller(caller);
-    await expireSoon(caller);
-    const [row] = await whileWaiting(
+    const [row] = await whileCallerExpires(
+      caller,
       (holder) => holder.run("update api_key_credentials set is_unused = false where key_id = $1", [target.keyId]),
       () =>
         rotateApiKey(database.db, {
@@ -206,7 +210,6 @@ describe("the caller of a write", () => {
           auditEvent: auditEvent("api_key.rotated", target, operatorOrigin()),
         }),
       "commit",
-      () => untilExpired(caller),
     );
     expect(row?.kind).toBe("stale");
     expect(await findCredential(database.db, "abcdefghijklmnop")).toBeNull();

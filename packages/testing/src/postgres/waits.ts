@@ -21,8 +21,9 @@ const blocked = async ({ client }: TestDb, column: string): Promise<readonly unk
     where result <> ''`;
 };
 
-/** Waits until a statement on this database waits for a lock. */
-export const untilBlocked = (db: TestDb): Promise<void> => until(() => blocked(db, "1"));
+/** Waits until a statement on this database waits for a lock, or `isOver`. */
+export const untilBlocked = (db: TestDb, isOver = (): boolean => false): Promise<void> =>
+  until(async () => (isOver() ? [1] : blocked(db, "1")));
 
 /** Waits until a statement on this database waits for a lock, and cuts its connection. */
 export const cutBlocked = (db: TestDb): Promise<void> => until(() => blocked(db, "pg_terminate_backend(pid)"));
@@ -69,5 +70,41 @@ export const whileHeld = async <Result>(
     return await result;
   } finally {
     await holder.close();
+  }
+};
+
+/** How much longer than its validity a caller is waited for, in milliseconds. */
+const EXPIRED_MS = 100;
+
+/**
+ * As `whileHeld`, of work whose caller is valid when it begins, and expires while it waits. `expire` ends the caller at a time,
+ * which is SQL. On a slow machine that can be before `work` waits: then all is done again, with twice the time.
+ */
+export const whileExpiring = async <Result>(
+  { url, db }: Pick<TestDatabase, "url" | "db">,
+  expire: (at: string) => PromiseLike<unknown>,
+  before: (holder: TestDb) => PromiseLike<unknown>,
+  work: () => Promise<Result>,
+  end: "commit" | "rollback" = "commit",
+): Promise<Result> => {
+  for (let seconds = 1; ; seconds *= 2) {
+    const holder = session(url);
+    try {
+      await holder.client`begin`;
+      await expire(`clock_timestamp() + interval '${seconds} seconds'`);
+      await before(holder);
+      let isOver = false;
+      const result = work().finally(() => {
+        isOver = true;
+      });
+      await untilBlocked(db, () => isOver);
+      const hasWaited = !isOver;
+      if (hasWaited) await Bun.sleep(seconds * 1000 + EXPIRED_MS);
+      await holder.client.unsafe(hasWaited ? end : "rollback");
+      const outcome = await result;
+      if (hasWaited) return outcome;
+    } finally {
+      await holder.close();
+    }
   }
 };

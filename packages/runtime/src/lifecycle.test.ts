@@ -9,7 +9,7 @@ setDefaultTimeout(60_000);
 const command = (start: string): string[] => {
   const lifecycle = JSON.stringify(join(import.meta.dir, "lifecycle.ts"));
   const program = `const { runProcess } = await import(${lifecycle});
-    runProcess(async (atExit) => { ${start} });
+    runProcess(async (atExit, isStopping) => { ${start} });
     setInterval(() => {}, 1000);`;
   return [process.execPath, "--no-env-file", "-e", program];
 };
@@ -40,7 +40,9 @@ describe("runProcess", () => {
   ] as const)(
     "a start, on %s: ends where it registers next; only without Ctrl-C its failure is printed",
     async (signal, stderr) => {
-      const first = `atExit(async () => console.log("closed")); console.log("starting"); await Bun.sleep(100);`;
+      const first = `atExit(async () => console.log("closed")); console.log("starting");
+        while (!isStopping()) await Bun.sleep(1);
+`;
       const ended = async (rest: string) => {
         const running = startProcess(command(first + rest));
         await running.waitFor(/starting/);

@@ -115,6 +115,9 @@ export type TestDatabase = {
  */
 export type TestDatabaseOptions = { migrated?: boolean; deadlineMs?: number; isOne?: boolean; isServed?: boolean };
 
+/** Of the pool of a test: no statement and no connection is too slow on a busy machine. */
+const PATIENT = { deadlineMs: 30_000, connectMs: 30_000 };
+
 /** Creates a database with every migration applied, or with none. */
 export const testDatabase = async (given: TestDatabaseOptions = {}): Promise<TestDatabase> => {
   const { migrated, isOne, isServed, ...options } = given;
@@ -124,7 +127,7 @@ export const testDatabase = async (given: TestDatabaseOptions = {}): Promise<Tes
   const { url, admin, template, role } = await server;
   const name = uniqueName();
   await admin.unsafe(createDatabase(name, migrated === false ? "template0" : template));
-  const db = connect(pooled(withDatabase(url, name)), { prepare: POOLER_PORT === undefined, ...options });
+  const db = connect(pooled(withDatabase(url, name)), { prepare: POOLER_PORT === undefined, ...PATIENT, ...options });
   const own = client(withDatabase(url, name), 10);
   return {
     url: withDatabase(url, name),

@@ -114,13 +114,15 @@ describe("a statement whose plan is outdated", () => {
 
 describe("the deadline", () => {
   test("a running statement, past its deadline: outcome unknown, cancelled, the next one succeeds", async () => {
-    await withPool({ connections: 1, deadlineMs: 300 }, async (db) => {
-      expect(await kindOf(forLong(db))).toEqual(["outcome_unknown", "DEADLINE_EXCEEDED"]);
+    await withPool({ connections: 1, deadlineMs: 60_000 }, async (db) => {
+      // It has a connection: on a busy machine, to open one can take longer.
+      await now(db);
+      expect(await kindOf(forLong(db.within(300)))).toEqual(["outcome_unknown", "DEADLINE_EXCEEDED"]);
       // Not for the 600 seconds that it would have slept.
       const isAsleep = () => database.client`
         select 1 from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`;
       while ((await isAsleep()).length > 0) await Bun.sleep(2);
-      expect(await now(db.until({ deadline: performance.now() + 60_000 }))).toHaveLength(1);
+      expect(await now(db)).toHaveLength(1);
     });
   });
 
@@ -259,8 +261,10 @@ test("a pool, its connections cut: opens all of them again, and no more", async 
     await Promise.all(lanes);
     expect(outcomes.done).toBeGreaterThan(0);
     expect(outcomes.failed).toBeGreaterThan(0);
-    expect(await Promise.all(Array.from({ length: 40 }, () => sleep(db, { seconds: 0.02 })))).toHaveLength(40);
-    expect(await ofPool()).toHaveLength(10);
+    // On a busy machine, some have done the work of all before the others are open.
+    while ((await ofPool()).length !== 10) {
+      await Promise.all(Array.from({ length: 40 }, () => sleep(db.within(60_000), { seconds: 0.02 })));
+    }
   });
   while ((await ofPool()).length > 0) await Bun.sleep(2);
   await own.close();

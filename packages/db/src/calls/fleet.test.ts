@@ -125,7 +125,10 @@ describe("a report", () => {
     await client`
       update usage_sessions set started_at = started_at - interval '4.5 seconds', must_end = true where id = ${id}`;
     expect((await pass()).ended).toBe(1);
-    expect(await one.state(id)).toMatchObject({ status: "released", used: 5 });
+    const ended = await one.state(id);
+    expect(ended).toMatchObject({ status: "released" });
+    // On a busy machine a few seconds more; from the clock that is ahead, none.
+    expect(ended["used"]).toBeWithin(5, 20);
     await one.isClean();
   });
 
@@ -222,7 +225,9 @@ describe("a pass", () => {
       await client`update usage_sessions set started_at = now() - interval '4.5 seconds' where id = ${below}`;
       const { ended, rooms } = await pass();
       expect([ended, rooms.sort()]).toEqual([2, [own, below].map((id) => `rta-test-${id}`).sort()]);
-      expect(await one.state(below)).toMatchObject({ status: "released", used: 5, reason: "key_ended", worker: null });
+      const released = await one.state(below);
+      expect(released).toMatchObject({ status: "released", reason: "key_ended", worker: null });
+      expect(released["used"]).toBeWithin(5, 20);
       const { end } = await sync(db, "one", { calls: [report(own), report(below)] });
       expect(end.map(({ reason }) => reason)).toEqual(["user_ended", "user_ended"]);
       await one.isClean();
@@ -233,7 +238,8 @@ describe("a pass", () => {
     const one = await world();
     const [cap, credits] = [await one.seed(), await one.seed({ price: 10_000 })];
     await sync(db, "one", { calls: [report(cap), report(credits)] });
-    await client`update usage_sessions set started_at = now() - interval '102 seconds' where tenant_id = ${one.tenantId}`;
+    await client`update usage_sessions set started_at = now() - interval '100.5 seconds' where id = ${cap}`;
+    await client`update usage_sessions set started_at = now() - interval '102 seconds' where id = ${credits}`;
     expect((await pass()).ended).toBe(1);
     expect(await one.state(credits)).toMatchObject({ used: 990_000, reason: "out_of_credits" });
     await client`update usage_sessions set started_at = now() - interval '103 seconds' where id = ${cap}`;

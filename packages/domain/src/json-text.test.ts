@@ -1,9 +1,11 @@
-import { afterEach, describe, expect, spyOn, test } from "bun:test";
+import { afterAll, afterEach, describe, expect, spyOn, test } from "bun:test";
 import fc from "fast-check";
 import { canonicalJson, jsonText } from "./json-text.ts";
 
 const stringify = spyOn(JSON, "stringify");
 afterEach(() => stringify.mockClear());
+// Otherwise it would keep what later files of this process serialize.
+afterAll(() => stringify.mockRestore());
 
 describe("the text of an object", () => {
   test("a text, of random JSON: that of JSON.stringify", () => {

@@ -28,6 +28,6 @@ export const PEOPLE_MUTATIONS = {
     "on conflict do nothing;\n  return found;",
     "on conflict do nothing;\n  return true;",
   ],
-  "two owners who demote themselves": [" or (p_owners and role = 'owner')", ""],
+  "two owners who demote themselves": ["where p_owners and tenant_id", "where false and tenant_id"],
   "sessions of a person without a bound": ["offset p_max_sessions - 1", "offset 1000000"],
 } as const;

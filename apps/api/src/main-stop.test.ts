@@ -91,7 +91,7 @@ describe("a frozen database", () => {
     const running = await start({ DATA_DIR: data, REQUEST_TIMEOUT_MS: "2000" });
     const [, key = ""] = await running.waitFor(/export API_KEY=(\S+)/);
     const create = () => call(`${running.url}/api/v1/avatars`, key, { displayName: "x", sourceKind: "image" });
-    // On a slow machine, the first ones may not be answered in time.
+    // On a slow machine, the first requests may exceed the time limit.
     while ((await create()).status !== 201);
     const config = { databaseUrl: null, dataDirectory: data, deadlineMs: 5000, connections: 1, prepare: true };
     const joined = await openDatabase(config);

@@ -340,7 +340,7 @@ describe("a service with short timeouts that sweeps", () => {
         await untilLookedUp();
         write(body.slice(5));
       });
-      // A busy machine can need more than the two seconds.
+      // On a busy machine, a request can exceed the two seconds.
       return answer.startsWith("HTTP/1.1 201 Created") ? answer : inTime();
     };
     const slow = await inTime();

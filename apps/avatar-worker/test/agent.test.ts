@@ -184,7 +184,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
 
   test("an agent that leaves: the avatar is silent at once; back in time, it goes on; away for longer, the call ends", async () => {
     const { call, room, agent, join, person, heard, said } = await startWithPerson({ away_seconds: 8 });
-    // More than a busy machine has played before it learns of the end.
+    // Longer than the avatar plays before it learns that the agent has left, even on a busy machine.
     agent.say(20).catch(() => {});
     await agent.until(() => heard() > 0.3);
     await agent.leave();

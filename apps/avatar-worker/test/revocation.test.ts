@@ -226,7 +226,7 @@ for (const autoCreate of isLong ? [false, true] : [false]) {
         const call = await service.start(key.apiKey, { mode: "voice", ...(isShort && { max_session_seconds: 2 }) });
         const isJoined = kind !== "the join time-out";
         const stranger = isJoined ? await joinAsStranger(call.url, call.token) : null;
-        // On a busy machine, the last second is over before anybody sees the first.
+        // On a busy machine, the call can end before a poll has seen it started.
         if (isJoined && !isShort) await untilStatus(service, call, "started");
         const hasMet = (one: Stranger) => one.token() !== call.token && one.hasMet(AVATAR_IDENTITY);
         if (stranger) await until(() => hasMet(stranger) || (isShort && stranger.isGone()));

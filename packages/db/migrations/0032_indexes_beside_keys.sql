@@ -1,6 +1,6 @@
 -- no transaction
--- The indexes that they replace begin with the tenant, as the primary key does. Where most tenants have one row, the server took them
--- for as good as the primary key, and read all rows of a large tenant to find the one of an id.
+-- These replace indexes that the server can use to find a row by its id: they begin with the tenant, and the estimated costs equal
+-- those of the primary key when most tenants have one row. Then it reads all rows of a large tenant.
 CREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS "call_agents_token_index" ON "call_agents" USING btree ("tenant_id","digest") WHERE "call_agents"."digest" is not null;--> statement-breakpoint
 CREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS "jobs_of_target_index" ON "jobs" USING btree ("tenant_id","target_id","kind","generation") WHERE "jobs"."target_id" is not null;--> statement-breakpoint
 CREATE INDEX CONCURRENTLY IF NOT EXISTS "jobs_tenant_due_index" ON "jobs" USING btree ("tenant_id",coalesce(leased_until, run_at)) WHERE "jobs"."attempts" >= 0;--> statement-breakpoint

@@ -4,7 +4,7 @@ import { canonicalJson, jsonText } from "./json-text.ts";
 
 const stringify = spyOn(JSON, "stringify");
 afterEach(() => stringify.mockClear());
-// Otherwise it would keep what later files of this process serialize.
+// Otherwise the mock would keep every value that later test files of this process serialize.
 afterAll(() => stringify.mockRestore());
 
 describe("the text of an object", () => {

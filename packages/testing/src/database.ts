@@ -115,7 +115,7 @@ export type TestDatabase = {
  */
 export type TestDatabaseOptions = { migrated?: boolean; deadlineMs?: number; isOne?: boolean; isServed?: boolean };
 
-/** Of the pool of a test: no statement and no connection is too slow on a busy machine. */
+/** The time limits of the pool of a test, long enough for a busy machine. */
 const PATIENT = { deadlineMs: 30_000, connectMs: 30_000 };
 
 /** Creates a database with every migration applied, or with none. */

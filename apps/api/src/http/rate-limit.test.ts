@@ -119,7 +119,7 @@ describe("requests of a key", () => {
       for (let count = 0; count < times; count++) answers.push(await ask("GET", self, { key }));
       return answers;
     };
-    // One by the rate, and the burst: before the rate lets another one in.
+    // The burst and one more by the rate. The next one by the rate comes later.
     const { key, first } = await withinASecond(
       () => api.key({ scopes: ["avatars:read"] }),
       async (key) => ({ key, first: await askTimes(key, 4) }),

@@ -138,7 +138,7 @@ describe("the usage summary", () => {
     const byKey = await get("/usage/summary");
     expect(validate(UsageSummaryPage, byKey)).toEqual([]);
     const { activeSeconds } = byKey.data[0];
-    // On a busy machine some more.
+    // On a busy machine, more seconds have passed.
     expect(activeSeconds).toBeWithin(8, 11);
     expect(byKey.data).toEqual([
       {

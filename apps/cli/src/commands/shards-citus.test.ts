@@ -149,7 +149,7 @@ describe.skipIf(CITUS_BIN === undefined)("the commands of shards, on Citus", () 
     const caller = await seedCaller(own, tenantId);
     const avatar = await seedAvatar(own, caller);
     await own.close();
-    // Also where Citus is set to distribute each new schema.
+    // This also works where Citus distributes each new schema.
     const admin = client(url);
     await admin.unsafe("alter database older set citus.enable_schema_based_sharding = on");
     await admin.end();

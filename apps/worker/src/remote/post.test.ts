@@ -32,7 +32,7 @@ const messageTo = (path: string, receiver = "whe_1"): Message => ({
 });
 const open = (connections = createConnections()) => ({
   connections,
-  // No receiver is too slow on a busy machine.
+  // Long enough for any receiver of a test on a busy machine.
   poster: createPoster({ network: server.network, connectMs: 60_000, totalMs: 60_000, bodyMs: 200 }, connections),
 });
 

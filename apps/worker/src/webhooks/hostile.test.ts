@@ -91,7 +91,7 @@ const server = await fixture(startServer((path, socket) => RESPONSES[path]?.(soc
 const sender = startTestSender(db, { network: server.network });
 await fixture({ close: () => sender.stop() });
 
-/** Does `work` with another sender in place of the first: of two, either may claim. */
+/** Runs `work` with another sender. The first one is stopped, since either of two could claim. */
 const withSender = async (post: PostOptions, work: () => Promise<void>): Promise<void> => {
   await sender.stop();
   const own = startTestSender(db, { network: server.network, ...post });

@@ -153,7 +153,7 @@ describe("a delivery", () => {
       attemptCount: 1,
       attempts: [{ status: 500, responseBody: "a response" }],
     });
-    // Four seconds at least, of which some have passed on a busy machine.
+    // Four seconds at least, less what a busy machine took.
     expect(failed?.pause).toBeGreaterThan(0);
     expect(failed?.pause).toBeLessThan(6.1);
     await updateAvatar(db, avatar.id, { displayName: "y" }, inStatus("draft"), caller, originOf(caller));

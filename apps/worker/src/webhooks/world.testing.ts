@@ -100,7 +100,7 @@ export const seedSealedEndpoint = async (
   return { ...endpoint, signingSecret };
 };
 
-/** Starts a sender. Its pauses are short. It waits for a receiver for as long as a busy machine needs; `post` says what is shorter. */
+/** Starts a sender. Its pauses are short. Its time limits for a receiver fit a busy machine; `post` replaces some of them. */
 export const startTestSender = (
   db: Db,
   post: PostOptions,

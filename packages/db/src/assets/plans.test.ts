@@ -245,7 +245,7 @@ test.each(cases)("the statement for %s, explained: reads no whole table", async 
 });
 
 test("a job of a tenant with thousands, one for most tenants: found by its id alone", async () => {
-  // So the server takes every index that begins with the tenant for as good as the primary key.
+  // So the server expects each index that begins with the tenant to cost as much as the primary key.
   await database.db.client.unsafe(`
     insert into tenants (tenant_id, name, created_at) select ${rowId("ten")}, 'n', now()
       from generate_series(${ROWS + 1}, ${4 * ROWS}) i;

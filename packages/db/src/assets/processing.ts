@@ -1,4 +1,4 @@
-/** The processing of assets in the database: what a job of an asset begins and ends with, and uploads that never came. */
+/** The processing of assets in the database: starts and finishes the job of an asset, and fails uploads without a file. */
 import type { AssetRecord } from "@realtime-avatar/domain/assets/asset";
 import type { AssetError } from "@realtime-avatar/domain/assets/schemas";
 import { newId } from "@realtime-avatar/domain/id";

@@ -226,7 +226,7 @@ describe("a release", () => {
     await release(one, reported);
     const ended = await state(one, byClock);
     expect(ended).toMatchObject({ status: "released", closedBy: one.caller.id });
-    // On a busy machine a few seconds more.
+    // On a busy machine, a few more seconds have passed.
     expect(ended["used"]).toBeWithin(30, 45);
     expect(await state(one, reported)).toMatchObject({ used: 50 });
     await isClean(one);

@@ -127,7 +127,7 @@ describe("a report", () => {
     expect((await pass()).ended).toBe(1);
     const ended = await one.state(id);
     expect(ended).toMatchObject({ status: "released" });
-    // On a busy machine a few seconds more; from the clock that is ahead, none.
+    // On a busy machine, a few more seconds have passed. The clock that is ahead adds none.
     expect(ended["used"]).toBeWithin(5, 20);
     await one.isClean();
   });

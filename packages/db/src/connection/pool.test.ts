@@ -115,7 +115,7 @@ describe("a statement whose plan is outdated", () => {
 describe("the deadline", () => {
   test("a running statement, past its deadline: outcome unknown, cancelled, the next one succeeds", async () => {
     await withPool({ connections: 1, deadlineMs: 60_000 }, async (db) => {
-      // It has a connection: on a busy machine, to open one can take longer.
+      // The pool has a connection: on a busy machine, opening one can exceed the deadline.
       await now(db);
       expect(await kindOf(forLong(db.within(300)))).toEqual(["outcome_unknown", "DEADLINE_EXCEEDED"]);
       // Not for the 600 seconds that it would have slept.
@@ -261,7 +261,7 @@ test("a pool, its connections cut: opens all of them again, and no more", async 
     await Promise.all(lanes);
     expect(outcomes.done).toBeGreaterThan(0);
     expect(outcomes.failed).toBeGreaterThan(0);
-    // On a busy machine, some have done the work of all before the others are open.
+    // On a busy machine, the first connections can finish all statements before the others are open.
     while ((await ofPool()).length !== 10) {
       await Promise.all(Array.from({ length: 40 }, () => sleep(db.within(60_000), { seconds: 0.02 })));
     }

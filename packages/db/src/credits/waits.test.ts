@@ -33,7 +33,7 @@ const whileWaiting = <Result>(
   work: () => Promise<Result>,
   during?: () => Promise<unknown>,
 ): Promise<Result> => whileHeld(database, ({ client }) => before(client), work, during);
-/** As `whileWaiting`, while the callers of the tenant expire. `column`: what ends them. */
+/** As `whileWaiting`, and the callers of the tenant expire meanwhile. `column` has the time of their end. */
 const whileCallersExpire = <Result>(
   tenantId: string,
   before: (client: TestDb["client"]) => Promise<unknown>,

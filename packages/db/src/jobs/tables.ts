@@ -45,8 +45,7 @@ export const jobs = pgTable(
       .on(table.tenantId, table.targetId, table.kind, table.generation)
       .where(whenCompared(table.targetId)),
     // The next job of each tenant, and of all: by when it may be claimed.
-    // All rows meet its condition. It keeps the server from reading all jobs of a tenant by this index where one is named by its
-    // id: only statements with the condition can use it.
+    // All rows meet the condition. It keeps statements that name a job by its id from using this index: see whenCompared.
     index("jobs_tenant_due_index")
       .on(table.tenantId, sql`coalesce(leased_until, run_at)`)
       .where(sql`${table.attempts} >= 0`),

@@ -31,9 +31,9 @@ export const jsonArray = (column: AnyPgColumn, schema: { maxItems: number }): SQ
 export const isToken = (column: AnyPgColumn): SQL => isWritten(column, "", "[A-Za-z0-9_-]", 43);
 
 /**
- * The condition of an index by the tenant and this column, which is never null: only statements that compare the column can use the
- * index. Where most tenants have one row, the server takes every index that begins with the tenant for as good as the primary key,
- * and would read all rows of a large tenant to find the one of an id.
+ * The condition of an index on the tenant and this column. The server uses the index only for statements that compare the column.
+ * Without the condition, it can also use it to find a row by its id, because the estimated costs are equal when most tenants have one
+ * row. Then it reads all rows of a large tenant.
  */
 export const whenCompared = (column: AnyPgColumn): SQL => sql`${column} is not null`;
 

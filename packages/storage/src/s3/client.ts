@@ -51,7 +51,7 @@ export const readReply = async (response: Response, watch: Watch): Promise<Reply
   return { status, headers, text, code: status >= 300 ? errorCodeOf(text) : null };
 };
 
-/** The error for a response that the caller does not expect. Of the store's own words it has the code alone. */
+/** The error for a response that the caller does not expect. It contains the code of the store, and not its message. */
 export const unexpected = ({ status, code }: Pick<Reply, "status" | "code">): StorageError =>
   new StorageError("unavailable", `The store answered ${status}${code === null ? "" : ` (${code})`}.`);
 

@@ -173,7 +173,7 @@ describe("an S3 that stalls", () => {
 
   test("a file, stalled or cut by the store: fails", async () => {
     const stalling = await serveRaw("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this", 500);
-    // On a busy machine it can stall before its head has come.
+    // On a busy machine, the response can stall before its head has arrived.
     const stalled = stalling.storage.open("some/key").then((found) => new Response(found?.stream).text());
     await expect(stalled).rejects.toMatchObject({ reason: "unavailable" });
     const cutting = await serveRaw("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this");

@@ -29,8 +29,9 @@ export const untilBlocked = (db: TestDb, isOver = (): boolean => false): Promise
 export const cutBlocked = (db: TestDb): Promise<void> => until(() => blocked(db, "pg_terminate_backend(pid)"));
 
 /**
- * Holds the next look-up of a key. Returns a function that waits for it, lets it go on, and waits until it has its rows. (Without
- * the lock, the next statement of its connection could hide it.)
+ * Locks the keys, so that the next look-up of a key waits. Returns a function that waits for that look-up, unlocks the keys, and
+ * waits until the look-up has finished. A look-up that does not wait could be missed: pg_stat_activity shows the newest statement
+ * of a connection.
  */
 export const watchLookUps = async ({ url, db }: Pick<TestDatabase, "url" | "db">): Promise<() => Promise<void>> => {
   const holder = session(url);
@@ -73,12 +74,13 @@ export const whileHeld = async <Result>(
   }
 };
 
-/** How much longer than its validity a caller is waited for, in milliseconds. */
+/** How long to wait for a caller after its expiry, in milliseconds. */
 const EXPIRED_MS = 100;
 
 /**
- * As `whileHeld`, of work whose caller is valid when it begins, and expires while it waits. `expire` ends the caller at a time,
- * which is SQL. On a slow machine that can be before `work` waits: then all is done again, with twice the time.
+ * As `whileHeld`, for work whose caller is valid at its start and expires while it waits. `expire` sets the end of the caller to a
+ * time, an expression in SQL. On a slow machine, the caller can expire before `work` waits. Then everything is repeated, with twice
+ * the time.
  */
 export const whileExpiring = async <Result>(
   { url, db }: Pick<TestDatabase, "url" | "db">,

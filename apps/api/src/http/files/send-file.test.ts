@@ -11,7 +11,7 @@ setDefaultTimeout(60_000);
 /** More than the operating system takes from a process for a client that reads nothing. */
 const FILE_BYTES = 24 * 1024 * 1024;
 const HOUR_MS = 3_600_000;
-/** Nobody loses a place, however slow the machine is. */
+/** Limits that no client of a test reaches, even on a slow machine. */
 const NEVER = { stalledMs: HOUR_MS, scarceStalledMs: HOUR_MS };
 
 const ends: (() => Promise<unknown>)[] = [];
@@ -94,7 +94,7 @@ test("clients that read nothing, in all places: they lose them soon, and others 
   const { sender, idle, ask, opened } = start({ maxOpen: 4, stalledMs: HOUR_MS, scarceStalledMs: 100 });
   for (let count = 0; count < 4; count++) idle(`/${count}/${count}`);
   await until(() => opened() === 4);
-  // On a busy machine, this one can lose its place as well.
+  // On a busy machine, this client can lose its place, too.
   await until(async () => (await ask("/a/1").catch(() => 0)) === 200);
   expect(sender.count()).toBeLessThan(4);
 });

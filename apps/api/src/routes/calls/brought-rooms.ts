@@ -67,7 +67,7 @@ type BringBasis = { planned: PlannedCall; url: string; agentIdentity: string };
 type BringAttempt = Attempt<BringRoom, BringBasis>;
 type Opening = Pick<BringAttempt, "dependencies" | "origin"> & { caller: Caller };
 
-/** Opens a call in a brought room. The service does not create, list or delete that room. `price`: of a second. */
+/** Opens a call in a brought room. The service does not create, list or delete that room. `price`: for one second. */
 const bringOperation = (price: number) => ({
   body: BringRoom,
   representation: REPRESENTATION,

@@ -61,7 +61,8 @@ const takeSharedLock = async (
   try {
     // A process that stops the server holds the lock exclusively: this waits, and fails when the server ends.
     await client`select pg_advisory_lock_shared(${LEASE})`;
-    // The lock of that process ends with its connection, which the server closes after it has written that it stops.
+    // The process that stops the server held the lock until the server closed its connection. Before that, the server writes
+    // to its file that it stops.
     const present = await findServer(cluster.folder, cluster.owner);
     if (present?.isReady && present.pid === server.pid && presence?.isKnown() !== false) {
       isTaken = true;
@@ -140,7 +141,7 @@ export const leave = async (lease: Lease, { folder, owner }: Cluster): Promise<v
       await pause(POLL_MS);
     }
   } finally {
-    // Only now: a process that got the lock before the server stops would join it.
+    // Not before: another process could get the lock, and join a server that stops.
     await sharedLock.end();
   }
   const tidyDeadline = Date.now() + TIDY_MS;

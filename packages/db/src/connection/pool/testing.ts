@@ -39,7 +39,7 @@ export const poolTests = async () => {
     client: database.db.client,
 
     async withPool(options: PoolOptions & { url?: string }, use: (db: Db) => Promise<void>): Promise<void> {
-      // No statement and no connection is too slow on a busy machine.
+      // Long enough for a busy machine.
       const db = connectTo({ url: database.url, ...options }, { connectMs: 60_000, deadlineMs: 60_000, ...options });
       try {
         await use(db);

@@ -1,5 +1,5 @@
--- Chooses the deliveries that a claim leases, and locks them: see claim_deliveries. One statement, because what is counted and what is
--- chosen must be of one snapshot.
+-- Chooses the deliveries that a claim leases, and locks them: see claim_deliveries. One statement, so that it counts and chooses in one
+-- snapshot.
 -- Lock order: the calling function has locked the turns and the endpoints; deliveries, skipping those that are locked.
 create function rta.choose_deliveries(
   p_now timestamptz,

@@ -1,5 +1,5 @@
--- Locks the endpoints that may change with what became of their deliveries, and then the deliveries that are still held. An endpoint
--- that is well is not locked. Returns the ids of the endpoints: those that failed since `p_failing_since` are among them.
+-- Locks the endpoints that the outcomes of their deliveries may change, and then the deliveries that are still held. An endpoint that
+-- does not fail is not locked. Returns the ids of the endpoints: those that failed since `p_failing_since` are among them.
 -- Lock order: the endpoints, by primary key, then the deliveries.
 create function rta.lock_finished_deliveries(p_finished rta.finished_delivery[], p_failing_since timestamptz) returns text[]
 language plpgsql as $$

@@ -211,6 +211,26 @@ describe("a claim", () => {
     expect(await statuses()).toEqual({ canceled: 3 });
   });
 
+  test("disabled while deliveries of three resources end, and claimed: neither waits for the other, and all that waits is canceled", async () => {
+    const caller = await seedCaller(db);
+    const endpoint = await seedEndpoint(db, caller, { ordered: true });
+    await seedEvents(db, caller, [newTarget(), newTarget(), newTarget(), newTarget()], 3);
+    const held = await claimSome(db, { limit: 3 });
+    await updateEndpoint(db, endpoint.id, { status: "disabled" }, { versions: null }, caller, originOf(caller));
+    // The next delivery of each resource whose first one is held: they are locked in this order.
+    const next = await client<{ id: string }[]>`
+      select id from webhook_deliveries where sequence = 2 and target_id in ${client(held.map(({ targetId }) => targetId))}
+      order by tenant_id, id`;
+    const lockSecond = ({ client: holder }: TestDb) =>
+      holder`select from webhook_deliveries where id = ${next[1]?.id as string} for no key update`;
+    const claim = async () => {
+      expect(await claimSome(db)).toEqual([]);
+    };
+    expect(await whileHeld(database, lockSecond, () => finish(held, "delivered"), claim)).toBe(3);
+    for (let n = 0; n < 4; n++) expect(await claimSome(db)).toEqual([]);
+    expect(await statuses()).toEqual({ canceled: 9, delivered: 3 });
+  });
+
   test("an endpoint that is enabled before the next attempt: the attempt goes on", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller);

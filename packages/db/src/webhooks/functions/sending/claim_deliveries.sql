@@ -10,8 +10,7 @@
 -- Of an endpoint that asked for order, only the first pending delivery of each target is claimed; the others are parked.
 -- While nothing is due, one entry of an index is read.
 --
--- Lock order: the turns of the tenants, the endpoints, their deliveries. A row that is locked is skipped, not waited for, but for
--- a delivery that waits for one that is canceled here (unpark_deliveries): who locks it (resend_delivery) waits for nothing else.
+-- Lock order: the turns of the tenants, the endpoints, their deliveries. A row that is locked is skipped, not waited for.
 create function rta.claim_deliveries(
   p_lease text,
   p_lease_seconds integer,

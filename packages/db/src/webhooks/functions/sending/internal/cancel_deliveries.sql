@@ -1,12 +1,11 @@
--- Cancels deliveries that are due and are not to be sent: their endpoint is gone or disabled, or no longer selects their type. Up
--- to 1,000, and past those that are locked; the next claim goes on.
+-- Cancels deliveries that are due and are not to be sent: their endpoint is gone or disabled, or no longer selects their type. Of
+-- an endpoint that is gone or disabled, also those that wait. Up to 1,000, and past those that are locked; the next claim goes on.
+--
+-- Where deliveries of the same target wait, the first of them is due in their place, and the next claim looks at it. If it is
+-- locked, the deliveries of its target are left to the next claim: the transaction that locks it may wait for one of those.
 -- Lock order: the calling function has locked the turns; deliveries, skipping those that are locked.
 create function rta.cancel_deliveries(p_now timestamptz, p_tenant_ids text[], p_endpoint_ids text[]) returns void
 language plpgsql as $$
-declare
-  v_tenant_ids text[];
-  v_endpoint_ids text[];
-  v_target_ids text[];
 begin
   with served as (
     select served.tenant_id, served.endpoint_id, coalesce(endpoint.status = 'enabled', false) as is_enabled, endpoint.events
@@ -17,10 +16,10 @@ begin
       offset 0
     ) endpoint on true
   ),
-  canceled as (
-    select delivery.tenant_id, delivery.id from served
+  canceled as materialized (
+    select delivery.tenant_id, delivery.id, delivery.endpoint_id, delivery.target_id from served
     cross join lateral (
-      select due.tenant_id, due.id, due.event_type from public.webhook_deliveries due
+      select due.tenant_id, due.id, due.endpoint_id, due.target_id, due.event_type from public.webhook_deliveries due
       where due.tenant_id = served.tenant_id collate "C" and due.endpoint_id = served.endpoint_id collate "C"
         and due.status = 'pending' and not due.waits and coalesce(due.leased_until, due.next_attempt_at) <= p_now
       order by due.tenant_id, due.endpoint_id, coalesce(due.leased_until, due.next_attempt_at)
@@ -29,23 +28,42 @@ begin
     where not (served.is_enabled and rta.is_sent(served.events, delivery.event_type))
     union all
     -- What waits was due already.
-    select delivery.tenant_id, delivery.id from served
+    select delivery.tenant_id, delivery.id, delivery.endpoint_id, delivery.target_id from served
     cross join lateral (
-      select waiting.tenant_id, waiting.id from public.webhook_deliveries waiting
+      select waiting.tenant_id, waiting.id, waiting.endpoint_id, waiting.target_id from public.webhook_deliveries waiting
       where waiting.tenant_id = served.tenant_id collate "C" and waiting.endpoint_id = served.endpoint_id collate "C"
         and waiting.waits
       limit 1000
     ) delivery
     where not served.is_enabled
+    limit 1000
+  ),
+  -- The first that waits of each target; `place` is null when it is locked, or waits no longer.
+  first_waiting as materialized (
+    select target.*, waiting.id, case when locked.waits then locked.place end as place
+    from (select distinct tenant_id, endpoint_id, target_id from canceled) target
+    left join lateral (
+      select stored.id from public.webhook_deliveries stored
+      where stored.tenant_id = target.tenant_id and stored.endpoint_id = target.endpoint_id
+        and stored.target_id = target.target_id and stored.waits
+      order by stored.tenant_id, stored.endpoint_id, stored.target_id, stored.sequence limit 1
+    ) waiting on true
+    left join lateral (
+      select stored.ctid as place, stored.waits from public.webhook_deliveries stored
+      where stored.tenant_id = target.tenant_id and stored.id = waiting.id
+      offset 0 -- by the primary key, not by the index of those that wait
+      for no key update skip locked
+    ) locked on true
   ),
   locked as (
-    select delivery.place from (select * from canceled limit 1000) canceled
+    select delivery.place from canceled join first_waiting using (tenant_id, endpoint_id, target_id)
     cross join lateral (
       select stored.ctid as place from public.webhook_deliveries stored
       where stored.tenant_id = canceled.tenant_id and stored.id = canceled.id
         and stored.status = 'pending' and coalesce(stored.leased_until, stored.next_attempt_at) <= p_now
       for no key update skip locked
     ) delivery
+    where first_waiting.id is null or first_waiting.place is not null and canceled.id <> first_waiting.id
   ),
   ended as (
     update public.webhook_deliveries delivery
@@ -53,9 +71,8 @@ begin
     where delivery.ctid = any (array(select place from locked))
     returning delivery.tenant_id, delivery.endpoint_id, delivery.target_id
   )
-  select array_agg(tenant_id), array_agg(endpoint_id), array_agg(target_id)
-  into v_tenant_ids, v_endpoint_ids, v_target_ids from ended;
-  if v_tenant_ids is not null then
-    perform rta.unpark_deliveries(v_tenant_ids, v_endpoint_ids, v_target_ids);
-  end if;
+  update public.webhook_deliveries set waits = false
+  where ctid = any (array(
+    select place from first_waiting join ended using (tenant_id, endpoint_id, target_id)
+  ));
 end $$;

@@ -178,6 +178,7 @@ test.each<[name: string, work: () => Promise<unknown>]>([
       expect((await updateUser(db, user.id, { name: "y" }, ANY, caller, originOf(caller))).kind).toBe("written");
       expect((await updateUser(db, user.id, { role: "viewer" }, ANY, caller, originOf(caller))).kind).toBe("written");
       expect((await deleteUser(db, user, ANY, caller, originOf(caller))).kind).toBe("written");
+      for (const column of ["user", "creator"]) expect(plans.join()).toContain(`using invitations_${column}_index`);
     },
   ],
   ["the times of use", () => recordPeopleSeen(db, [{ tenantId, id: caller.id, usedAt: new Date() }])],

@@ -205,6 +205,11 @@ export const invitations = pgTable(
     // the same time.
     uniqueIndex("invitations_address_index").on(table.tenantId, table.email),
     index("invitations_expires_at_index").on(table.expiresAt),
+    // Those that name a user are deleted with it.
+    index("invitations_user_index").on(table.userId, table.tenantId, table.id).where(whenCompared(table.userId)),
+    index("invitations_creator_index")
+      .on(table.createdBy, table.tenantId, table.id)
+      .where(whenCompared(table.createdBy)),
     check("invitations_id_check", isId(table.id, "inv")),
     check("invitations_digest_check", sql`octet_length(${table.digest}) = 32`),
     check("invitations_email_check", length(table.email, User.properties.email)),

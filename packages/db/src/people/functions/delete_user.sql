@@ -5,7 +5,8 @@
 --   'last_owner'  nothing is written: the tenant would have no owner; the operator may do that
 --   'not_found'   there is no such user
 --   'stale'       nothing is written: the caller has changed since its look-up
--- Lock order: see lock_people; then sessions, passkeys, identities and invitations, each by primary key.
+-- Lock order: see lock_people; then sessions, passkeys and identities, each by primary key; then invitations, those of each column
+-- by primary key: no other transaction locks several of a tenant (lock_people locks its owners).
 create function rta.delete_user(
   p_caller rta.caller, -- null: the operator
   p_tenant_id text,
@@ -16,6 +17,7 @@ create function rta.delete_user(
 language plpgsql as $$
 declare
   v_old rta.member;
+  v_invitations tid[];
 begin
   if not rta.lock_people(p_caller, p_tenant_id, p_id, true) then
     return query select 'stale', null::rta.member;
@@ -36,11 +38,12 @@ begin
     delete from public.passkeys where tenant_id = p_tenant_id and user_id = p_id;
     perform from public.user_identities where tenant_id = p_tenant_id and user_id = p_id order by id for update;
     delete from public.user_identities where tenant_id = p_tenant_id and user_id = p_id;
-    perform from public.invitations
-    where tenant_id = p_tenant_id and (user_id = p_id or created_by = p_id or email = v_old.email)
-    order by id for update;
-    delete from public.invitations
-    where tenant_id = p_tenant_id and (user_id = p_id or created_by = p_id or email = v_old.email);
+    -- Each by its index, not by reading all of the tenant. Rows cannot leave their place while they are locked.
+    v_invitations :=
+      array(select ctid from public.invitations where tenant_id = p_tenant_id and user_id = p_id order by id for update)
+      || array(select ctid from public.invitations where tenant_id = p_tenant_id and created_by = p_id order by id for update)
+      || array(select ctid from public.invitations where tenant_id = p_tenant_id and email = v_old.email for update);
+    delete from public.invitations where ctid = any (v_invitations);
     delete from public.users where tenant_id = p_tenant_id and id = p_id;
     delete from public.people_seen where tenant_id = p_tenant_id and id = p_id;
     perform rta.insert_audit_events(array[p_audit_event], rta.all_written());

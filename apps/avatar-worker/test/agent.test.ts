@@ -284,7 +284,8 @@ describe.skipIf(binary.kind === "missing")(title, () => {
       expect(ends.slice(0, 5)).toEqual(Array(5).fill({ playback_position: 0, interrupted: true }));
       expect(ends[5]).toMatchObject({ interrupted: false });
       expect(Math.abs(said() - 0.5)).toBeLessThan(TOLERANCE);
-      await sendAll(agent, Array(20).fill(bad[1]));
+      // The call ends before all are sent.
+      sendAll(agent, Array(20).fill(bad[1])).catch(() => {});
       await untilState(call, "ended");
       expect(call.report()).toMatchObject({ reason: "agent_ended" });
       await leave();

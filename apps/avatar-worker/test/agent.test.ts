@@ -21,6 +21,8 @@ setDefaultTimeout(LONG ? 120_000 : 60_000);
 
 /** How far a position may be from what was heard, in seconds. */
 const TOLERANCE = 0.2;
+/** How much of what is said a person may miss on a busy machine, in seconds. */
+const LOST = 1;
 
 const binary = await livekitBinary();
 const title = `an agent and its avatar${binary.kind === "missing" ? ` (skipped: ${binary.reason})` : ""}`;
@@ -108,7 +110,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     }
     expect(agent.startedSegments()).toBe(5);
     expect(Math.abs(said() - 3.7)).toBeLessThan(TOLERANCE);
-    await person.until(() => heard() > 3.7 - TOLERANCE);
+    await person.until(() => heard() > 3.7 - LOST);
     expect(new Set(person.seen.map(({ digest }) => digest)).size).toBeGreaterThan(3);
     expect(person.messages).toEqual([]);
     await leave();
@@ -129,7 +131,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     const position = first?.playback_position ?? 0;
     expect(said() - position).toBeLessThan(TOLERANCE);
     // On a busy machine, the person also hears what the library puts into gaps.
-    expect(heard()).toBeGreaterThan(position - TOLERANCE);
+    expect(heard()).toBeGreaterThan(position - LOST);
     await agent.say(0.5);
     expect((await agent.untilFinished(3)).slice(2)).toEqual([
       { playback_position: expect.closeTo(0.5, 1), interrupted: false },

@@ -1,4 +1,4 @@
-/** Listening beside a service. `apps/api/test/e2e/webhooks.test.ts` has it with a worker, and forwards events. */
+/** Listening beside a service. `apps/api/test/e2e/webhooks.system.test.ts` has it with a worker, and forwards events. */
 import { expect, test } from "bun:test";
 import { createClient } from "./index.ts";
 import { listen } from "./listen.ts";

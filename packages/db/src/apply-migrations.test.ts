@@ -1,4 +1,4 @@
-/** Migrations beside transactions that hold what they need. The load of a whole service: previous-release.test.ts of the API. */
+/** Migrations beside transactions that hold what they need. The load of a whole service: previous-release.system.test.ts of the API. */
 import { afterEach, test as always, beforeEach, expect, setDefaultTimeout } from "bun:test";
 import { session, type TestDatabase, testDatabase, USES_SHARDS } from "@realtime-avatar/testing/database";
 import { untilBlocked } from "@realtime-avatar/testing/postgres/waits";

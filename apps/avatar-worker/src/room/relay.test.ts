@@ -1,4 +1,4 @@
-/** The relay to the LiveKit server of a stranger. test/hostile-server.test.ts has it with the library and a real server. */
+/** The relay to the LiveKit server of a stranger. test/hostile-server.system.test.ts has it with the library and a real server. */
 import { afterAll, expect, test } from "bun:test";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";

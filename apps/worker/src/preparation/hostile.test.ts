@@ -48,7 +48,7 @@ const check = async ({ name }: HostileFile, bytes: Buffer): Promise<{ outcome: C
 };
 
 test(`hostile files, checked: each ends with checks (${isFull ? "all" : "a sample; LONG=1 for all"})`, async () => {
-  // The whole sample of files that are not portraits is in `sandbox/corpus/hostile.test.ts`.
+  // The whole sample of files that are not portraits is in `sandbox/corpus/hostile.system.test.ts`.
   const all = [...(await hostileFiles(isFull)), ...hostilePortraits()];
   const files = all.filter((_, index) => isFull || index % 6 === 0);
   const results = (await openAll(files, check)).map(([{ name }, result]) => ({ name, ...result }));

@@ -170,7 +170,7 @@ describe("the source of an avatar", () => {
   });
 });
 
-// `check-source.test.ts` has a photo without a face, with the error of its avatar.
+// `check-source.system.test.ts` has a photo without a face, with the error of its avatar.
 describe("a photo in the sandbox", () => {
   const checkBundled = () => createCheckSource({ log: world.log, command: inspector });
 

@@ -1,4 +1,4 @@
-/** What the worker does on machines that cannot confine its children. `files.test.ts` and `run.test.ts` have what a child cannot do. */
+/** What the worker does on machines that cannot confine its children. `files.test.ts` and `run.system.test.ts` have what a child cannot do. */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";

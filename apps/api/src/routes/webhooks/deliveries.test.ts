@@ -1,4 +1,4 @@
-/** What callers do with deliveries. `webhooks.test.ts` in `test/e2e` has them with the worker, which sends them. */
+/** What callers do with deliveries. `webhooks.system.test.ts` in `test/e2e` has them with the worker, which sends them. */
 import { describe, expect, test } from "bun:test";
 import { callAnew, startApi, TEST_WEBHOOKS } from "../../../test/support/api.ts";
 import { seedPerson } from "../../../test/support/people/people.ts";

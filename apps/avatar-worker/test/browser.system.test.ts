@@ -1,4 +1,4 @@
-/** A page in a call that ends without a word: a real browser with a false microphone. What a page shows is in calls-document.test.ts. */
+/** A page in a call that ends without a word: a real browser with a false microphone. What a page shows is in calls-document.system.test.ts. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { dirname, join } from "node:path";
 import { BROWSER, type Browser, type Page, sharedBrowser } from "@realtime-avatar/testing/browser";

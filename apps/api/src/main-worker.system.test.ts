@@ -24,7 +24,7 @@ const startBoth = async (variables: Record<string, string>) => {
   return { ...running, worker: await workerOf(running) };
 };
 
-// What it prepares: docs-examples.test.ts.
+// What it prepares: docs-examples.system.test.ts.
 describe("the worker on the embedded database", () => {
   test("the worker, started by the API: no port, ends between API and PostgreSQL", async () => {
     const data = await preparedDataDirectory(join(folder, "embedded"));
@@ -74,7 +74,7 @@ describe("the worker on the embedded database", () => {
 });
 
 describe("the worker, wanted or not", () => {
-  // main.test.ts has the case of WORKER unset on a DATABASE_URL.
+  // main.system.test.ts has the case of WORKER unset on a DATABASE_URL.
   test("the worker, WORKER=false, on the embedded database: not started", async () => {
     const data = await preparedDataDirectory(join(folder, "none"));
     const running = await start({ DATA_DIR: data, WORKER: "false" }, release());

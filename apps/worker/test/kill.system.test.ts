@@ -20,7 +20,7 @@ import { noise, openWorld, type World } from "./support/world.ts";
 setDefaultTimeout(600_000);
 
 const isLong = process.env["LONG"] === "1";
-/** How often the worker is killed at a random moment. `chaos.test.ts` does so without LONG=1. */
+/** How often the worker is killed at a random moment. `chaos.system.test.ts` does so without LONG=1. */
 const KILLS = 200;
 
 let world: World;
@@ -108,7 +108,7 @@ const checkPrepared = async (avatars: readonly AvatarRecord[]): Promise<void> =>
 
 /**
  * Lets a new worker finish what is left, and checks that nothing is missing and nothing is too much. It is a job loop of this
- * process; `processes.test.ts` has one that is a process. `sources`: assets that were ready from the start, without a public image.
+ * process; `processes.system.test.ts` has one that is a process. `sources`: assets that were ready from the start, without a public image.
  */
 const finish = async (
   assets: readonly AssetRecord[],

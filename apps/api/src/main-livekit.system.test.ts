@@ -178,7 +178,7 @@ test.each([
   ["LIVEKIT_EMBEDDED", "with another word than off", { LIVEKIT_EMBEDDED: "yes" }],
   ["LIVEKIT_API_KEY", "missing beside LIVEKIT_URL", { LIVEKIT_URL: "wss://livekit.example.com" }],
 ])("%s %s: refuses to start, and names it", (name, _, variables) => {
-  // The first steps of a start; how it ends then: main.test.ts.
+  // The first steps of a start; how it ends then: main.system.test.ts.
   const read = () => [readConfig(variables), readLivekitProgram(variables)];
   expect(read).toThrow(`${name} must be`);
 });

@@ -17,7 +17,7 @@ const folder = await fileFolder();
 const database = await fileDatabase({ isServed: true });
 
 describe("SIGTERM", () => {
-  // SIGINT: see main-worker.test.ts. SIGTERM ends every other service of the tests; with requests in flight: replicas.test.ts.
+  // SIGINT: see main-worker.system.test.ts. SIGTERM ends every other service of the tests; with requests in flight: replicas.system.test.ts.
   test.each((["SIGHUP", "SIGTERM"] as const).slice(0, isLong ? 2 : 1))(
     "the service, on %s, idle connections kept alive: no new work, current requests finish, exit 0",
     async (signal) => {
@@ -69,7 +69,7 @@ describe("SIGTERM", () => {
     const data = await preparedDataDirectory(join(folder, `npm-${signal}`));
     // As npx does: npm, a shell, the script runner, the service.
     const script = [process.execPath, "--no-env-file", "start"].join(" ");
-    // How its worker ends with it: see main-worker.test.ts.
+    // How its worker ends with it: see main-worker.system.test.ts.
     const variables = { PORT: "0", DATA_DIR: data, WORKER: "false" };
     const running = startProcess(["npm", "exec", "--offline", "--call", script], variables);
     const [, url = ""] = await running.waitFor(/"url":"(http:[^"]+)"/);

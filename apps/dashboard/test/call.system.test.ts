@@ -18,7 +18,7 @@ import { fileWorld } from "./support/world.ts";
 const binary = await livekitBinary();
 const missing = binary.kind === "missing" ? binary.reason : BROWSER ? null : "there is no browser";
 const skipped = missing === null ? "" : ` (skipped: ${missing})`;
-/** Where the picture of the README is written: `CALL_PICTURE=docs/images/call-page.png bun test apps/dashboard/test/call.test.ts`. */
+/** Where the picture of the README is written: `CALL_PICTURE=docs/images/call-page.png bun test apps/dashboard/test/call.system.test.ts`. */
 const CALL_PICTURE = process.env["CALL_PICTURE"];
 const SECRET = randomBytes(32).toString("hex");
 const SLOTS = 2;

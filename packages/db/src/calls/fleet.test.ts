@@ -199,6 +199,30 @@ describe("a lost worker", () => {
     await one.isClean();
   });
 
+  test("calls of a lost worker, while a start holds the counters: the pass waits for these first, and leaves the start its slot", async () => {
+    const one = await world();
+    const [first, second] = [await one.seed(), await one.seed()];
+    await sync(db, "two", { slots: 1 });
+    // The first could move; the second has moved before, so it ends.
+    await client`update calls set generation = 2 where session_id = ${second}`;
+    await loseLease("one");
+    const expired = await whileHeld(
+      database,
+      ({ client }) => client`select 1 from api_key_meters where api_key_id = ${one.caller.id} for no key update`,
+      () => expireWorkers(db, operatorOrigin()),
+      async (holder) => {
+        expect(await openCall(holder, callRequest(one.caller, one.avatarId), one.caller, null)).toMatchObject({
+          kind: "written",
+        });
+      },
+    );
+    expect([expired.moved, expired.ended, expired.rooms.toSorted()]).toEqual([
+      ...[0, 2],
+      [first, second].map((id) => `rta-test-${id}`),
+    ]);
+    await one.isClean();
+  });
+
   test("a worker that says farewell: its calls go on at once; one that changes its slots: keeps its calls", async () => {
     const one = await world();
     const id = await one.seed();

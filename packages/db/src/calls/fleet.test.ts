@@ -164,6 +164,26 @@ describe("a report", () => {
   });
 });
 
+describe("a worker that takes a slot back", () => {
+  test("a start while the worker's report waits for the counters that the start holds: it gets the slot, and keeps it", async () => {
+    const one = await world();
+    const id = await one.seed();
+    const request = callRequest(one.caller, one.avatarId);
+    const { rooms } = await whileHeld(
+      database,
+      ({ client }) => client`select 1 from api_key_meters where api_key_id = ${one.caller.id} for no key update`,
+      () => sync(db, "one", { slots: 1, calls: [report(id, "ended", 1, { reason: "idle" })] }),
+      async (holder) => {
+        expect((await openCall(holder, request, one.caller, null)).kind).toBe("written");
+      },
+    );
+    expect(rooms).toEqual([`rta-test-${id}`]);
+    expect(await one.state(request.id)).toMatchObject({ status: "reserved", worker: "one" });
+    expect(await listWorkers(db)).toMatchObject([{ slots: 1, usedSlots: 1 }]);
+    await one.isClean();
+  });
+});
+
 describe("a lost worker", () => {
   test("a worker that is lost: its call goes on at another, once; then it ends, charged what was reported", async () => {
     const one = await world();

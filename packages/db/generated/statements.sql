@@ -7127,11 +7127,14 @@ marked as (
 select distinct tenant_id as "tenantId" from marked
 
 -- mark_rooms_gone. Columns: none.
-update calls set room = 'gone'
-where calls.room = 'delete' and (calls.tenant_id, calls.session_id) in (
-  select tenant_id collate "C", session_id collate "C"
-  from unnest($1::text[], $2::text[]) gone (tenant_id, session_id)
-)
+update calls set room = 'gone' where ctid = any (array(
+  select ctid from calls
+  where calls.room = 'delete' and (calls.tenant_id, calls.session_id) in (
+    select tenant_id collate "C", session_id collate "C"
+    from unnest($1::text[], $2::text[]) gone (tenant_id, session_id)
+  )
+  for no key update skip locked
+))
 
 -- read_instance. Columns: instance text.
 select fleet.service.instance as instance from fleet.service

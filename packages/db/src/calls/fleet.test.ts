@@ -4,7 +4,8 @@ import type { SessionId } from "@realtime-avatar/domain/id";
 import { callRequest, readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls/calls";
 import { seedCaller } from "@realtime-avatar/testing/credits";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
-import { serviceDatabase } from "@realtime-avatar/testing/fixture";
+import { session } from "@realtime-avatar/testing/database";
+import { fixture, serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { findCreditDrift } from "../credits/invariants.ts";
@@ -164,6 +165,26 @@ describe("a report", () => {
   });
 });
 
+describe("a worker that takes a slot back", () => {
+  test("a start while the worker's report waits for the counters that the start holds: it gets the slot, and keeps it", async () => {
+    const one = await world();
+    const id = await one.seed();
+    const request = callRequest(one.caller, one.avatarId);
+    const { rooms } = await whileHeld(
+      database,
+      ({ client }) => client`select 1 from api_key_meters where api_key_id = ${one.caller.id} for no key update`,
+      () => sync(db, "one", { slots: 1, calls: [report(id, "ended", 1, { reason: "idle" })] }),
+      async (holder) => {
+        expect((await openCall(holder, request, one.caller, null)).kind).toBe("written");
+      },
+    );
+    expect(rooms).toEqual([`rta-test-${id}`]);
+    expect(await one.state(request.id)).toMatchObject({ status: "reserved", worker: "one" });
+    expect(await listWorkers(db)).toMatchObject([{ slots: 1, usedSlots: 1 }]);
+    await one.isClean();
+  });
+});
+
 describe("a lost worker", () => {
   test("a worker that is lost: its call goes on at another, once; then it ends, charged what was reported", async () => {
     const one = await world();
@@ -196,6 +217,25 @@ describe("a lost worker", () => {
     expect(await one.state(started)).toMatchObject({ status: "released", used: 7 });
     expect(await one.state(reserved)).toMatchObject({ status: "failed", used: 0 });
     expect(await listWorkers(db)).toEqual([]);
+    await one.isClean();
+  });
+
+  test("calls of a lost worker, while a start holds the counters: the pass waits for these first, and leaves the start its slot", async () => {
+    const one = await world();
+    const [, second] = [await one.seed(), await one.seed()];
+    await sync(db, "two", { slots: 1 });
+    // The first could move; the second has moved before, so it ends.
+    await client`update calls set generation = 2 where session_id = ${second}`;
+    await loseLease("one");
+    const expired = await whileHeld(
+      database,
+      ({ client }) => client`select 1 from api_key_meters where api_key_id = ${one.caller.id} for no key update`,
+      () => expireWorkers(db, operatorOrigin()),
+      async (holder) => {
+        expect((await openCall(holder, callRequest(one.caller, one.avatarId), one.caller, null)).kind).toBe("written");
+      },
+    );
+    expect(expired).toMatchObject({ moved: 0, ended: 2 });
     await one.isClean();
   });
 
@@ -338,6 +378,18 @@ describe("the rooms", () => {
     await markRoomsGone(db, [room]);
     expect(await listRoomsToDelete(db, 10)).toEqual([]);
     await one.isClean();
+  });
+
+  test("rooms that another process marks as well: not waited for, and listed again if it fails", async () => {
+    const one = await world();
+    const rooms = [await one.seed(), await one.seed()].map((sessionId) => ({ tenantId: one.tenantId, sessionId }));
+    for (const { sessionId } of rooms) await endLostCall(db, one.tenantId, sessionId, "failed", operatorOrigin());
+    const holder = await fixture(session(database.url));
+    await holder.client`begin`;
+    await markRoomsGone(holder, rooms.slice(0, 1));
+    await markRoomsGone(db, rooms);
+    await holder.client`rollback`;
+    expect(await listRoomsToDelete(db, 10)).toMatchObject(rooms.slice(0, 1));
   });
 
   test("the instance: the same each time", async () => {

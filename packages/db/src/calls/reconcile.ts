@@ -53,14 +53,20 @@ export const listRoomsToDelete = (db: Runner, limit: number): Promise<(CallId & 
 const updateRooms = statement<object>(
   "mark_rooms_gone",
   sql`
-    update ${calls} set room = 'gone'
-    where ${calls.room} = 'delete' and (${calls.tenantId}, ${calls.sessionId}) in (
-      select tenant_id collate "C", session_id collate "C"
-      from unnest(${sql.placeholder("tenantIds")}::text[], ${sql.placeholder("sessionIds")}::text[]) gone (tenant_id, session_id)
-    )`,
+    update ${calls} set room = 'gone' where ctid = any (array(
+      select ctid from ${calls}
+      where ${calls.room} = 'delete' and (${calls.tenantId}, ${calls.sessionId}) in (
+        select tenant_id collate "C", session_id collate "C"
+        from unnest(${sql.placeholder("tenantIds")}::text[], ${sql.placeholder("sessionIds")}::text[]) gone (tenant_id, session_id)
+      )
+      for no key update skip locked
+    ))`,
 );
 
-/** Records that rooms are deleted. One statement. */
+/**
+ * Records that rooms are deleted. Past those that another process is recording: two could have them in another order, and wait for
+ * each other. What that one does not record is listed again. One statement.
+ */
 export const markRoomsGone = async (db: Runner, rooms: readonly CallId[]): Promise<void> => {
   await updateRooms(db, {
     tenantIds: rooms.map(({ tenantId }) => tenantId),

@@ -1,20 +1,25 @@
 /** Events of limits that are reached: low and exhausted credits, spend caps, and keys that expire. */
 import { describe, expect, test } from "bun:test";
 import { newId, type SessionId } from "@realtime-avatar/domain/id";
-import { PRICE, seedCaller, seedMovement, seedSession } from "@realtime-avatar/testing/credits";
+import { PRICE, seedCaller, seedMovement, seedSession, sessionRequest } from "@realtime-avatar/testing/credits";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
-import { serviceDatabase } from "@realtime-avatar/testing/fixture";
+import { session, USES_SHARDS } from "@realtime-avatar/testing/database";
+import { fixture, serviceDatabase } from "@realtime-avatar/testing/fixture";
+import { untilCountBlocked } from "@realtime-avatar/testing/postgres/waits";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { eventsOf, seedEndpoint, typesOf } from "@realtime-avatar/testing/webhooks/events";
+import { openUsageSessions } from "../../generated/functions.ts";
 import { findApiKey, revokeApiKey, updateApiKey } from "../api-keys/api-keys.ts";
 import { type Caller, findCredential } from "../api-keys/callers.ts";
 import { auditEvent } from "../audit/audit-events.ts";
 import { changeLowThreshold } from "../credits/credits.ts";
 import { openUsageSession, releaseSession, sweepSessions } from "../credits/usage-sessions.ts";
+import { FUNCTIONS_SCHEMA } from "../functions/schema.ts";
 import { announceExpiringKeys } from "./expiring-keys.ts";
 
-const { db } = await serviceDatabase();
+const database = await serviceDatabase();
+const { db } = database;
 await mutate(db);
 const { client } = db;
 
@@ -110,6 +115,41 @@ describe("low credits", () => {
     });
     expect(await typesOf(db, tenantId, tenantId)).toEqual([]);
   });
+
+  test.skipIf(USES_SHARDS)(
+    "batches of the same tenants in two environments, while one of them has another event: they wait for each other in one order",
+    async () => {
+      const tenants = [await world(100), await world(100), await world(100)];
+      const ids = tenants.map(({ tenantId }) => tenantId);
+      await client`update credit_accounts set low_threshold = 95 * ${PRICE}::bigint where tenant_id in ${client(ids)}`;
+      for (const id of ids) await seedEndpoint(db, id, { environment: "test", events: ["credits.*"] });
+      const openAll = (callers: readonly Caller[]) =>
+        openUsageSessions(db, {
+          ...{ callers, callerAt: callers.map((_, at) => at + 1), calls: null, claims: null, wait: false },
+          requests: callers.map((caller) => sessionRequest(caller)),
+        });
+      const holdEvent = async (id: string) => {
+        const holder = await fixture(session(database.url));
+        const schema = holder.client.unsafe(FUNCTIONS_SCHEMA);
+        await holder.client`begin`;
+        await holder.client`select ${schema}.emit_event(row(${id}, 'live', 'credits.low', ${id}, now())::${schema}.event)`;
+        return holder;
+      };
+      const [first, last] = [await holdEvent(ids[0] ?? ""), await holdEvent(ids[2] ?? "")];
+      const inLive = openAll(tenants.map(({ caller }) => caller));
+      await untilCountBlocked(db, 1, first);
+      await first.client`commit`;
+      await untilCountBlocked(db, 1, last);
+      const inTest = Promise.all(
+        ids.slice(0, 2).map(async (id) => (await seedCaller(db, id, { environment: "test" })).caller),
+      ).then(openAll);
+      await untilCountBlocked(db, 2);
+      await last.client`commit`;
+      const outcomes = [...(await inLive), ...(await inTest)];
+      expect(outcomes.map(({ kind }) => kind)).toEqual(Array(5).fill("written"));
+      expect(await Promise.all(ids.map(lowOf))).toEqual([3, 2, 2]);
+    },
+  );
 });
 
 describe("exhausted credits", () => {

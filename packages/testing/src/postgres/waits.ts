@@ -25,6 +25,17 @@ const blocked = async ({ client }: TestDb, column: string): Promise<readonly unk
 export const untilBlocked = (db: TestDb, isOver = (): boolean => false): Promise<void> =>
   until(async () => (isOver() ? [1] : blocked(db, "1")));
 
+/** Waits until `count` statements on this database wait for a lock; with `holder`, for one of that session. Not with shards. */
+export const untilCountBlocked = async ({ client }: TestDb, count: number, holder?: TestDb): Promise<void> => {
+  const pid = holder ? (await holder.client`select pg_backend_pid() as pid`)[0]?.["pid"] : null;
+  await until(
+    () => client`
+      select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+        and (${pid}::integer is null or ${pid}::integer = any (pg_blocking_pids(pid)))
+      having count(*) >= ${count}`,
+  );
+};
+
 /** Waits until a statement on this database waits for a lock, and cuts its connection. */
 export const cutBlocked = (db: TestDb): Promise<void> => until(() => blocked(db, "pg_terminate_backend(pid)"));
 

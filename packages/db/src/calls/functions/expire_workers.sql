@@ -4,7 +4,8 @@
 -- At most as many calls as half of `p_entry_ids`. What others have locked is left to the next pass.
 --
 -- Lock order: the workers, then the sessions (skip locked), their calls and counters (lock_counters), slots. A worker that others
--- have locked is being renewed.
+-- have locked is being renewed. No free slot is locked before the counters: lock_free_slots can leave one locked that a start has
+-- just taken, and who ends that call waits for its slot, and holds its counters.
 create function rta.expire_workers(
   p_entry_ids text[], p_request_id text, out moved integer, out ended integer, out rooms text[]
 )
@@ -13,9 +14,11 @@ declare
   v_workers text[] := array(
     select id from fleet.avatar_workers where lease_until <= clock_timestamp() order by id for update skip locked
   );
-  v_slots rta.free_slot[];
   v_call record;
-  v_closings rta.closing[] := '{}';
+  v_generations integer[] := '{}'; -- of each call
+  v_closings rta.closing[] := '{}'; -- of each call: how it ends, if it does
+  v_ended rta.closing[] := '{}';
+  v_slots rta.free_slot[];
 begin
   moved := 0;
   ended := 0;
@@ -32,21 +35,28 @@ begin
     order by session.tenant_id, session.id limit cardinality(p_entry_ids) / 2
     for no key update of session skip locked
   loop
-    v_slots := case when v_call.generation = 1 then rta.lock_free_slots(1) else '{}' end;
-    if cardinality(v_slots) = 1 then
-      perform rta.move_call((v_call.session).tenant_id, (v_call.session).id, v_slots[1]);
-      moved := moved + 1;
-    else
-      v_closings := v_closings || rta.closing_of(
-        v_call.session, 'sweep', 'failed', p_entry_ids[2 * ended + 1], p_entry_ids[2 * ended + 2], p_request_id
-      );
-      ended := ended + 1;
-    end if;
+    v_generations := v_generations || v_call.generation;
+    v_closings := v_closings || rta.closing_of(
+      v_call.session, 'sweep', 'failed', p_entry_ids[2 * cardinality(v_generations) - 1],
+      p_entry_ids[2 * cardinality(v_generations)], p_request_id
+    );
   end loop;
-  if ended > 0 then
+  if cardinality(v_closings) > 0 then
     perform rta.lock_counters(v_closings);
-    perform rta.close_sessions(v_closings, clock_timestamp());
-    rooms := rta.rooms_of(v_closings);
+    v_slots := rta.lock_free_slots(cardinality(array_positions(v_generations, 1)));
+    for v_at in 1 .. cardinality(v_closings) loop
+      if v_generations[v_at] = 1 and moved < cardinality(v_slots) then
+        moved := moved + 1;
+        perform rta.move_call(v_closings[v_at].tenant_id, v_closings[v_at].session_id, v_slots[moved]);
+      else
+        v_ended := v_ended || v_closings[v_at];
+      end if;
+    end loop;
+    ended := cardinality(v_ended);
+    if ended > 0 then
+      perform rta.close_sessions(v_ended, clock_timestamp());
+      rooms := rta.rooms_of(v_ended);
+    end if;
   end if;
   delete from fleet.avatar_slots where ctid = any (array(
     select ctid from fleet.avatar_slots where worker_id = any (v_workers) and session_id is null for update skip locked

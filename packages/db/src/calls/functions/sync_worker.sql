@@ -30,6 +30,8 @@ begin
   )
   on conflict (id) do update
     set features = excluded.features, slots = excluded.slots, lease_until = excluded.lease_until;
+  v_rooms := rta.write_reports(p_worker_id, p_calls, p_session_lease_seconds, p_entry_ids, p_request_id);
+  -- After the counters: see expire_workers.
   if (select count(*) from fleet.avatar_slots where worker_id = p_worker_id) <> p_slots then
     insert into fleet.avatar_slots (worker_id, n) select p_worker_id, n from generate_series(1, p_slots) n
     on conflict do nothing;
@@ -40,7 +42,6 @@ begin
       for update skip locked
     );
   end if;
-  v_rooms := rta.write_reports(p_worker_id, p_calls, p_session_lease_seconds, p_entry_ids, p_request_id);
   update fleet.avatar_slots slot set has_news = false
   where slot.worker_id = p_worker_id and slot.n in (
     select news.n from fleet.avatar_slots news

@@ -1,9 +1,8 @@
--- Locks the meters of keys, and returns them in the order of their primary keys. Each key once. Creates missing meters:
--- an older replica that runs during an upgrade creates keys without them.
+-- Locks the meters of keys, and returns them in the order of their primary keys. Each key once. Creates missing meters, of keys that
+-- were written without: no release does so that can run beside this one.
 --
--- Lock order: meters by primary key. The second attempt waits for no lock that it does not hold: the transaction that
--- creates a missing meter has locked the existing ones before, and missing ones are created in the order of their
--- primary keys.
+-- Lock order: meters by primary key. Only a missing one can be locked after those that follow it: by the second attempt, when
+-- another transaction has created it meanwhile.
 create function rta.lock_meters(p_tenant_ids text[], p_api_key_ids text[]) returns rta.locked_meter[]
 language plpgsql as $$
 declare

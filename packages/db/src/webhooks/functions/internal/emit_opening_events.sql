@@ -3,6 +3,9 @@
 --   `credits.low`           for each account of which less is available now than its threshold, and was not before
 --   `credits.exhausted`     for each account for lack of whose credits a request is refused: at most once an hour
 -- The calling function has locked the accounts.
+--
+-- Lock order: the events, last those of the tenants, one by one and in their order (see emit_events): a batch of the same tenants in
+-- the other environment shares none of the accounts.
 create function rta.emit_opening_events(
   p_counters rta.counters,
   p_caller_at integer[],            -- for each request, the position of its caller
@@ -15,6 +18,9 @@ language plpgsql as $$
 declare
   v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
   v_exhausted rta.event[];
+  v_of_tenants rta.event[];
+  v_event rta.event;
+  v_count integer;
 begin
   if exists (select from unnest(p_outcomes) where kind = 'insufficient_credits') then
     with refused as (
@@ -37,19 +43,23 @@ begin
     select array_agg(row(tenant_id, environment, 'credits.exhausted', tenant_id, v_now)::rta.event) into v_exhausted
     from exhausted;
   end if;
-  perform rta.emit_events(
-    array(
-      select row(caller.tenant_id, caller.environment, 'usage_session.opened', request.id, request.created_at)::rta.event
-      from unnest(p_requests) with ordinality request
-      join unnest(p_counters.callers) caller on caller.caller_at = p_caller_at[request.ordinality]
-      where p_outcomes[request.ordinality].kind = 'written'
-    ) || array(
-      select row(
-        p_counters.account_tenant_ids[at], p_counters.account_environments[at], 'credits.low',
-        p_counters.account_tenant_ids[at], v_now
-      )::rta.event
-      from unnest(p_accounts, p_held) with ordinality account (available, open_sessions, session_limit, low_threshold, held, at)
-      where rta.falls_below(available, available - held, low_threshold, low_threshold)
-    ) || v_exhausted
+  perform rta.emit_events(array(
+    select row(caller.tenant_id, caller.environment, 'usage_session.opened', request.id, request.created_at)::rta.event
+    from unnest(p_requests) with ordinality request
+    join unnest(p_counters.callers) caller on caller.caller_at = p_caller_at[request.ordinality]
+    where p_outcomes[request.ordinality].kind = 'written'
+  ));
+  v_of_tenants := v_exhausted || array(
+    select row(
+      p_counters.account_tenant_ids[at], p_counters.account_environments[at], 'credits.low',
+      p_counters.account_tenant_ids[at], v_now
+    )::rta.event
+    from unnest(p_accounts, p_held) with ordinality account (available, open_sessions, session_limit, low_threshold, held, at)
+    where rta.falls_below(available, available - held, low_threshold, low_threshold)
   );
+  if cardinality(v_of_tenants) > 0 then
+    for v_event in select * from unnest(v_of_tenants) order by tenant_id loop
+      v_count := rta.emit_event(v_event);
+    end loop;
+  end if;
 end $$;

@@ -28,7 +28,8 @@ const names = Object.keys(MUTATIONS).filter((name) =>
 if (names.length === 0 || (only === "--sample" && names.length < SAMPLE.length)) throw new Error("no such fault");
 const filesOf = (name: string): readonly string[] => {
   if (name in PEOPLE_MUTATIONS) return ["people/rechecks"];
-  if (name in DELIVERY_MUTATIONS) return ["webhooks/sending", "webhooks/failing-endpoints", "webhooks/histories"];
+  if (name in DELIVERY_MUTATIONS)
+    return ["webhooks/sending", "webhooks/sending-waits", "webhooks/failing-endpoints", "webhooks/histories"];
   if (name in EVENT_MUTATIONS) {
     return ["webhooks/events", "webhooks/session-events", "webhooks/threshold-events", "webhooks/event-histories"];
   }

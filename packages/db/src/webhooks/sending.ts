@@ -20,6 +20,8 @@ import {
 } from "../../generated/functions.ts";
 import type { Origin } from "../audit/audit-events.ts";
 import type { Runner } from "../connection/batch.ts";
+import { DatabaseError } from "../connection/errors.ts";
+import { pauseBeforeRetry } from "../query/retry-while-stale.ts";
 
 /** A delivery that a worker holds until its lease ends, with what it sends to which place. */
 export type ClaimedDelivery = {
@@ -100,9 +102,12 @@ export type FinishedDelivery = {
   slowMs: number | null;
 };
 
+/** Another transaction holds a delivery that was to go on: nothing is written. See `unpark_deliveries.sql`. */
+const isHeldElsewhere = (error: unknown): boolean => error instanceof DatabaseError && error.code === "40001";
+
 /**
  * Records what became of deliveries, and returns how many of them were still held. An endpoint that responded with 410, or that
- * has failed for five days without one success, is disabled. One statement.
+ * has failed for five days without one success, is disabled. One statement, and rarely a second one.
  */
 export const finishDeliveries = async (
   db: Runner,
@@ -114,8 +119,15 @@ export const finishDeliveries = async (
     attempt: delivery.attempt && JSON.stringify(delivery.attempt),
   }));
   const auditEventIds = deliveries.map(() => newId("aud", now, random));
-  const [row] = await callFinish(db, { finished, auditEventIds, requestId, createdAt: now });
-  return row?.result ?? 0;
+  for (let attempts = 1; ; attempts++) {
+    try {
+      const [row] = await callFinish(db, { finished, auditEventIds, requestId, createdAt: now });
+      return row?.result ?? 0;
+    } catch (error) {
+      if (!isHeldElsewhere(error)) throw error;
+    }
+    await pauseBeforeRetry(attempts);
+  }
 };
 
 /**

@@ -5,7 +5,7 @@ import { PRICE, seedCaller, seedMovement, seedSession, sessionRequest } from "@r
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { session, USES_SHARDS } from "@realtime-avatar/testing/database";
 import { fixture, serviceDatabase } from "@realtime-avatar/testing/fixture";
-import { untilCountBlocked } from "@realtime-avatar/testing/postgres/waits";
+import { untilWaiting } from "@realtime-avatar/testing/postgres/waits";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { eventsOf, seedEndpoint, typesOf } from "@realtime-avatar/testing/webhooks/events";
@@ -137,13 +137,13 @@ describe("low credits", () => {
       };
       const [first, last] = [await holdEvent(ids[0] ?? ""), await holdEvent(ids[2] ?? "")];
       const inLive = openAll(tenants.map(({ caller }) => caller));
-      await untilCountBlocked(db, 1, first);
+      await untilWaiting(db, 1, first);
       await first.client`commit`;
-      await untilCountBlocked(db, 1, last);
+      await untilWaiting(db, 1, last);
       const inTest = Promise.all(
         ids.slice(0, 2).map(async (id) => (await seedCaller(db, id, { environment: "test" })).caller),
       ).then(openAll);
-      await untilCountBlocked(db, 2);
+      await untilWaiting(db, 2);
       await last.client`commit`;
       const outcomes = [...(await inLive), ...(await inTest)];
       expect(outcomes.map(({ kind }) => kind)).toEqual(Array(5).fill("written"));

@@ -25,15 +25,20 @@ const blocked = async ({ client }: TestDb, column: string): Promise<readonly unk
 export const untilBlocked = (db: TestDb, isOver = (): boolean => false): Promise<void> =>
   until(async () => (isOver() ? [1] : blocked(db, "1")));
 
-/** Waits until `count` statements on this database wait for a lock; with `holder`, for one of that session. Not with shards. */
-export const untilCountBlocked = async ({ client }: TestDb, count: number, holder?: TestDb): Promise<void> => {
-  const pid = holder ? (await holder.client`select pg_backend_pid() as pid`)[0]?.["pid"] : null;
-  await until(
-    () => client`
-      select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
-        and (${pid}::integer is null or ${pid}::integer = any (pg_blocking_pids(pid)))
-      having count(*) >= ${count}`,
-  );
+/**
+ * Waits until exactly `count` statements on this database wait for another transaction; with `holder`, for that of this session, which
+ * is not possible with shards.
+ */
+export const untilWaiting = async ({ client }: TestDb, count: number, holder?: TestDb): Promise<void> => {
+  const [row] = holder ? await holder.client<{ pid: number }[]>`select pg_backend_pid() as pid` : [];
+  const waits = row ? `${row.pid} = any (pg_blocking_pids(pid))` : "cardinality(pg_blocking_pids(pid)) > 0";
+  const text = `select count(*)::text as result from pg_stat_activity where datname = current_database() and ${waits}`;
+  await until(async () => {
+    const nodes = USES_SHARDS
+      ? await client<{ result: string }[]>`select result from run_command_on_all_nodes(${text})`
+      : await client.unsafe<{ result: string }[]>(text);
+    return nodes.reduce((sum, { result }) => sum + Number(result), 0) === count ? [1] : [];
+  });
 };
 
 /** Waits until a statement on this database waits for a lock, and cuts its connection. */

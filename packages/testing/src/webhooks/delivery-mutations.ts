@@ -13,6 +13,15 @@ export const DELIVERY_MUTATIONS = {
     "update public.webhook_deliveries set waits = false where ctid = any (v_places);",
     "null;",
   ],
+  "what waits is not locked with what ends": [
+    "      and delivery.lease = finished.lease and finished.outcome",
+    "      and false and finished.outcome",
+  ],
+  "what waits and is held is waited for": [
+    "for no key update skip locked\n  ) locked on true;",
+    "for no key update\n  ) locked on true;",
+  ],
+  "what waits and is held is forgotten": ["  if not v_are_locked then", "  if false then"],
   "a lost lease counts": ["and delivery.lease = finished.lease\n    returning", "\n    returning"],
   "the second body wins": [
     'and event.id = frozen.id collate "C" and event.body is null;',

@@ -5,8 +5,9 @@
 -- An endpoint has been failing since its first attempt that failed after the last one that succeeded. When that is five days
 -- ago, it is disabled, with its audit event and an event for the tenant's other endpoints.
 --
--- Lock order: the endpoints that change, by primary key, then the deliveries, then those that wait for them
--- (unpark_deliveries), then the events. An endpoint that is well is not locked.
+-- Lock order: the endpoints that change, by primary key, then the deliveries with those that wait for them, by primary key
+-- (lock_finished_deliveries), then the events. An endpoint that is well is not locked. Fails with 40001 where another transaction
+-- holds what was parked meanwhile (unpark_deliveries).
 create function rta.finish_deliveries(
   p_finished rta.finished_delivery[],
   p_audit_event_ids text[], -- one for each, for an endpoint that is disabled

@@ -1,6 +1,6 @@
 -- Records the outcomes of deliveries at their endpoints: since when an endpoint fails, and until when it is slow. Disables
--- those that are gone, or that have been failing since `p_failing_since`. No endpoint that is not locked is changed: a claim may hold it,
--- and wait for a delivery that is locked here.
+-- those that are gone, or that have been failing since `p_failing_since`. No endpoint that is not locked is changed: other
+-- outcomes may hold it, and wait for a delivery that is locked here.
 -- Lock order: the calling function has locked the endpoints and the deliveries; then those of disable_failing_endpoint.
 create function rta.record_endpoint_outcomes(
   p_tenant_ids text[],      -- for each delivery

@@ -1,37 +1,37 @@
 -- Lets the next delivery go on, of those that wait for an earlier event of these targets, where one has ended. A claim looks at it
 -- then, and parks it again if a still earlier one is pending.
 -- A statement of its own, after the one that ended them: it sees what was parked until then (park_deliveries).
--- Lock order: deliveries by primary key.
+--
+-- Fails with 40001 when another transaction holds one of them, and nothing is written: that one may wait for what is locked
+-- here. finishDeliveries calls again, and then lock_finished_deliveries waits for it in its place.
+-- Lock order: the calling function has locked these deliveries, but for those that were parked since.
 create function rta.unpark_deliveries(p_tenant_ids text[], p_endpoint_ids text[], p_target_ids text[]) returns void
 language plpgsql as $$
 declare
-  -- Rows cannot leave their place while they are locked.
-  v_places tid[] := array(
-    select locked.place
-    from (
-      select waiting.tenant_id, waiting.id
-      from (
-        select distinct tenant_id, endpoint_id, target_id
-        from unnest(p_tenant_ids, p_endpoint_ids, p_target_ids) target (tenant_id, endpoint_id, target_id)
-      ) target
-      cross join lateral (
-        select stored.tenant_id, stored.id from public.webhook_deliveries stored
-        where stored.tenant_id = target.tenant_id collate "C" and stored.endpoint_id = target.endpoint_id collate "C"
-          and stored.target_id = target.target_id collate "C" and stored.waits
-        order by stored.tenant_id, stored.endpoint_id, stored.target_id, stored.sequence limit 1
-      ) waiting
-      order by waiting.tenant_id, waiting.id
-    ) next
-    cross join lateral (
-      select stored.ctid as place, stored.waits from public.webhook_deliveries stored
-      where stored.tenant_id = next.tenant_id and stored.id = next.id
-      offset 0 -- by the primary key, not by the index of those that wait: see report_usages
-      for no key update
-    ) locked
-    where locked.waits
-  );
+  v_are_locked boolean;
+  v_places tid[]; -- rows cannot leave their place while they are locked
 begin
-  if cardinality(v_places) > 0 then
+  select bool_and(locked.place is not null), array_agg(locked.place) filter (where locked.waits) into v_are_locked, v_places
+  from (
+    select distinct tenant_id, endpoint_id, target_id
+    from unnest(p_tenant_ids, p_endpoint_ids, p_target_ids) target (tenant_id, endpoint_id, target_id)
+  ) target
+  cross join lateral (
+    select stored.tenant_id, stored.id from public.webhook_deliveries stored
+    where stored.tenant_id = target.tenant_id collate "C" and stored.endpoint_id = target.endpoint_id collate "C"
+      and stored.target_id = target.target_id collate "C" and stored.waits
+    order by stored.tenant_id, stored.endpoint_id, stored.target_id, stored.sequence limit 1
+  ) next
+  left join lateral (
+    select stored.ctid as place, stored.waits from public.webhook_deliveries stored
+    where stored.tenant_id = next.tenant_id and stored.id = next.id
+    offset 0 -- by the primary key, not by the index of those that wait: see report_usages
+    for no key update skip locked
+  ) locked on true;
+  if not v_are_locked then
+    raise serialization_failure using message = 'a delivery that waits is locked';
+  end if;
+  if v_places is not null then
     update public.webhook_deliveries set waits = false where ctid = any (v_places);
   end if;
 end $$;

@@ -27,3 +27,31 @@ test("a tenant with many other deliveries: each look reads one page, and the end
   expect(cursors).toEqual([null, null, null]);
   expect(await Array.fromAsync(client.list("/api/v1/webhook-endpoints"))).toEqual([]);
 });
+
+test("a delivery that has no body yet: is forwarded when it has one", async () => {
+  const ending = new AbortController();
+  const bodies = [null, '{"type":"avatar.created"}'];
+  const client = createClient({
+    baseUrl: service.url,
+    apiKey,
+    fetch: async (request) => {
+      if (new URL(request.url).pathname !== "/api/v1/webhook-deliveries") return fetch(request);
+      const delivery = {
+        id: "whd_1",
+        eventId: "evt_1",
+        eventType: "avatar.created",
+        createdAt: "2026-01-01T00:00:00Z",
+      };
+      return Response.json({ data: [{ ...delivery, body: bodies.shift() }], nextCursor: null });
+    },
+  });
+  const forwarded: string[] = [];
+  const program = async (request: Request): Promise<Response> => {
+    forwarded.push(await request.text());
+    ending.abort();
+    return new Response();
+  };
+  const options = { client, forwardTo: "http://localhost:1/", signal: ending.signal, fetch: program };
+  await listen({ ...options, onReady: () => {}, onForwarded: () => {} });
+  expect(forwarded).toEqual(['{"type":"avatar.created"}']);
+});

@@ -1,5 +1,6 @@
 /** The rooms of a server, on the real LiveKit and on the stand-in: what holds for both, so that the stand-in tells the truth. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { AGENT_AWAY_SECONDS, JOIN_TIMEOUT_SECONDS } from "@realtime-avatar/domain/calls/limits";
 import { avatarToken, type CallToken, personToken } from "@realtime-avatar/domain/calls/room";
 import type { LivekitRequest } from "@realtime-avatar/runtime/metrics/calls";
 import { Secret } from "@realtime-avatar/storage/secret";
@@ -7,7 +8,7 @@ import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { startLivekit } from "@realtime-avatar/testing/livekit/server";
 import { startLivekitStandIn } from "@realtime-avatar/testing/livekit/stand-in";
 import { freePorts } from "@realtime-avatar/testing/network/ports";
-import { AccessToken, AgentDispatchClient, type VideoGrant } from "livekit-server-sdk";
+import { AccessToken, AgentDispatchClient, RoomServiceClient, type VideoGrant } from "livekit-server-sdk";
 import type { LivekitConfig } from "./config.ts";
 import { createRooms, LivekitError, type Rooms } from "./rooms.ts";
 import { mintToken } from "./tokens.ts";
@@ -94,6 +95,16 @@ for (const { name, isMissing, start } of SERVERS) {
       await rooms.delete("rta-ab-2");
       expect(requests.every(({ outcome }) => outcome === "ok")).toBe(true);
       expect(new Set(requests.map(({ method }) => method))).toEqual(new Set(["create", "list", "delete"]));
+    });
+
+    test("a room, created: has a place for one person, and outlives the times to join and to be away", async () => {
+      const { url, apiKey, apiSecret } = configOf(server);
+      await rooms.create("rta-settings");
+      const [room] = await new RoomServiceClient(url, apiKey, apiSecret.reveal()).listRooms(["rta-settings"]);
+      expect(room?.maxParticipants).toBe(1);
+      expect(room?.emptyTimeout).toBeGreaterThan(JOIN_TIMEOUT_SECONDS);
+      expect(room?.departureTimeout).toBeGreaterThan(AGENT_AWAY_SECONDS);
+      await rooms.delete("rta-settings");
     });
 
     test("an agent, dispatched into a room: once, although the room is created twice; and again, as it was", async () => {

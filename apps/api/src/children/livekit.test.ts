@@ -1,4 +1,4 @@
-/** Which process of a data directory has the LiveKit for calls; no LiveKit runs here. */
+/** Which process of a data directory has the LiveKit for calls, and its configuration; no LiveKit runs here. */
 import { afterAll, expect, test } from "bun:test";
 import { writeFile } from "node:fs/promises";
 import { embeddedConfigFile } from "@realtime-avatar/livekit/config";
@@ -47,4 +47,13 @@ test("a second process with the same data directory: has no LiveKit until the fi
   const next = await prepare();
   expect(next).not.toBeNull();
   await next?.stopLivekit();
+});
+
+test("the LiveKit that this process starts: is on loopback, and creates no room for who joins", async () => {
+  const embedded = await prepare();
+  await embedded?.start("http://127.0.0.1:1");
+  const configuration = await Bun.file(embeddedConfigFile(dataDirectory)).json();
+  expect(configuration).toMatchObject({ bind_addresses: ["127.0.0.1"], room: { auto_create: false } });
+  await embedded?.stopAvatarWorker();
+  await embedded?.stopLivekit();
 });

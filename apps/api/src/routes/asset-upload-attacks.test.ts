@@ -6,7 +6,21 @@ import { fileOf, md5Of } from "../../test/support/forms.ts";
 
 const BYTES = 100_000;
 
-const api = await startApi(testStorage, { config: { ...TEST_CONFIG, maxAssetBytesPerTenant: 2 * BYTES } });
+/** Is called when a file has arrived, before the response. */
+let onReceived = async (): Promise<void> => {};
+const watchedStorage: typeof testStorage = async (origin) => {
+  const files = await testStorage(origin);
+  const { served } = files.storage;
+  if (served === null) throw new Error("a disk serves its files");
+  const receive: typeof served.receive = async (...parts) => {
+    const received = await served.receive(...parts);
+    await onReceived();
+    return received;
+  };
+  return { ...files, storage: { ...files.storage, served: { ...served, receive } } };
+};
+
+const api = await startApi(watchedStorage, { config: { ...TEST_CONFIG, maxAssetBytesPerTenant: 2 * BYTES } });
 const key = await api.key();
 const { call, stored } = assetCalls(api, key);
 
@@ -34,5 +48,13 @@ test("a file, sent again after its completion: not kept", async () => {
   expect((await send(upload)).status).toBe(200);
   expect((await call("POST", `/${id}/complete`)).status).toBe(200);
   await send(upload);
+  expect(await stored(`uploads/${tenantId}/${id}`)).toEqual([]);
+});
+
+test("a file, its asset deleted while it arrives: 404, and not kept", async () => {
+  const { id, tenantId, upload } = await begin();
+  onReceived = async () => void (await call("DELETE", `/${id}`));
+  expect((await send(upload)).status).toBe(404);
+  onReceived = async () => {};
   expect(await stored(`uploads/${tenantId}/${id}`)).toEqual([]);
 });

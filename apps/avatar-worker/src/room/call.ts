@@ -159,7 +159,7 @@ const watchOther = (
 };
 
 /** Calls `onEnd` when the page of the person asks for the end. */
-const obeyPage = (room: Room, times: Presence, onEnd: () => void): void => {
+export const obeyPage = (room: Room, times: Presence, onEnd: () => void): void => {
   room.on(RoomEvent.DataReceived, (data, participant, _kind, topic) => {
     if (participant?.identity !== PERSON_IDENTITY) return;
     times.otherWasActive(performance.now());

@@ -1,24 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
-import type { SessionId } from "@realtime-avatar/domain/id";
+import { assigned } from "../../test/support/assigned.ts";
 import { createPresence } from "./presence.ts";
 
-const assigned: AssignedCall = {
-  session_id: "ses_x" as SessionId,
-  generation: 1,
-  environment: "live",
-  url: "ws://x",
-  token: "t",
-  agent_identity: null,
-  mode: "avatar",
-  avatar: { avatar_id: "ava_x", manifest: null },
-  input: { stt_mode: "server" },
-  max_seconds: 60,
-  limit: "session_cap",
-  used_seconds: 0,
-  idle_seconds: 30,
-  away_seconds: 10,
-};
 /** Seconds. */
 const presence = (change: Partial<AssignedCall> = {}) => {
   const times = createPresence({ ...assigned, ...change }, 0);

@@ -1,8 +1,10 @@
 /** The checks of a file before its upload, with the requirements that the service has. */
 import { expect, test } from "bun:test";
+import type { Asset } from "@realtime-avatar/client";
 import { ASSET_LIMITS } from "@realtime-avatar/domain/assets/limits";
 import { modelsOf } from "@realtime-avatar/domain/avatars/models";
 import { checkSource, hintsOf, type Requirements, type Source } from "./source.ts";
+import { untilExamined } from "./use-source.ts";
 
 const [model] = modelsOf("m");
 if (!model) throw new Error("there is no model");
@@ -97,4 +99,13 @@ test("a source, checked with other bounds of the service: those decide", () => {
     "A video of 1 to 120 seconds: MP4, MOV or WebM, at most 200 MiB, each side at least 512 pixels.",
   ]);
   expect(hintsOf(undefined, ["image"])).toEqual(["A photo: JPEG, PNG or WebP, at most 16 MiB."]);
+});
+
+test("a file that was uploaded, refused when the service examines it: throws why; ready: returns", async () => {
+  const asset = (status: Asset["status"], detail?: string): Asset =>
+    ({ id: "ast_1", status, error: detail === undefined ? null : { code: "not_decodable", detail } }) as Asset;
+  const { signal } = new AbortController();
+  const examined = (next: Asset): Promise<void> => untilExamined(asset("uploaded"), async () => next, signal);
+  await expect(examined(asset("failed", "It is damaged."))).rejects.toThrow("It is damaged.");
+  await examined(asset("ready"));
 });

@@ -75,6 +75,20 @@ const sleep = (milliseconds: number, signal: AbortSignal): Promise<void> =>
     });
   });
 
+/** Waits until the service has examined an asset, for half a minute at most. Throws what it found wrong. */
+export const untilExamined = async (
+  first: Asset,
+  read: (id: string) => Promise<Asset>,
+  signal: AbortSignal,
+): Promise<void> => {
+  let asset = first;
+  for (let polls = 0; polls < MAX_POLLS && asset.status !== "ready"; polls++) {
+    if (asset.status === "failed") throw new Error(asset.error?.detail ?? "The file was refused.");
+    await sleep(POLL_MS, signal);
+    asset = await read(asset.id);
+  }
+};
+
 /**
  * Returns the step of an upload, and a function that uploads a file and waits until the service has examined it. It throws
  * what the service found wrong. The upload stops when the component goes: nothing happens behind a closed dialog. A file is
@@ -87,14 +101,6 @@ export const useUpload = () => {
   const controller = useRef<AbortController>(null);
   useEffect(() => () => controller.current?.abort(), []);
 
-  const examine = async (first: Asset, signal: AbortSignal): Promise<void> => {
-    let asset = first;
-    for (let polls = 0; polls < MAX_POLLS && asset.status !== "ready"; polls++) {
-      if (asset.status === "failed") throw new Error(asset.error?.detail ?? "The file was refused.");
-      await sleep(POLL_MS, signal);
-      asset = (await client.GET("/api/v1/assets/{id}", { params: { path: { id: asset.id } }, signal })).data;
-    }
-  };
   const upload = async ({ file, kind }: { file: File; kind: SourceKind }): Promise<string> => {
     if (uploaded.current?.file === file) return uploaded.current.id;
     controller.current = new AbortController();
@@ -109,7 +115,9 @@ export const useUpload = () => {
     onProgress(0);
     const asset = await uploadAsset(environment, file, { kind, signal, onProgress });
     setStep({ text: `Checking the ${name}`, share: null });
-    await examine(asset, signal);
+    const read = async (id: string): Promise<Asset> =>
+      (await client.GET("/api/v1/assets/{id}", { params: { path: { id } }, signal })).data;
+    await untilExamined(asset, read, signal);
     uploaded.current = { file, id: asset.id };
     return asset.id;
   };

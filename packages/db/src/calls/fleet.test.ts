@@ -274,6 +274,17 @@ describe("a pass", () => {
     }
   });
 
+  test("calls of a test key below a live key that is over its cap: go on", async () => {
+    const one = await world();
+    const child = await seedCaller(db, one.tenantId, { environment: "test" }, one.record);
+    const [own, below] = [await one.seed(), await seedCall(db, child.caller, await readyAvatar(db, child.caller))];
+    await sync(db, "one", { calls: [report(own), report(below)] });
+    await client`update api_keys set spend_limit_credit_micros = 10 where id = ${one.caller.id}`;
+    expect((await pass()).rooms).toEqual([`rta-test-${own}`]);
+    expect(await one.state(below)).toMatchObject({ status: "started", reason: null });
+    await one.isClean();
+  });
+
   test("a call that has used up what it holds, by the clock: ended, and charged all of it", async () => {
     const one = await world();
     const [cap, credits] = [await one.seed(), await one.seed({ price: 10_000 })];

@@ -15,25 +15,31 @@ export type LivekitFault =
   | { kind: "loses_response" };
 
 type Agent = { agentName: string; metadata?: string };
+type Settings = { emptyTimeout?: number; departureTimeout?: number; maxParticipants?: number };
 type RoomBody = {
   name?: string;
   room?: string;
   names?: string[];
   agents?: Agent[];
   dispatchId?: string;
-} & Partial<Agent>;
+} & Partial<Agent> &
+  Settings;
 type RoomCall = { method: string; claims: ClaimGrants; body: RoomBody };
 type Dispatch = Agent & { id: string; room: string; state: { jobs: { id: string }[] } };
-type Room = { sid: string; name: string; dispatches: Dispatch[] };
+type Room = { sid: string; name: string; dispatches: Dispatch[]; settings: Settings };
 
 const newDispatch = (room: string, { agentName, metadata = "" }: Agent): Dispatch => {
   const id = `AD_${randomBytes(6).toString("hex")}`;
   return { id, room, agentName, metadata, state: { jobs: [] } };
 };
-const newRoom = (name: string, agents: Agent[] = []): Room => ({
+const newRoom = (
+  name: string,
+  { agents = [], emptyTimeout = 0, departureTimeout = 0, maxParticipants = 0 }: RoomBody = {},
+): Room => ({
   sid: `RM_${randomBytes(6).toString("hex")}`,
   name,
   dispatches: agents.map((agent) => newDispatch(name, agent)),
+  settings: { emptyTimeout, departureTimeout, maxParticipants },
 });
 
 const twirpError = (status: number, code: string): Response => Response.json({ code, msg: code }, { status });
@@ -64,7 +70,7 @@ const respond = (rooms: Map<string, Room>, { method, claims, body }: RoomCall): 
   switch (method) {
     case "CreateRoom": {
       if (!video?.roomCreate) return twirpError(401, "unauthenticated");
-      const room = rooms.get(name) ?? newRoom(name, body.agents);
+      const room = rooms.get(name) ?? newRoom(name, body);
       rooms.set(name, room);
       return Response.json({ sid: room.sid, name });
     }
@@ -75,7 +81,7 @@ const respond = (rooms: Map<string, Room>, { method, claims, body }: RoomCall): 
       if (!video?.roomList) return twirpError(401, "unauthenticated");
       const { names = [] } = body;
       const listed = [...rooms.values()].filter((room) => !names.length || names.includes(room.name));
-      return Response.json({ rooms: listed.map(({ sid, name }) => ({ sid, name })) });
+      return Response.json({ rooms: listed.map(({ sid, name, settings }) => ({ sid, name, ...settings })) });
     }
     case "ListDispatch":
     case "CreateDispatch":

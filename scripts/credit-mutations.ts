@@ -33,7 +33,7 @@ const filesOf = (name: string): readonly string[] => {
   if (name in EVENT_MUTATIONS) {
     return ["webhooks/events", "webhooks/session-events", "webhooks/threshold-events", "webhooks/event-histories"];
   }
-  if (name in CALL_MUTATIONS) return ["calls/agents", "calls/calls", "calls/fleet", "calls/queue"];
+  if (name in CALL_MUTATIONS) return ["calls/agents", "calls/calls", "calls/fleet", "calls/queue", "calls/rooms"];
   return [
     "credits/session-limits",
     "credits/session-changes",

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { ASSET_LIMITS, type ContentType } from "@realtime-avatar/domain/assets/limits";
 import sharp from "sharp";
@@ -7,6 +7,8 @@ import * as images from "../corpus/images.testing.ts";
 import { inspectImage, restrict } from "./image.ts";
 
 restrict(sharp);
+// Other files of this process read other formats.
+afterAll(() => sharp.unblock({ operation: ["VipsForeignLoad"] }));
 
 const inspect = (bytes: Buffer, contentType: ContentType<"image">) =>
   inspectImage(sharp, bytes, { kind: "image", contentType });

@@ -147,8 +147,8 @@ for (const autoCreate of isLong ? [false, true] : [false]) {
       person.leave();
     });
 
-    // The avatar shows that what the person asks for can be had. In a room without an avatar worker: it would end the call when
-    // somebody takes its place.
+    // The token of the avatar allows what that of the person does not: so LiveKit can do it. No avatar worker is in this room.
+    // LiveKit would disconnect one whose identity joins again, and it would end the call.
     test.each([
       ["the person", personToken, false, ""],
       ["the avatar", (room: string) => avatarToken(room, "avatar"), true, "changed"],

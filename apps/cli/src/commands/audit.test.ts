@@ -66,8 +66,8 @@ describe("audit tail", () => {
       ids.push(record.id);
       await tail.waitFor(new RegExp(record.id));
     }
-    // More at once than one look shows. It looks when all are there: events that come to be seen in another order are looked for only
-    // among the newest.
+    // More events than it reads at a time. It is stopped until all are committed: it finds one that is committed after newer ones
+    // only among the newest hundred.
     tail.kill("SIGSTOP");
     const many = await Promise.all(Array.from({ length: 150 }, () => seedKey(db, tenantId)));
     tail.kill("SIGCONT");

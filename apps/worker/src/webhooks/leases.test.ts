@@ -1,4 +1,4 @@
-/** Deliveries whose lease or whose record fails: what was sent is recorded, and nothing is sent that could not be. */
+/** A sender whose write of an outcome fails, and one whose leases are too short for an attempt. */
 import { expect, test } from "bun:test";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
 import { seedAvatar, seedCaller } from "@realtime-avatar/testing/seeds";

@@ -107,7 +107,8 @@ const isHeldElsewhere = (error: unknown): boolean => error instanceof DatabaseEr
 
 /**
  * Records what became of deliveries, and returns how many of them were still held. An endpoint that responded with 410, or that
- * has failed for five days without one success, is disabled. One statement, and rarely a second one.
+ * has failed for five days without one success, is disabled. One statement, repeated while another transaction holds a delivery that
+ * is to go on. Throws the problem `unavailable` after 20 times.
  */
 export const finishDeliveries = async (
   db: Runner,

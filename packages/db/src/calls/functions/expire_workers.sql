@@ -4,8 +4,8 @@
 -- At most as many calls as half of `p_entry_ids`. What others have locked is left to the next pass.
 --
 -- Lock order: the workers, then the sessions (skip locked), their calls and counters (lock_counters), slots. A worker that others
--- have locked is being renewed. No free slot is locked before the counters: lock_free_slots can leave one locked that a start has
--- just taken, and who ends that call waits for its slot, and holds its counters.
+-- have locked is being renewed. Slots come after the counters: lock_free_slots can lock a slot that a start has just taken. The
+-- transaction that ends that call holds its counters, and waits for its slot.
 create function rta.expire_workers(
   p_entry_ids text[], p_request_id text, out moved integer, out ended integer, out rooms text[]
 )

@@ -5,8 +5,8 @@
 --   'last_owner'  nothing is written: the tenant would have no owner; the operator may do that
 --   'not_found'   there is no such user
 --   'stale'       nothing is written: the caller has changed since its look-up
--- Lock order: see lock_people; then sessions, passkeys and identities, each by primary key; then invitations, those of each column
--- by primary key: no other transaction locks several of a tenant (lock_people locks its owners).
+-- Lock order: see lock_people; then sessions, passkeys and identities, each by primary key; then invitations, in no order. Of the
+-- functions that wait for an invitation, only this one locks several of a tenant, and lock_people lets one call run at a time.
 create function rta.delete_user(
   p_caller rta.caller, -- null: the operator
   p_tenant_id text,

@@ -5,10 +5,9 @@
 -- two events of one target.
 --
 -- Lock order: events come after everything else, by tenant and target. The events of a session, an avatar or an asset do
--- not wait: their target is locked. So a function that writes events of keys or of a tenant does so once, at its end. One whose place
--- was taken is tried again when later ones are written already, which would deadlock with a function that has the same targets in
--- their order. So who writes those of several keys has locked the meters of these, and those of several tenants go one by one
--- (emit_opening_events).
+-- not wait: their target is locked. So a function that writes events of keys or of a tenant does so once, at its end. An event
+-- whose sequence is taken is written after the others of the call, and so out of order. Therefore a function that writes events of
+-- several keys has locked their meters, and one that writes events of several tenants writes them one by one (emit_opening_events).
 -- Three short statements: one that does it all took three times as long for a single event.
 create function rta.emit_events(p_events rta.event[]) returns void
 language plpgsql as $$

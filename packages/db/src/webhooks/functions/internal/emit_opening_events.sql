@@ -4,8 +4,8 @@
 --   `credits.exhausted`     for each account for lack of whose credits a request is refused: at most once an hour
 -- The calling function has locked the accounts.
 --
--- Lock order: the events, last those of the tenants, one by one and in their order (see emit_events): a batch of the same tenants in
--- the other environment shares none of the accounts.
+-- Lock order: the events of sessions, then those of tenants, one by one, by tenant (see emit_events). A batch of the same tenants in
+-- the other environment locks other accounts, and writes events of the same targets.
 create function rta.emit_opening_events(
   p_counters rta.counters,
   p_caller_at integer[],            -- for each request, the position of its caller

@@ -2,8 +2,8 @@
 -- wait for one that ends. An endpoint that does not fail is not locked. Returns the ids of the endpoints: those that failed since
 -- `p_failing_since` are among them.
 --
--- All deliveries by one statement, in one order: the lease of some may be lost while it waits, and these stay locked too. Another
--- call may need them because they wait now.
+-- One statement locks all deliveries, in one order. A delivery whose lease is lost while the statement waits stays locked, and another
+-- call may have to lock it as the next of its target.
 -- Lock order: the endpoints, by primary key, then the deliveries, by primary key.
 create function rta.lock_finished_deliveries(p_finished rta.finished_delivery[], p_failing_since timestamptz) returns text[]
 language plpgsql as $$

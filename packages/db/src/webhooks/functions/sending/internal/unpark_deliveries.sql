@@ -2,8 +2,8 @@
 -- then, and parks it again if a still earlier one is pending.
 -- A statement of its own, after the one that ended them: it sees what was parked until then (park_deliveries).
 --
--- Fails with 40001 when another transaction holds one of them, and nothing is written: that one may wait for what is locked
--- here. finishDeliveries calls again, and then lock_finished_deliveries waits for it in its place.
+-- Fails with 40001 when another transaction has locked one of them: it may wait for a delivery that is locked here. Nothing is
+-- written then. finishDeliveries repeats the call, and lock_finished_deliveries waits for that transaction.
 -- Lock order: the calling function has locked these deliveries, but for those that were parked since.
 create function rta.unpark_deliveries(p_tenant_ids text[], p_endpoint_ids text[], p_target_ids text[]) returns void
 language plpgsql as $$

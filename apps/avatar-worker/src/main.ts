@@ -1,5 +1,6 @@
 /** The program: an avatar worker, which joins calls and publishes the avatar. */
 import { isToStart } from "@realtime-avatar/runtime/arguments";
+import { CALL_ARGUMENT } from "./process/call-process.ts";
 
 /** What `--help` prints. */
 const HELP = `Starts an avatar worker of the Realtime Avatar Service, which joins calls and publishes the avatar. It takes no
@@ -14,8 +15,5 @@ Usage: bun run avatar-worker
   LOG_LEVEL             fatal, error, warn, info, debug, trace or silent (info)
 `;
 
-if (isToStart(process.argv.slice(2), HELP, ["--child"])) {
-  // The library of LiveKit writes debug lines to standard output otherwise. It reads this when it is loaded.
-  process.env["NODE_ENV"] ??= "production";
-  await import("./worker.ts");
-}
+if (process.argv[2] === CALL_ARGUMENT) (await import("./process/run.ts")).runCallProcess();
+else if (isToStart(process.argv.slice(2), HELP, ["--child"])) await import("./worker.ts");

@@ -1,7 +1,7 @@
 /** The metrics of an avatar worker. Loaded only when metrics are configured. */
 import type { ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { createRegistry, type ServedMetrics, served } from "@realtime-avatar/runtime/metrics/registry";
-import type { CallWatcher } from "./room/call.ts";
+import type { CallWatcher } from "./fleet/call.ts";
 
 const JOIN_SECONDS = [0.25, 0.5, 1, 2, 5, 10, 20, 30, 60, 120];
 const CALL_SECONDS = [5, 15, 30, 60, 120, 300, 600, 1200, 1800];

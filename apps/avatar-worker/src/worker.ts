@@ -8,9 +8,9 @@ import { type AvatarWorkerConfig, readConfig } from "./config.ts";
 import { createService } from "./fleet/service.ts";
 import { type Sync, startSync } from "./fleet/sync.ts";
 import { respondHealth, serveHttp, type WorkerHealth } from "./health.ts";
-import { dropLibraryLog } from "./library-log.ts";
 import type { WorkerMetrics } from "./metrics.ts";
-import { portrait } from "./renderer/portrait.ts";
+import { createCallProcesses } from "./process/spare.ts";
+import { FEATURES } from "./renderer/renderer.ts";
 import { traceCalls } from "./tracing.ts";
 
 /** Started by the API, which holds its standard input open: it stops with the API. */
@@ -34,7 +34,6 @@ const serveHealth = async (
 
 const start = async (atExit: AtExit): Promise<void> => {
   const config = readConfig(process.env);
-  dropLibraryLog();
   const logOutput = inTurns(process.stdout);
   atExit(logOutput.drained);
   const log = createLog(
@@ -55,9 +54,14 @@ const start = async (atExit: AtExit): Promise<void> => {
     return sync?.isConnected() ? { status: "ok" } : { status: "unavailable", reason: "service_unreachable" };
   };
   let sync: Sync | null = null;
+  const processes = createCallProcesses();
+  atExit(processes.stop);
+  await processes.ready().catch(() => {
+    throw new Error("The process of a call does not start: LiveKit's library needs glibc, macOS or Windows.");
+  });
   const addresses = isChild ? { pid: process.pid } : await serveHealth(config, metrics, health, atExit);
   const running = startSync({
-    ...{ service, slots: config.slots, renderer: portrait, log, metrics },
+    ...{ service, slots: config.slots, features: FEATURES, processes, log, metrics },
     traces: tracing && traceCalls(tracing),
   });
   sync = running;

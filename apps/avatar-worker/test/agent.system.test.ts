@@ -2,7 +2,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { personToken } from "@realtime-avatar/domain/calls/room";
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
-import { createLog } from "@realtime-avatar/runtime/log";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { type LivekitServer, startLivekit } from "@realtime-avatar/testing/livekit/server";
 import { startNetwork } from "@realtime-avatar/testing/network/network";
@@ -60,7 +59,8 @@ describe.skipIf(binary.kind === "missing")(title, () => {
       },
     };
     const service = createService({ ...readConfig(control.variables), workerId: "wrk_x" });
-    const parts = { service, renderer, log: createLog("silent"), watcher: null, traces: null, onChange: () => {} };
+    const load = (file: string) => service.file(session, file);
+    const parts = { renderer, load, isRestart: false, onChange: () => {}, onFailure: () => {} };
     const assigned = { ...control.assignedOf(session), agent_identity: AGENT_IDENTITY, ...change };
     return { call: startCall(assigned, parts), token: assigned.token, said: () => saidSamples / SAMPLE_RATE };
   };

@@ -151,7 +151,7 @@ for (const autoCreate of isLong ? [false, true] : [false]) {
     // LiveKit would disconnect one whose identity joins again, and it would end the call.
     test.each([
       ["the person", personToken, false, ""],
-      ["the avatar", (room: string) => avatarToken(room, "avatar"), true, "changed"],
+      ["the avatar", (room: string) => avatarToken(room, "avatar", 60), true, "changed"],
     ])(
       "%s, who asks for a camera, metadata and a microphone: gets what its token allows",
       async (_, tokenOf, hasCamera, metadata) => {

@@ -2,11 +2,8 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { RpcError } from "@livekit/rtc-node";
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
-import { newId } from "@realtime-avatar/domain/id";
-import { createLog } from "@realtime-avatar/runtime/log";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { type LivekitServer, startLivekit } from "@realtime-avatar/testing/livekit/server";
-import { random } from "@realtime-avatar/testing/random-bytes";
 import { readConfig } from "../src/config.ts";
 import { createService } from "../src/fleet/service.ts";
 import { isLoud } from "../src/renderer/loudness.ts";
@@ -15,7 +12,6 @@ import type { Renderer } from "../src/renderer/renderer.ts";
 import { startCall } from "../src/room/call.ts";
 import { type ControlPlane, startControlPlane } from "./support/control-plane.ts";
 import { joinAsPerson, type Person } from "./support/person.ts";
-import { joinAsStranger } from "./support/stranger.ts";
 
 setDefaultTimeout(60_000);
 
@@ -37,14 +33,10 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await control?.stop();
   });
 
-  /**
-   * A call in this process. `heard`: of each frame that the renderer has heard, whether it was loud. `joined`: how long the start
-   * took until both were present, in milliseconds.
-   */
+  /** A call in this process. `heard`: of each frame that the renderer has heard, whether it was loud. */
   const start = async (change: Partial<AssignedCall> = {}) => {
     const { session, ...own } = await control.start();
     const heard: boolean[] = [];
-    const joined: number[] = [];
     const renderer: Renderer = {
       ...portrait,
       open: async (...parts) => {
@@ -57,10 +49,10 @@ describe.skipIf(binary.kind === "missing")(title, () => {
       },
     };
     const service = createService({ ...readConfig(control.variables), workerId: "wrk_x" });
-    const watcher = { joined: (milliseconds: number) => void joined.push(milliseconds), ended: () => {} };
-    const parts = { service, renderer, log: createLog("silent"), watcher, traces: null, onChange: () => {} };
+    const load = (file: string) => service.file(session, file);
+    const parts = { renderer, load, isRestart: false, onChange: () => {}, onFailure: () => {} };
     const assigned = { ...control.assignedOf(session), ...change };
-    return { ...own, call: startCall(assigned, parts), heard, joined };
+    return { ...own, call: startCall(assigned, parts), heard };
   };
 
   test("a person with several microphones: only the newest is heard; when that is gone, the one before", async () => {
@@ -125,22 +117,6 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await call.leave();
     await person.leave();
   });
-
-  test.each([
-    [1, 1],
-    [2, 0],
-  ])(
-    "a call that was started a minute ago, at worker %i: measured %i times, with that minute",
-    async (generation, times) => {
-      const started = newId("ses", new Date(Date.now() - 60_000), random);
-      const { call, joined, personToken } = await start({ session_id: started, generation });
-      const person = await joinAsStranger(livekit.url, personToken);
-      while (call.report().state !== "started") await Bun.sleep(20);
-      expect(joined.filter((milliseconds) => milliseconds >= 60_000)).toHaveLength(times);
-      await call.leave();
-      person?.leave();
-    },
-  );
 
   test("a call that is left while it is joining: is in the room no more once it was left", async () => {
     const { call, room, personToken } = await start();

@@ -136,7 +136,7 @@ for (const { name, isMissing, start } of SERVERS) {
 
     test.each([
       ["the person", personToken],
-      ["the avatar", (room: string) => avatarToken(room, "avatar")],
+      ["the avatar", (room: string) => avatarToken(room, "avatar", 60)],
     ])("the token of %s: valid while the room exists, and not before or after", async (_, tokenOf) => {
       const token = await mintToken(configOf(server), tokenOf("rta-tokens"));
       expect(await validate(token)).toBe(404);

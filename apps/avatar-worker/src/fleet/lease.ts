@@ -4,6 +4,8 @@ export type Lease = {
   /** A sync that was sent at `sentAt`, by `performance.now()`, was answered with a lease of so many seconds. */
   renew(sentAt: number, seconds: number): void;
   isHeld(): boolean;
+  /** How long it is still held, in milliseconds; not positive when it has ended. */
+  restMs(): number;
   stop(): void;
 };
 
@@ -21,6 +23,7 @@ export const createLease = (onEnd: () => void): Lease => {
       timer = setTimeout(onEnd, Math.max(0, endsAt - performance.now()));
     },
     isHeld: () => performance.now() < endsAt,
+    restMs: () => endsAt - performance.now(),
     stop: () => clearTimeout(timer),
   };
 };

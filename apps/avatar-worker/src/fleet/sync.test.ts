@@ -2,19 +2,9 @@
 import { expect, test } from "bun:test";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { assigned } from "../../test/support/assigned.ts";
-import { portrait } from "../renderer/portrait.ts";
-import type { Renderer } from "../renderer/renderer.ts";
 import { startSync } from "./sync.ts";
 
 test("a response that comes when its lease has ended: starts no call", async () => {
-  let started = 0;
-  const renderer: Renderer = {
-    ...portrait,
-    open: (call, readFile) => {
-      started++;
-      return portrait.open(call, readFile);
-    },
-  };
   const again = Promise.withResolvers<void>();
   let syncs = 0;
   const service = {
@@ -24,9 +14,15 @@ test("a response that comes when its lease has ended: starts no call", async () 
     },
     file: () => Promise.reject(new Error("no file")),
   };
-  const parts = { service, slots: 1, renderer, log: createLog("silent"), metrics: null, traces: null };
+  let taken = 0;
+  const take = (): never => {
+    taken++;
+    throw new Error("no process");
+  };
+  const processes = { take, ready: () => Promise.resolve(), stop: () => Promise.resolve() };
+  const parts = { service, slots: 1, features: [], processes, log: createLog("silent"), metrics: null, traces: null };
   const sync = startSync(parts);
   await again.promise;
   await sync.stop();
-  expect(started).toBe(0);
+  expect(taken).toBe(0);
 });

@@ -2,10 +2,10 @@
 import type { AssignedCall, ReportedCall, SyncRequest, SyncResponse } from "@realtime-avatar/domain/calls/worker-sync";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import type { WorkerMetrics } from "../metrics.ts";
-import type { Renderer } from "../renderer/renderer.ts";
-import { type Call, startCall } from "../room/call.ts";
+import type { CallProcesses } from "../process/spare.ts";
 import type { CallTraces } from "../tracing.ts";
-import { createLease } from "./lease.ts";
+import { type Call, startCall } from "./call.ts";
+import { createLease, type Lease } from "./lease.ts";
 import type { Service } from "./service.ts";
 
 /** How often the worker syncs when nothing changes. */
@@ -18,7 +18,9 @@ const GOODBYE_MS = 2000;
 export type SyncParts = {
   service: Service;
   slots: number;
-  renderer: Renderer;
+  /** The fields of the start of a call that its renderer can use. */
+  features: readonly string[];
+  processes: CallProcesses;
   log: Logger;
   metrics: Pick<WorkerMetrics, "watcher" | "syncFailed"> | null;
   traces: CallTraces | null;
@@ -33,8 +35,7 @@ export type Sync = {
 };
 
 /** The calls of the worker, by session. */
-const createCalls = ({ metrics, ...parts }: SyncParts, onChange: () => void) => {
-  const { log } = parts;
+const createCalls = ({ metrics, ...parts }: SyncParts, lease: () => Lease, onChange: () => void) => {
   const calls = new Map<string, Call>();
 
   const start = async (assigned: AssignedCall): Promise<void> => {
@@ -42,8 +43,8 @@ const createCalls = ({ metrics, ...parts }: SyncParts, onChange: () => void) => 
     const known = calls.get(session);
     if (known?.report().generation === generation) return;
     await known?.leave();
-    log.info({ session, generation, mode: assigned.mode }, "a call was assigned");
-    calls.set(session, startCall(assigned, { ...parts, watcher: metrics?.watcher ?? null, onChange }));
+    const leaseMs = (): number => lease().restMs();
+    calls.set(session, startCall(assigned, { ...parts, watcher: metrics?.watcher ?? null, leaseMs, onChange }));
   };
 
   return {
@@ -55,13 +56,16 @@ const createCalls = ({ metrics, ...parts }: SyncParts, onChange: () => void) => 
       for (const { session_id, generation, reason } of end) {
         const call = calls.get(session_id);
         if (call?.report().generation !== generation) continue;
-        if (reason !== null) void call.end(reason);
+        if (reason !== null) call.end(reason);
         else {
           calls.delete(session_id);
           void call.leave();
         }
       }
       for (const call of assigned) await start(call);
+    },
+    renewLeases: (): void => {
+      for (const call of calls.values()) call.renewLease();
     },
     /** Leaves all rooms without a word, because another worker will have the calls. */
     leaveAll: async (): Promise<void> => {
@@ -85,17 +89,20 @@ const pause = (ms: number, signal: AbortSignal): Promise<void> =>
 
 /** Syncs until `stop`. */
 export const startSync = (parts: SyncParts): Sync => {
-  const { service, slots, renderer, log, traces } = parts;
+  const { service, slots, features, log, traces } = parts;
   // Aborted by a change: a sync that waits for work is then sent again, with the change.
   let change = new AbortController();
   let isStopping = false;
   let isReachable = true;
-  const calls = createCalls(parts, () => change.abort());
+  const calls = createCalls(
+    parts,
+    () => lease,
+    () => change.abort(),
+  );
   const lease = createLease(() => {
     log.warn("the lease has ended: the worker leaves its rooms");
     void calls.leaveAll();
   });
-  const { features } = renderer;
 
   const syncOnce = async (): Promise<void> => {
     const { signal } = change;
@@ -107,6 +114,7 @@ export const startSync = (parts: SyncParts): Sync => {
       traces?.synced(request.calls, sentTime, false);
       if (isStopping) return;
       lease.renew(sentAt, response.lease_seconds);
+      calls.renewLeases();
       if (!isReachable) log.info("the service responds again");
       isReachable = true;
       // A worker that was stopped reads it too late: the calls may be at another worker.

@@ -24,7 +24,6 @@ const pictureFile = ({ manifest }: RendererCall["avatar"]): string | null => {
 };
 
 export const portrait: Renderer = {
-  features: [],
   open: async ({ avatar, environment, mode }, load) => {
     const draw = async (): Promise<VideoFrame[]> => {
       const file = pictureFile(avatar);

@@ -12,9 +12,10 @@ export const PICTURES_PER_SECOND = 25;
 /** What a renderer reads of a call. */
 export type RendererCall = Pick<AssignedCall, "avatar" | "input" | "environment" | "mode">;
 
+/** The fields of the start of a call that the renderer can use. The others are named to the caller as ignored. */
+export const FEATURES: readonly string[] = [];
+
 export type Renderer = {
-  /** The fields of the start of a call that it can use. The others are named to the caller as ignored. */
-  features: readonly string[];
   /** `load` reads a file that the manifest of the avatar names. */
   open(call: RendererCall, load: (file: string) => Promise<Uint8Array>): Promise<Rendering>;
 };

@@ -8,13 +8,9 @@ import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
 import { asksToEnd, LIFECYCLE_TOPIC } from "@realtime-avatar/domain/calls/lifecycle";
 import { PERSON_IDENTITY, sessionOfRoom } from "@realtime-avatar/domain/calls/room";
 import type { AssignedCall, ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
-import { timeOfId } from "@realtime-avatar/domain/id";
-import type { Logger } from "@realtime-avatar/runtime/log";
-import type { Service } from "../fleet/service.ts";
 import { createEcho } from "../renderer/echo.ts";
 import { isLoud } from "../renderer/loudness.ts";
 import type { Renderer, Rendering } from "../renderer/renderer.ts";
-import type { CallTraces } from "../tracing.ts";
 import { type AgentVoice, receiveVoice } from "./agent-voice.ts";
 import { listenTo } from "./audio-in.ts";
 import { LIMITS, watchFlood } from "./flood.ts";
@@ -29,20 +25,15 @@ const TICK_MS = 100;
 /** The longest stream that is read: of a person none, and of an agent 175 seconds of speech at 48 kHz. */
 const MAX_STREAM_BYTES = { person: 64 * 1024, agent: 16 * 1024 * 1024 };
 
-/** Is told what happens to calls, for metrics. */
-export type CallWatcher = {
-  /** Both sides were present so long after the start of the call. Not told of a call that another worker had before. */
-  joined(milliseconds: number): void;
-  ended(reason: EndReason, usedSeconds: number): void;
-};
-
 export type CallParts = {
-  service: Service;
   renderer: Renderer;
-  log: Logger;
-  watcher: CallWatcher | null;
-  traces: CallTraces | null;
+  /** Reads a prepared file of the avatar. */
+  load: (file: string) => Promise<Uint8Array>;
+  /** An earlier process of this worker had the call. */
+  isRestart: boolean;
   onChange: () => void;
+  /** `cause`: for the log, without a secret. */
+  onFailure: (cause: string) => void;
 };
 
 export type Call = {
@@ -84,11 +75,11 @@ type JoinedAvatar = { rendering: Rendering; published: Published; voice: AgentVo
 const enter = async (
   room: Room,
   assigned: AssignedCall,
-  { service, renderer }: CallParts,
+  { load, renderer }: CallParts,
   { joining, onEnd }: { joining: Promise<void>; onEnd: (why: EndReason) => void },
 ): Promise<JoinedAvatar> => {
   const { agent_identity, mode } = assigned;
-  const opening = renderer.open(assigned, (file) => service.file(assigned.session_id, file));
+  const opening = renderer.open(assigned, load);
   // It is awaited below. If joining fails first, its failure must not be unhandled.
   opening.catch(() => {});
   await joining;
@@ -117,18 +108,14 @@ const converse = (
   });
 };
 
-/** Lets the avatar say what the agent says. No other participant is heard. */
-const playAgent = (
-  { generation }: AssignedCall,
-  { rendering, published, voice }: JoinedAvatar,
-  times: Presence,
-): void => {
+/** Lets the avatar say what the agent says. No other participant is heard. `wasLost`: the call had another process before. */
+const playAgent = ({ rendering, published, voice }: JoinedAvatar, times: Presence, wasLost: boolean): void => {
   const say = (pcm: Int16Array): void => {
     rendering.hear(pcm);
     published.play(pcm);
   };
   voice?.play(published, say, () => times.otherWasActive(performance.now()));
-  if (generation > 1) voice?.tellLoss();
+  if (wasLost) voice?.tellLoss();
 };
 
 /** Follows the person or the agent `identity`, and the connection to the room. */
@@ -173,11 +160,11 @@ const connectSides = (
   assigned: AssignedCall,
   joined: JoinedAvatar,
   times: Presence,
-  { onArrival, onEnd }: { onArrival: () => void; onEnd: (why: EndReason) => void },
+  { isRestart, onArrival, onEnd }: { isRestart: boolean; onArrival: () => void; onEnd: (why: EndReason) => void },
 ): ((now: number) => void) => {
-  const { agent_identity } = assigned;
+  const { agent_identity, generation } = assigned;
   if (agent_identity === null) converse(room, assigned, joined, times);
-  else playAgent(assigned, joined, times);
+  else playAgent(joined, times, isRestart || generation > 1);
   watchOther(room, agent_identity ?? PERSON_IDENTITY, times, { onArrival, onLeave: () => joined.voice?.forget() });
   const checkFlood = watchFlood(room, LIMITS[sideOf(assigned)], () => onEnd("agent_ended"));
   if (!isOurs(room, assigned)) return checkFlood;
@@ -189,17 +176,10 @@ const connectSides = (
   };
 };
 
-/** Shows in metrics and traces that both sides are present. */
-const observeJoin = (assigned: AssignedCall, { watcher, traces }: CallParts): void => {
-  traces?.joined(assigned);
-  if (assigned.generation === 1) watcher?.joined(Date.now() - timeOfId(assigned.session_id));
-};
-
 /** Starts a call. It ends by itself when the other side is gone, when its seconds are over, or when it fails. */
 export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   const { session_id, generation, used_seconds } = assigned;
   const room = new Room();
-  const log = parts.log.child({ session: session_id, generation });
   let state: ReportedCall["state"] = "joining";
   let reason: EndReason | null = null;
   let presence: Presence | null = null;
@@ -213,9 +193,6 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   const change = (next: ReportedCall["state"]): void => {
     if (state === next || state === "ended") return;
     state = next;
-    log.info({ state, usedSeconds: usedSeconds(), ...(reason && { reason }) }, "the state of a call has changed");
-    if (state === "started") observeJoin(assigned, parts);
-    if (state === "ended" && reason) parts.watcher?.ended(reason, usedSeconds());
     parts.onChange();
   };
 
@@ -223,7 +200,6 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
     usedAtEnd ??= usedSeconds();
     clearInterval(timer);
     joined?.voice?.stop();
-    if (!leaving) parts.traces?.left(assigned, reason ?? "left");
     // While it is still joining, there is nothing to leave.
     leaving ??= joining
       .catch(() => {})
@@ -249,7 +225,8 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
     const times = createPresence(assigned, performance.now());
     presence = times;
     change("joined");
-    const step = connectSides(room, assigned, joined, times, { onArrival: () => change("started"), onEnd });
+    const onArrival = (): void => change("started");
+    const step = connectSides(room, assigned, joined, times, { isRestart: parts.isRestart, onArrival, onEnd });
     timer = setInterval(() => {
       const now = performance.now();
       const why = times.endReason(now);
@@ -259,7 +236,7 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   };
   run()
     .catch((error: unknown) => {
-      log.warn({ cause: error instanceof Error ? error.message : "unknown" }, "a call has failed");
+      parts.onFailure(error instanceof Error ? error.message : "unknown");
       void end("failed");
     })
     // The room cannot be left while it is being joined.

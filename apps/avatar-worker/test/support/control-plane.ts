@@ -99,7 +99,7 @@ const start = async (
     generation: 1,
     environment: "live",
     url: livekit.url,
-    token: await sign(livekit, avatarToken(room, mode)),
+    token: await sign(livekit, avatarToken(room, mode, 600)),
     agent_identity: null,
     mode,
     avatar: { avatar_id: newId("ava", new Date(), random), manifest: null },

@@ -12,9 +12,10 @@ test("the name of a room: begins with the prefix of its instance, and of no othe
   ]);
 });
 
-test("a token: joins one room for 120 seconds, and can neither create nor administer", () => {
-  for (const token of [personToken("r"), avatarToken("r", "avatar")]) {
-    expect(token.ttlSeconds).toBe(120);
+test("a token: joins one room, and can neither create nor administer; that of the avatar lasts as long as its call", () => {
+  expect(personToken("r").ttlSeconds).toBe(120);
+  expect(avatarToken("r", "avatar", 60).ttlSeconds).toBe(180);
+  for (const token of [personToken("r"), avatarToken("r", "avatar", 60)]) {
     expect(token.video).toMatchObject({ roomJoin: true, room: "r" });
     for (const right of ["roomCreate", "roomAdmin", "roomList", "roomRecord", "ingressAdmin", "hidden"]) {
       expect(token.video).not.toHaveProperty(right);
@@ -30,6 +31,6 @@ test("the token of the person: a microphone, and no attributes of its own", () =
 });
 
 test("the token of the avatar: an agent that says whether it has a picture", () => {
-  expect(avatarToken("r", "avatar")).toMatchObject({ kind: "agent", attributes: { "rta.media_mode": "video" } });
-  expect(avatarToken("r", "voice").attributes["rta.media_mode"]).toBe("voice");
+  expect(avatarToken("r", "avatar", 60)).toMatchObject({ kind: "agent", attributes: { "rta.media_mode": "video" } });
+  expect(avatarToken("r", "voice", 60).attributes["rta.media_mode"]).toBe("voice");
 });

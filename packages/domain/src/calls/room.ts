@@ -37,14 +37,14 @@ export type CallToken = {
   };
 };
 
-/** LiveKit accepts a token for one minute longer, and gives who has joined another one, which is valid for ten minutes. */
-const ttlSeconds = JOIN_TIMEOUT_SECONDS;
-
-/** The token of the person: a microphone, and nothing else. */
+/**
+ * The token of the person: a microphone, and nothing else. LiveKit accepts a token for one minute longer, and gives who has joined
+ * another one, which is valid for ten minutes.
+ */
 export const personToken = (room: string): CallToken => ({
   identity: PERSON_IDENTITY,
   kind: "standard",
-  ttlSeconds,
+  ttlSeconds: JOIN_TIMEOUT_SECONDS,
   attributes: {},
   video: {
     roomJoin: true,
@@ -57,11 +57,14 @@ export const personToken = (room: string): CallToken => ({
   },
 });
 
-/** The token of the avatar, which tells by its attributes when it speaks. LiveKit does not count agents as participants. */
-export const avatarToken = (room: string, mode: CallMode): CallToken => ({
+/**
+ * The token of the avatar, which tells by its attributes when it speaks. LiveKit does not count agents as participants. It lasts as
+ * long as the call can, so that the avatar can join again when its process has ended. No caller gets it.
+ */
+export const avatarToken = (room: string, mode: CallMode, maxSeconds: number): CallToken => ({
   identity: AVATAR_IDENTITY,
   kind: "agent",
-  ttlSeconds,
+  ttlSeconds: JOIN_TIMEOUT_SECONDS + maxSeconds,
   attributes: avatarAttributes(mode),
   video: {
     roomJoin: true,

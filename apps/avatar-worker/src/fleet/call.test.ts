@@ -1,0 +1,125 @@
+/** A call whose process is scripted: what the service learns of it. test/processes.system.test.ts has real ones, in a room. */
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { newId } from "@realtime-avatar/domain/id";
+import { createLog } from "@realtime-avatar/runtime/log";
+import { random } from "@realtime-avatar/testing/random-bytes";
+import { assigned } from "../../test/support/assigned.ts";
+import { startCallProcess } from "../process/call-process.ts";
+import type { Step } from "../process/scripted.testing.ts";
+import { startCall } from "./call.ts";
+
+const SCRIPTED = [process.execPath, "--no-env-file", join(import.meta.dir, "../process/scripted.testing.ts")];
+const STARTED: Step = { kind: "report", state: "started", used_seconds: 5 };
+
+type Options = { first: Step[]; again?: Step[]; change?: Partial<typeof assigned>; leaseMs?: number };
+
+/** Starts a call. `states`: each change that is reported; `joins`: the milliseconds of each join that metrics receive. */
+const start = ({ first, again = [], change = {}, leaseMs = 60_000 }: Options) => {
+  const states: string[] = [];
+  const joins: number[] = [];
+  const watcher = { joined: (milliseconds: number) => void joins.push(milliseconds), ended: () => {} };
+  const lines: string[] = [];
+  const call = startCall(
+    { ...assigned, token: JSON.stringify({ first, again }), ...change },
+    {
+      service: { sync: () => Promise.reject(), file: async () => new Uint8Array(3) },
+      processes: { take: () => startCallProcess(SCRIPTED), ready: async () => {}, stop: async () => {} },
+      log: createLog("info", { write: (line: string) => void lines.push(line) }),
+      watcher,
+      traces: null,
+      leaseMs: () => leaseMs,
+      onChange: () => void states.push(`${call.report().state} ${call.report().used_seconds}`),
+    },
+  );
+  const until = async (state: string): Promise<void> => {
+    while (!states.some((one) => one.startsWith(state))) await Bun.sleep(5);
+  };
+  return { call, states, joins, lines, until };
+};
+
+test("a process that ends: another one has the call, with the seconds so far", async () => {
+  const { call, states, until } = start({ first: [STARTED, { kind: "abort" }], again: [] });
+  await until("joined");
+  expect(states).toEqual(["started 5", "joining 5", "joined 5"]);
+  await call.leave();
+});
+
+test("two processes that end: the call has failed, charged what was reported", async () => {
+  const again: Step[] = [{ kind: "report", state: "started", used_seconds: 7 }, { kind: "exit" }];
+  const { call, states, until } = start({ first: [STARTED, { kind: "abort" }], again });
+  await until("ended");
+  expect(states.slice(1)).toEqual(["joining 5", "joined 5", "started 7", "ended 7"]);
+  expect(call.report()).toMatchObject({ state: "ended", reason: "failed", used_seconds: 7 });
+});
+
+test("a process that a stranger's room has ended: the call has failed, and no other process joins it", async () => {
+  const { call, states, until } = start({
+    first: [STARTED, { kind: "abort" }],
+    change: { agent_identity: "agent" },
+  });
+  await until("ended");
+  expect(states).toEqual(["started 5", "ended 5"]);
+  expect(call.report().reason).toBe("failed");
+});
+
+test("a process that ends when the lease is over: the call is left alone", async () => {
+  const { call, states, lines } = start({ first: [STARTED, { kind: "left" }], leaseMs: 0 });
+  while (states.length === 0) await Bun.sleep(5);
+  await call.leave();
+  expect(states).toEqual(["started 5"]);
+  expect(lines.join()).not.toContain("a call was started again");
+});
+
+test("reports that lower the seconds, or exceed those of the call: are not believed", async () => {
+  const { states, until, call } = start({
+    first: [
+      STARTED,
+      { kind: "report", state: "joined", used_seconds: 1 },
+      { kind: "report", state: "started", used_seconds: 1_000_000 },
+      { kind: "report", state: "ended", used_seconds: 2, reason: "idle" },
+    ],
+  });
+  await until("ended");
+  expect(states).toEqual(["started 5", "joined 5", "started 60", "ended 60"]);
+  expect(call.report().reason).toBe("idle");
+});
+
+test("an end: reported with its reason, also when the process ends before it has left", async () => {
+  const willing = start({ first: [STARTED] });
+  await willing.until("started");
+  willing.call.end("user_ended");
+  await willing.until("ended");
+  expect(willing.call.report()).toMatchObject({ reason: "user_ended", used_seconds: 9 });
+  const crashing = start({ first: [STARTED, { kind: "abort" }] });
+  crashing.call.end("out_of_credits");
+  await crashing.until("ended");
+  expect(crashing.call.report().reason).toBe("out_of_credits");
+});
+
+test("a file that the process asks for: comes from the service, at most 64 times", async () => {
+  const first = Array.from({ length: 65 }, (_, id): Step => ({ kind: "load", id, file: "x" }));
+  const { call, lines } = start({ first });
+  const count = (cause: string) => lines.filter((line) => line.includes(cause)).length;
+  while (count("3 bytes") + count("no bytes") < 65) await Bun.sleep(5);
+  expect([count("3 bytes"), count("no bytes")]).toEqual([64, 1]);
+  await call.leave();
+});
+
+test.each([
+  [1, 1],
+  [2, 0],
+])(
+  "a call that began a minute ago, at worker %i, whose process is replaced: its join is measured %i times",
+  async (generation, times) => {
+    const session_id = newId("ses", new Date(Date.now() - 60_000), random);
+    const { call, joins, until } = start({
+      first: [STARTED, { kind: "abort" }],
+      again: [STARTED],
+      change: { session_id, generation },
+    });
+    await until("joined");
+    expect(joins.filter((milliseconds) => milliseconds >= 60_000)).toHaveLength(times);
+    await call.leave();
+  },
+);

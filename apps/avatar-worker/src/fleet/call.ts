@@ -1,0 +1,240 @@
+/** A call as the avatar worker has it: a process that runs it, what that reports, and a new process when that one ends. */
+import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
+import type { AssignedCall, ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
+import { timeOfId } from "@realtime-avatar/domain/id";
+import type { Logger } from "@realtime-avatar/runtime/log";
+import type { ProcessEnd } from "../process/call-process.ts";
+import { watchLimits } from "../process/limits.ts";
+import type { CallReport, FromCallProcess, Start, ToCallProcess } from "../process/messages.ts";
+import type { CallProcesses } from "../process/spare.ts";
+import type { CallTraces } from "../tracing.ts";
+import type { Service } from "./service.ts";
+
+/** How often the process of a call is started again. */
+const MAX_RESTARTS = 1;
+/** A process that reports nothing for this long has stopped working. It reports once a second. */
+const MAX_SILENT_SECONDS = 10;
+/** How long a process may take for the last message and to leave the room. */
+const END_MS = 6000;
+/** A room that is being joined is left afterwards. Joining takes ten seconds at most. */
+const LEAVE_MS = 13_000;
+/** Maximum number of files that the process of a call may ask for. */
+const MAX_FILES = 64;
+
+/** Receives what happens to calls, for metrics. */
+export type CallWatcher = {
+  /** The time from the start of the call until both sides were present. Not called for a call that another worker had before. */
+  joined(milliseconds: number): void;
+  ended(reason: EndReason, usedSeconds: number): void;
+};
+
+export type CallParts = {
+  service: Service;
+  processes: CallProcesses;
+  log: Logger;
+  watcher: CallWatcher | null;
+  traces: CallTraces | null;
+  /** The time for which the worker may still be in its rooms. */
+  leaseMs: () => number;
+  onChange: () => void;
+};
+
+export type Call = {
+  report(): ReportedCall;
+  /** Tells the person why, and leaves the room. */
+  end(reason: EndReason): void;
+  /** Leaves the room without a word: of a call that is joining, once it has joined. */
+  leave(): Promise<void>;
+  renewLease(): void;
+};
+
+/** What a call has reported, with metrics, traces and a line of log for each change. */
+const createRecord = (assigned: AssignedCall, log: Logger, { watcher, traces, onChange }: CallParts) => {
+  const { session_id, generation, used_seconds, max_seconds } = assigned;
+  let current: CallReport = { state: "joining", used_seconds };
+  let hasJoined = false;
+  let hasLeft = false;
+  const noteJoin = (): void => {
+    if (hasJoined) return;
+    hasJoined = true;
+    traces?.joined(assigned);
+    if (generation === 1) watcher?.joined(Date.now() - timeOfId(session_id));
+  };
+  const noteLeft = (reason: EndReason | "left"): void => {
+    if (!hasLeft) traces?.left(assigned, reason);
+    hasLeft = true;
+  };
+  return {
+    current: () => current,
+    left: () => noteLeft("left"),
+    report: (): ReportedCall => ({ session_id, generation, ...current }),
+    update: ({ state, used_seconds: reported, reason }: CallReport): void => {
+      if (current.state === "ended") return;
+      // The process decodes what strangers send: it cannot lower the seconds, nor exceed what the call holds.
+      const used = Math.min(max_seconds, Math.max(current.used_seconds, reported));
+      const hasChanged = state !== current.state;
+      const why = state === "ended" ? { reason: reason ?? "failed" } : {};
+      current = { state, used_seconds: used, ...why };
+      if (!hasChanged) return;
+      log.info({ state, usedSeconds: used, ...why }, "the state of a call has changed");
+      if (state === "started") noteJoin();
+      if (current.reason) {
+        watcher?.ended(current.reason, used);
+        noteLeft(current.reason);
+      }
+      onChange();
+    },
+  };
+};
+
+/** Watches that a process is alive and within its limits. `onFault` is called once; kill the process then. */
+const watchProcess = (pid: number | null, onFault: (fault: object) => void) => {
+  let silentSeconds = 0;
+  // Counted, not measured: a worker that was stopped has not heard its processes, which are alive.
+  const timer = setInterval(() => {
+    silentSeconds++;
+    if (silentSeconds === MAX_SILENT_SECONDS) onFault({ silentSeconds });
+  }, 1000);
+  const stopLimits = pid === null ? () => {} : watchLimits(pid, (limit) => onFault({ limit }));
+  return {
+    heard: () => {
+      silentSeconds = 0;
+    },
+    stop: () => {
+      clearInterval(timer);
+      stopLimits();
+    },
+  };
+};
+
+/** A process that has the call. */
+type Running = {
+  send(message: ToCallProcess): void;
+  hasEnded(): boolean;
+  kill(): void;
+  stop(): Promise<void>;
+};
+
+type RunOptions = Pick<CallParts, "processes" | "service"> & {
+  log: Logger;
+  onReport: (report: CallReport) => void;
+  onEnd: (end: ProcessEnd) => void;
+};
+
+/** Runs a call in a process, which `start` describes. */
+const runProcess = (start: Start, { processes, service, log, onReport, onEnd }: RunOptions): Running => {
+  const process = processes.take();
+  const { pid } = process;
+  const { session_id, mode } = start.assigned;
+  log.info({ pid, mode }, start.isRestart ? "a call was started again" : "a call was assigned");
+  const watch = watchProcess(pid, (fault) => {
+    log.warn(fault, "the process of a call is killed");
+    process.kill();
+  });
+  let hasEnded = false;
+  let files = 0;
+  const stop = (): Promise<void> => {
+    watch.stop();
+    return process.stop();
+  };
+  const sendFile = async (id: number, file: string): Promise<void> => {
+    const isAllowed = ++files <= MAX_FILES;
+    const bytes = isAllowed ? await service.file(session_id, file).catch(() => null) : null;
+    process.send({ kind: "file", id, bytes });
+  };
+  const receive = (message: FromCallProcess): void => {
+    watch.heard();
+    switch (message.kind) {
+      case "report":
+        onReport(message);
+        if (message.state === "ended") void stop();
+        break;
+      case "failure":
+        log.warn({ cause: message.cause }, "a call has failed");
+        break;
+      case "load":
+        void sendFile(message.id, message.file);
+        break;
+      case "left":
+        void stop();
+        break;
+      case "ready":
+        break;
+    }
+  };
+  process.send(start);
+  process.listen({
+    onMessage: receive,
+    onEnd: (end) => {
+      watch.stop();
+      hasEnded = true;
+      onEnd(end);
+    },
+  });
+  return { send: process.send, hasEnded: () => hasEnded, kill: process.kill, stop };
+};
+
+/** Runs a call in a process. A process that ends is replaced once, at once; the call has failed when the second one ends. */
+export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
+  const { session_id, generation, agent_identity } = assigned;
+  const { service, processes, leaseMs } = parts;
+  const log = parts.log.child({ session: session_id, generation });
+  const record = createRecord(assigned, log, parts);
+  let restarts = 0;
+  let ending: EndReason | null = null;
+  let leaving: Promise<void> | null = null;
+  let hasLeft = (): void => {};
+
+  const finish = (reason: EndReason): void => record.update({ ...record.current(), state: "ended", reason });
+  const handleEnd = ({ code, signal, isCrash }: ProcessEnd): void => {
+    hasLeft();
+    if (leaving || record.current().state === "ended" || leaseMs() <= 0) return;
+    log.warn({ code, signal, usedSeconds: record.current().used_seconds }, "the process of a call has ended");
+    // A stranger's room that has ended one process would end the next one as well.
+    const isHostile = isCrash && agent_identity !== null;
+    if (ending !== null) finish(ending);
+    else if (isHostile || restarts >= MAX_RESTARTS) finish("failed");
+    else {
+      restarts++;
+      running = run();
+      record.update({ ...record.current(), state: "joining" });
+    }
+  };
+  const run = (): Running => {
+    const rest = { ...assigned, used_seconds: record.current().used_seconds };
+    return runProcess(
+      { kind: "start", assigned: rest, isRestart: restarts > 0, leaseMs: leaseMs() },
+      { processes, service, log, onReport: record.update, onEnd: handleEnd },
+    );
+  };
+  let running = run();
+
+  const leave = async (): Promise<void> => {
+    record.left();
+    const left = running;
+    if (left.hasEnded()) return;
+    left.send({ kind: "leave" });
+    const timer = setTimeout(left.kill, LEAVE_MS);
+    await new Promise<void>((resolve) => {
+      hasLeft = resolve;
+    });
+    clearTimeout(timer);
+  };
+  return {
+    report: record.report,
+    end: (reason) => {
+      if (ending !== null || leaving || record.current().state === "ended") return;
+      ending = reason;
+      const ended = running;
+      ended.send({ kind: "end", reason });
+      setTimeout(() => {
+        if (!ended.hasEnded()) ended.kill();
+      }, END_MS);
+    },
+    leave: () => {
+      leaving ??= record.current().state === "ended" ? running.stop() : leave();
+      return leaving;
+    },
+    renewLease: () => running.send({ kind: "lease", ms: leaseMs() }),
+  };
+};

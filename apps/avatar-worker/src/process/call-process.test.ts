@@ -1,0 +1,70 @@
+/** The process of a call: what it gets, and how its end is told. */
+import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { assigned } from "../../test/support/assigned.ts";
+import { type CallProcess, type ProcessEnd, startCallProcess } from "./call-process.ts";
+import type { FromCallProcess } from "./messages.ts";
+import type { Step } from "./scripted.testing.ts";
+
+const SCRIPTED = [process.execPath, "--no-env-file", join(import.meta.dir, "scripted.testing.ts")];
+
+/** Starts a process with these steps. `messages`: what it has sent; `end`: how it has ended. */
+const run = (first: Step[]) => {
+  const started = startCallProcess(SCRIPTED);
+  const messages: FromCallProcess[] = [];
+  const end = new Promise<ProcessEnd>((resolve) => {
+    started.listen({ onMessage: (message) => messages.push(message), onEnd: resolve });
+  });
+  const token = JSON.stringify({ first, again: [] });
+  started.send({ kind: "start", assigned: { ...assigned, token }, isRestart: false, leaseMs: 1000 });
+  return { started, messages, end };
+};
+
+test("a call process that is stopped: ends by itself", async () => {
+  const { started, messages, end } = run([{ kind: "report", state: "joined", used_seconds: 0 }]);
+  await started.ready();
+  while (messages.length === 0) await Bun.sleep(10);
+  await started.stop();
+  expect(await end).toEqual({ code: 0, signal: null, isCrash: true });
+  expect(messages).toEqual([{ kind: "report", state: "joined", used_seconds: 0 }]);
+});
+
+test.each<[string, Step[], Partial<ProcessEnd>]>([
+  ["that aborts", [{ kind: "abort" }], { isCrash: true }],
+  ["that exits", [{ kind: "exit" }], { code: 0, isCrash: true }],
+  ["that sends an invalid message", [{ kind: "invalid" }], { signal: "SIGKILL", isCrash: true }],
+])("a call process %s: is told as a crash", async (_, steps, expected) => {
+  const { end } = run(steps);
+  expect(await end).toMatchObject(expected);
+});
+
+test.each(["SIGKILL", "SIGTERM"] as const)(
+  "a call process that another program ends by %s: no crash",
+  async (signal) => {
+    const { started, end } = run([]);
+    await started.ready();
+    process.kill(started.pid as number, signal);
+    expect(await end).toMatchObject({ signal, isCrash: false });
+  },
+);
+
+test("a program that does not exist: the process has ended, and is never ready", async () => {
+  const started: CallProcess = startCallProcess(["/nonexistent"]);
+  expect(await new Promise((onEnd) => started.listen({ onMessage: () => {}, onEnd }))).toMatchObject({ code: null });
+  await expect(started.ready()).rejects.toThrow("before it was ready");
+  await started.stop();
+});
+
+test.skipIf(process.platform !== "linux")("the environment of a call process: no secret of the worker", async () => {
+  process.env["AVATAR_WORKER_SECRET"] = "a secret of thirty-two characters";
+  const started = startCallProcess(SCRIPTED);
+  delete process.env["AVATAR_WORKER_SECRET"];
+  await started.ready();
+  const names = readFileSync(`/proc/${started.pid}/environ`, "utf8")
+    .split("\0")
+    .map((variable) => variable.split("=")[0]);
+  expect(names).toContain("RUST_LOG");
+  expect(names.join()).not.toMatch(/SECRET|TOKEN|DATABASE/);
+  await started.stop();
+});

@@ -1,0 +1,38 @@
+import { expect, test } from "bun:test";
+import { createLimits, readUsage } from "./limits.ts";
+
+const usage = { bytes: 90 * 2 ** 20, threads: 40, cpuSeconds: 0 };
+
+test("a process within its limits: none is exceeded, also after a start that takes much processor time", () => {
+  const check = createLimits();
+  expect(check(usage, 0)).toBeNull();
+  for (let second = 1; second <= 600; second++) {
+    expect(check({ ...usage, cpuSeconds: Math.min(2 * second, 20 + 0.5 * second) }, second * 1000)).toBeNull();
+  }
+});
+
+test.each([
+  ["memory", { bytes: 600 * 2 ** 20 }],
+  ["threads", { threads: 1637 }],
+] as const)("a process that exceeds its %s: is found", (limit, exceeded) => {
+  const check = createLimits();
+  expect(check(usage, 0)).toBeNull();
+  expect(check({ ...usage, ...exceeded }, 1000)).toBe(limit);
+});
+
+test("a process that takes a core without end: exceeds its processor time", () => {
+  const check = createLimits();
+  const found = Array.from({ length: 120 }, (_, second) => check({ ...usage, cpuSeconds: second }, second * 1000));
+  expect(found.indexOf("processor_time")).toBeGreaterThan(60);
+});
+
+test.skipIf(process.platform !== "linux")(
+  "the usage of a process: read from /proc; null for one that has ended",
+  () => {
+    const { bytes, threads, cpuSeconds } = readUsage(process.pid) ?? { bytes: 0, threads: 0, cpuSeconds: 0 };
+    expect(Math.abs(bytes / process.memoryUsage.rss() - 1)).toBeLessThan(0.5);
+    expect(threads).toBeGreaterThan(0);
+    expect(cpuSeconds).toBeGreaterThan(0);
+    expect(readUsage(2 ** 30)).toBeNull();
+  },
+);

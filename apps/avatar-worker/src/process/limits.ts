@@ -1,0 +1,68 @@
+/**
+ * Limits the processes of calls by watching them: a limit of the address space would end Bun itself. Only on Linux, where /proc
+ * has the figures.
+ */
+import { readFileSync } from "node:fs";
+import { cpus } from "node:os";
+
+const INTERVAL_MS = 1000;
+/** A call takes 90 MiB; the sound of an agent, and what its streams become without compression, at most some 300 MiB more. */
+const MAX_BYTES = 512 * 1024 * 1024;
+/** A call with video has some 40 threads on two cores. */
+const MAX_THREADS = 128 + 8 * cpus().length;
+/** A call takes a quarter of a core. One that takes this share for long is driven by a stranger. */
+const CPU_SHARE = 0.7;
+/** How much more than its share it may use: for its start, and on a slow machine. */
+const BURST_SECONDS = 20;
+/** The kernel counts processor time in hundredths of a second, and memory in pages. */
+const TICKS_PER_SECOND = 100;
+const PAGE_BYTES = 4096;
+
+type Usage = { bytes: number; threads: number; cpuSeconds: number };
+
+/** What a process uses; null when it has ended, or on a system without /proc. */
+export const readUsage = (pid: number): Usage | null => {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    // The name of the program is in parentheses and may contain anything. The third field follows it (proc(5)).
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    const field = (number: number): number => Number(fields[number - 3]);
+    return {
+      bytes: field(24) * PAGE_BYTES,
+      threads: field(20),
+      cpuSeconds: (field(14) + field(15)) / TICKS_PER_SECOND,
+    };
+  } catch {
+    return null;
+  }
+};
+
+export type ExceededLimit = "memory" | "threads" | "processor_time";
+
+/** Returns a function to call with what a process uses now, which returns the limit that it exceeds. `now` is in milliseconds. */
+export const createLimits = (): ((usage: Usage, now: number) => ExceededLimit | null) => {
+  let last: { cpuSeconds: number; now: number } | null = null;
+  let excess = 0;
+  return ({ bytes, threads, cpuSeconds }, now) => {
+    const used = last ? cpuSeconds - last.cpuSeconds : 0;
+    const allowed = last ? ((now - last.now) / 1000) * CPU_SHARE : 0;
+    last = { cpuSeconds, now };
+    excess = Math.max(0, excess + used - allowed);
+    if (bytes > MAX_BYTES) return "memory";
+    if (threads > MAX_THREADS) return "threads";
+    return excess > BURST_SECONDS ? "processor_time" : null;
+  };
+};
+
+/** Calls `onExceeded`, once, when the process `pid` exceeds a limit. Returns a function that ends the watch. */
+export const watchLimits = (pid: number, onExceeded: (limit: ExceededLimit) => void): (() => void) => {
+  const check = createLimits();
+  const timer = setInterval(() => {
+    const usage = readUsage(pid);
+    const exceeded = usage && check(usage, performance.now());
+    if (!exceeded) return;
+    clearInterval(timer);
+    onExceeded(exceeded);
+  }, INTERVAL_MS);
+  return () => clearInterval(timer);
+};

@@ -1,0 +1,53 @@
+/**
+ * What the avatar worker and the process of a call say to each other, over the channel of `node:child_process`. The process of a
+ * call reads what strangers send, so the worker validates each message that it receives from it.
+ */
+import { END_REASONS, type EndReason } from "@realtime-avatar/domain/calls/end-reasons";
+import { type AssignedCall, type ReportedCall, WORKER_CALL_STATES } from "@realtime-avatar/domain/calls/worker-sync";
+import { ClosedObject, Count, isValid, OneOf, Text } from "@realtime-avatar/domain/schema";
+import { type Static, Type } from "@sinclair/typebox";
+
+/** What a worker reports of a call, without the id of the call. */
+export type CallReport = Pick<ReportedCall, "state" | "used_seconds" | "reason">;
+
+/** The first message. `isRestart`: an earlier process of this worker had the call. */
+export type Start = { kind: "start"; assigned: AssignedCall; isRestart: boolean; leaseMs: number };
+
+export type ToCallProcess =
+  | Start
+  /** The call may go on for this long. */
+  | { kind: "lease"; ms: number }
+  /** Tell the person why, leave, and report `ended`. */
+  | { kind: "end"; reason: EndReason }
+  /** Leave without a word, and say `left`. */
+  | { kind: "leave" }
+  /** The file that `load` has asked for; null when it cannot be read. */
+  | { kind: "file"; id: number; bytes: Uint8Array | null };
+
+const MESSAGES = {
+  /** The process can take a call. */
+  ready: ClosedObject({ kind: OneOf(["ready"]) }),
+  /** Sent at each change, and otherwise once a second, which shows that the process is alive. */
+  report: ClosedObject({
+    kind: OneOf(["report"]),
+    state: OneOf(WORKER_CALL_STATES),
+    used_seconds: Count({}),
+    reason: Type.Optional(OneOf(END_REASONS)),
+  }),
+  /** Why the call has failed, for the log. */
+  failure: ClosedObject({ kind: OneOf(["failure"]), cause: Text({ minLength: 1, maxLength: 200 }) }),
+  /** Asks for a prepared file of the avatar. */
+  load: ClosedObject({ kind: OneOf(["load"]), id: Count({}), file: Text({ minLength: 1, maxLength: 200 }) }),
+  /** The call was left without a word. */
+  left: ClosedObject({ kind: OneOf(["left"]) }),
+};
+export type FromCallProcess = {
+  [Kind in keyof typeof MESSAGES]: Static<(typeof MESSAGES)[Kind]>;
+}[keyof typeof MESSAGES];
+
+/** The message of a call process; null when it is not valid. */
+export const readMessage = (message: unknown): FromCallProcess | null => {
+  const kind = (message as { kind?: unknown } | null)?.kind;
+  if (typeof kind !== "string" || !Object.hasOwn(MESSAGES, kind)) return null;
+  return isValid(MESSAGES[kind as keyof typeof MESSAGES], message) ? message : null;
+};

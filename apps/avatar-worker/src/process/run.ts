@@ -1,0 +1,108 @@
+/** The process of a call. It gets the call from the avatar worker, and ends when the worker closes the channel or ends. */
+import type { ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
+import { dropLibraryLog } from "../library-log.ts";
+import { portrait } from "../renderer/portrait.ts";
+import { type Call, startCall } from "../room/call.ts";
+import type { FromCallProcess, Start, ToCallProcess } from "./messages.ts";
+
+const REPORT_INTERVAL_MS = 100;
+/** How often an unchanged report is sent, so that the worker sees that this process is alive. */
+const ALIVE_MS = 1000;
+const MAX_CAUSE_LENGTH = 200;
+
+const send = (message: FromCallProcess): void => {
+  if (process.connected) process.send?.(message);
+};
+
+/** Returns a function that sends a report which differs from the last one, or when the last one is a second old. */
+const createReporter = () => {
+  let last = "";
+  let sentAt = Number.NEGATIVE_INFINITY;
+  return ({ state, used_seconds, reason }: ReportedCall): void => {
+    const now = performance.now();
+    const content = JSON.stringify([state, used_seconds, reason]);
+    if (content === last && now - sentAt < ALIVE_MS) return;
+    last = content;
+    sentAt = now;
+    send({ kind: "report", state, used_seconds, ...(reason && { reason }) });
+  };
+};
+
+/** Returns a function that reads a prepared file through the worker, and one to call with its responses. */
+const createLoader = () => {
+  const waiting = new Map<number, (bytes: Uint8Array | null) => void>();
+  let count = 0;
+  return {
+    load: (file: string): Promise<Uint8Array> =>
+      new Promise((resolve, reject) => {
+        const id = ++count;
+        waiting.set(id, (bytes) => (bytes ? resolve(bytes) : reject(new Error("a prepared file cannot be read"))));
+        send({ kind: "load", id, file });
+      }),
+    receive: ({ id, bytes }: Extract<ToCallProcess, { kind: "file" }>): void => {
+      waiting.get(id)?.(bytes);
+      waiting.delete(id);
+    },
+  };
+};
+
+/** Takes a call, and does what the worker says. */
+const serveCall = (): void => {
+  const { load, receive } = createLoader();
+  const report = createReporter();
+  let call: Call | null = null;
+  let leaseTimer: NodeJS.Timeout | undefined;
+
+  const leave = async (): Promise<void> => {
+    await call?.leave();
+    send({ kind: "left" });
+  };
+  /** The worker renews the lease. One that was stopped does not, and another worker will have the call. */
+  const holdFor = (ms: number): void => {
+    clearTimeout(leaseTimer);
+    leaseTimer = setTimeout(leave, ms);
+  };
+  const start = ({ assigned, isRestart, leaseMs }: Start): void => {
+    const onChange = (): void => {
+      if (call) report(call.report());
+    };
+    const onFailure = (cause: string): void => send({ kind: "failure", cause: cause.slice(0, MAX_CAUSE_LENGTH) });
+    call = startCall(assigned, { renderer: portrait, load, isRestart, onChange, onFailure });
+    setInterval(onChange, REPORT_INTERVAL_MS);
+    onChange();
+    holdFor(leaseMs);
+  };
+  process.on("message", (message: ToCallProcess) => {
+    switch (message.kind) {
+      case "start":
+        start(message);
+        break;
+      case "lease":
+        holdFor(message.ms);
+        break;
+      case "end":
+        void call?.end(message.reason);
+        break;
+      case "leave":
+        void leave();
+        break;
+      case "file":
+        receive(message);
+        break;
+    }
+  });
+};
+
+/** Runs this process as that of a call. Needs the channel of its parent. */
+export const runCallProcess = (): void => {
+  // A terminal and a service manager send these to all processes of the group. The worker decides when a call ends.
+  for (const signal of ["SIGINT", "SIGHUP", "SIGTERM"] as const) process.on(signal, () => {});
+  process.on("disconnect", () => process.exit(0));
+  process.on("uncaughtException", () => process.exit(1));
+  // Work of the library has ended where it was rejected.
+  process.on("unhandledRejection", () => {});
+  if (!process.connected) throw new Error("the process of a call is started by an avatar worker");
+  dropLibraryLog();
+  serveCall();
+  send({ kind: "ready" });
+};

@@ -1,0 +1,41 @@
+/**
+ * A call process for tests: it does what the token of its call says, a list of steps as JSON for the first process of the call,
+ * and one for the process that replaces it.
+ */
+import type { FromCallProcess, ToCallProcess } from "./messages.ts";
+
+export type Step = FromCallProcess | { kind: "invalid" } | { kind: "abort" | "exit" };
+export type Script = { first: Step[]; again: Step[] };
+
+const send = (message: unknown): void => void process.send?.(message);
+
+const perform = (step: Step): void => {
+  switch (step.kind) {
+    case "abort":
+      process.abort();
+      break;
+    case "exit":
+      process.exit(0);
+      break;
+    case "invalid":
+      send({ kind: "report", state: "unknown", used_seconds: -1 });
+      break;
+    default:
+      send(step);
+  }
+};
+
+if (import.meta.main) {
+  process.on("disconnect", () => process.exit(0));
+  process.on("message", (message: ToCallProcess) => {
+    if (message.kind === "start") {
+      const { first, again } = JSON.parse(message.assigned.token) as Script;
+      if (message.isRestart) send({ kind: "report", state: "joined", used_seconds: message.assigned.used_seconds });
+      for (const step of message.isRestart ? again : first) perform(step);
+    } else if (message.kind === "end")
+      send({ kind: "report", state: "ended", used_seconds: 9, reason: message.reason });
+    else if (message.kind === "leave") send({ kind: "left" });
+    else if (message.kind === "file") send({ kind: "failure", cause: `${message.bytes?.length ?? "no"} bytes` });
+  });
+  send({ kind: "ready" });
+}

@@ -1,0 +1,49 @@
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { type CallProcess, startCallProcess } from "./call-process.ts";
+import { createCallProcesses } from "./spare.ts";
+
+const SCRIPTED = [process.execPath, "--no-env-file", join(import.meta.dir, "scripted.testing.ts")];
+
+/** Call processes, with all that were started. */
+const create = () => {
+  const started: CallProcess[] = [];
+  const processes = createCallProcesses(() => {
+    const process = startCallProcess(SCRIPTED);
+    started.push(process);
+    return process;
+  });
+  const untilStarted = async (count: number): Promise<void> => {
+    while (started.length < count) await Bun.sleep(10);
+    await started[count - 1]?.ready();
+  };
+  return { started, processes, untilStarted };
+};
+
+test("two calls at once: the spare process and a new one; then another spare process", async () => {
+  const { started, processes, untilStarted } = create();
+  await processes.ready();
+  const [first, second] = [processes.take(), processes.take()];
+  expect([first, second]).toEqual(started);
+  await untilStarted(3);
+  expect(processes.take()).toBe(started[2] as CallProcess);
+  await processes.stop();
+  await Promise.all(started.map((process) => process.stop()));
+});
+
+test("a spare process that ends: another one takes its place", async () => {
+  const { started, processes, untilStarted } = create();
+  await processes.ready();
+  process.kill(started[0]?.pid as number, "SIGKILL");
+  await untilStarted(2);
+  expect(processes.take()).toBe(started[1] as CallProcess);
+  await processes.stop();
+  await started[1]?.stop();
+});
+
+test("no spare process after the stop", async () => {
+  const { started, processes } = create();
+  await processes.ready();
+  await processes.stop();
+  expect(() => process.kill(started[0]?.pid as number, 0)).toThrow();
+});

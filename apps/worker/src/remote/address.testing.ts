@@ -10,8 +10,8 @@ export const NOT_PUBLIC = [
   "224.0.0.1 239.255.255.255 240.0.0.1 255.255.255.255",
   // Unspecified, loopback, IPv4-compatible, IPv4-mapped (of a public address as well), IPv4-translated.
   ":: ::1 ::127.0.0.1 ::8.8.8.8 ::ffff:127.0.0.1 ::ffff:8.8.8.8 ::ffff:7f00:1 ::ffff:0:127.0.0.1",
-  // NAT64 with the well-known and the local prefix, discard, SRv6, 6to4, Teredo, ORCHID, benchmarking, documentation.
-  "64:ff9b::7f00:1 64:ff9b::8.8.8.8 64:ff9b:1::1 100::1 5f00::1 2002:7f00:1::1 2002:808:808::1 2001::1",
+  // NAT64 of private addresses, and with the local prefix, discard, SRv6, 6to4, Teredo, ORCHID, benchmarking, documentation.
+  "64:ff9b::7f00:1 64:ff9b::a00:1 64:ff9b::a9fe:a9fe 64:ff9b:1::1 64:ff9b:1::808:808 100::1 5f00::1 2002:7f00:1::1 2002:808:808::1 2001::1",
   "2001:0:4136:e378:8000:63bf:3fff:fdd2 2001:10::1 2001:20::1 2001:2::1 2001:db8::1 3fff::1 2620:4f:8000::1",
   // Unique local with a metadata service, link-local, site-local, multicast, unassigned.
   "fc00::1 fd00::1 fd00:ec2::254 fe80::1 fe80::1%eth0 fec0::1 ff02::1 ff0e::1 4000::1 ::2",

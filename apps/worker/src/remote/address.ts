@@ -16,14 +16,20 @@ const SPECIAL_RANGES = [
   // IETF protocol assignments, among them Teredo, ORCHID and benchmarking.
   "2001::/23",
   "2001:db8::/32",
-  // 6to4 and NAT64 contain an IPv4 address, which can be a private one.
+  // 6to4, with an IPv4 address in it.
   "2002::/16",
   "2620:4f:8000::/48",
   "3fff::/20",
 ].map((range) => ipaddr.parseCIDR(range));
 
-/** Global unicast: all addresses outside it are special, unassigned, or translate to IPv4 (::ffff:0:0/96, 64:ff9b::/96). */
+/** Global unicast: all addresses outside it but those of NAT64 are special, unassigned, or of IPv4 hosts (::ffff:0:0/96). */
 const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR("2000::/3");
+
+/**
+ * NAT64 (RFC 6052): the last 32 bits are the IPv4 address that is reached. On a network with DNS64, a name without an IPv6 address
+ * has such addresses. With the prefix of local use (64:ff9b:1::/48, RFC 8215) it is the operator who says what is reached.
+ */
+const NAT64 = ipaddr.IPv6.parseCIDR("64:ff9b::/96");
 
 /** Whether `address`, an IPv4 address in dotted form or an IPv6 address, is a public unicast address. Anything else is not. */
 export const isPublicAddress = (address: string): boolean => {
@@ -32,6 +38,9 @@ export const isPublicAddress = (address: string): boolean => {
     return false;
   }
   const parsed = ipaddr.parse(address);
+  if (parsed.kind() === "ipv6" && parsed.match(NAT64)) {
+    return isPublicAddress(ipaddr.fromByteArray(parsed.toByteArray().slice(12)).toString());
+  }
   if (parsed.range() !== "unicast") return false;
   if (parsed.kind() === "ipv6" && !parsed.match(GLOBAL_IPV6)) return false;
   return !SPECIAL_RANGES.some(([range, bits]) => range.kind() === parsed.kind() && parsed.match(range, bits));

@@ -1,7 +1,7 @@
 /** LiveKit and an avatar worker as children of the API, with the real server: how they start, and that none is left behind. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, statSync } from "node:fs";
-import { readFile, rm } from "node:fs/promises";
+import { readdir, readFile, readlink, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createRooms } from "@realtime-avatar/livekit/rooms";
 import { Secret } from "@realtime-avatar/storage/secret";
@@ -9,6 +9,7 @@ import { preparedDataDirectory } from "@realtime-avatar/testing/database";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { runToEnd, source } from "@realtime-avatar/testing/processes";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import ipaddr from "ipaddr.js";
 import type { Answer } from "../test/support/api.ts";
 import { API, call, start, stop } from "../test/support/process.ts";
 import { readLivekitProgram } from "./children/livekit.ts";
@@ -45,6 +46,30 @@ const childrenOf = async ({ pid }: { pid: number }): Promise<Process[]> => {
 const untilGone = async (processes: readonly Process[]): Promise<void> => {
   const pids = new Set(processes.map(({ pid }) => pid));
   while ((await listProcesses()).some(({ pid }) => pids.has(pid))) await Bun.sleep(20);
+};
+/** An address of /proc/net: groups of four bytes, each with its last byte first, and the port. */
+const addressOf = (text: string): string => {
+  const [hex = "", port = ""] = text.split(":");
+  const bytes = (hex.match(/.{8}/g) ?? []).flatMap((group) => [...Buffer.from(group, "hex").reverse()]);
+  return `${ipaddr.fromByteArray(bytes)} ${Number.parseInt(port, 16)}`;
+};
+/** LISTEN of TCP, and UDP sockets without a peer (Linux, `net/tcp_states.h`). */
+const OPEN_STATES = { tcp: "0A", tcp6: "0A", udp: "07", udp6: "07" };
+/** Where a process can be reached: `tcp 127.0.0.1 7880`. */
+const listenersOf = async ({ pid }: { pid: number }): Promise<string[]> => {
+  const folder = `/proc/${pid}/fd`;
+  const links = await Promise.all((await readdir(folder)).map((name) => readlink(join(folder, name)).catch(() => "")));
+  const own = new Set(links.flatMap((link) => /^socket:\[(\d+)\]$/.exec(link)?.[1] ?? []));
+  const found = await Promise.all(
+    Object.entries(OPEN_STATES).map(async ([protocol, open]) => {
+      const lines = (await readFile(`/proc/${pid}/net/${protocol}`, "utf8")).trim().split("\n").slice(1);
+      return lines.flatMap((line) => {
+        const [, local = "", , state, , , , , , inode = ""] = line.trim().split(/\s+/);
+        return state === open && own.has(inode) ? [`${protocol} ${addressOf(local)}`] : [];
+      });
+    }),
+  );
+  return found.flat().sort();
 };
 /** What LiveKit was configured with. */
 const configurationIn = async (data: string) => {
@@ -103,8 +128,7 @@ describe.skipIf(binary.kind === "missing")(`LiveKit on the embedded database${sk
 
   test("two services with ports that others use: take the next free ones", async () => {
     second = await startWithLivekit("second");
-    const tcpOf = ({ port, rtc }: typeof first) => [port, rtc.tcp_port];
-    expect(new Set([...tcpOf(first), ...tcpOf(second)]).size).toBe(4);
+    expect(second.port).not.toBe(first.port);
     expect(second.rtc.udp_port).not.toBe(first.rtc.udp_port);
   });
 
@@ -139,6 +163,23 @@ describe.skipIf(binary.kind === "missing")(`LiveKit on the embedded database${sk
     expect((await fetch(address)).status).toBe(200);
     await first.waitFor(new RegExp(`"process":"avatar-worker","session":"${grant.session_id}".*"state":"joined"`));
   });
+
+  test.skipIf(process.platform !== "linux")(
+    "LiveKit, with a call: can be reached at two sockets, one for signals and one for media, both on loopback",
+    async () => {
+      const server = (await childrenOf(first)).find(({ command }) => command.startsWith(LIVEKIT_SERVER_BIN));
+      if (!server) throw new Error("LiveKit does not run");
+      expect(await listenersOf(server)).toEqual([`tcp 127.0.0.1 ${first.port}`, `udp 127.0.0.1 ${first.rtc.udp_port}`]);
+    },
+  );
+
+  test.skipIf(process.platform !== "linux")(
+    "a service, with LiveKit: no child of it listens beyond loopback",
+    async () => {
+      const listeners = (await Promise.all((await childrenOf(first)).map(listenersOf))).flat();
+      expect(listeners.filter((text) => text.startsWith("tcp") && !/ (127\.0\.0\.1|::1) /.test(text))).toEqual([]);
+    },
+  );
 
   test("a service, stopped: LiveKit and the avatar worker end, and the worker said goodbye", async () => {
     const children = await childrenOf(first);

@@ -15,8 +15,8 @@ import { Secret } from "@realtime-avatar/storage/secret";
 import { type Child, type ChildOptions, createChild } from "./child.ts";
 
 const LOOPBACK = "127.0.0.1";
-/** The ports of the API, of media by TCP, and of media by UDP. The next free ones are taken. */
-const PORTS = { api: 7880, tcp: 7881, udp: 7882 };
+/** The ports of the API, and of media by UDP. The next free ones are taken. */
+const PORTS = { api: 7880, udp: 7882 };
 /** How many ports are tried. */
 const MAX_PORTS = 200;
 const LOG_FILE = "livekit.log";
@@ -75,23 +75,24 @@ const findPort = async (first: number, isFree: (port: number) => Promise<boolean
   throw new Error(`No port from ${first} to ${first + MAX_PORTS - 1} is free for LiveKit.`);
 };
 
-type Ports = { api: number; tcp: number; udp: number };
+type Ports = { api: number; udp: number };
 
-const findPorts = async (): Promise<Ports> => {
-  const api = await findPort(PORTS.api, isFreeTcp);
-  const tcp = await findPort(Math.max(PORTS.tcp, api + 1), isFreeTcp);
-  return { api, tcp, udp: await findPort(PORTS.udp, isFreeUdp) };
-};
+const findPorts = async (): Promise<Ports> => ({
+  api: await findPort(PORTS.api, isFreeTcp),
+  udp: await findPort(PORTS.udp, isFreeUdp),
+});
 
 /** The content of the configuration file (`embeddedConfigFile`). */
-const configurationOf = ({ apiKey, apiSecret }: LivekitConfig, { api, tcp, udp }: Ports, serviceUrl: string): string =>
+const configurationOf = ({ apiKey, apiSecret }: LivekitConfig, { api, udp }: Ports, serviceUrl: string): string =>
   JSON.stringify({
     port: api,
     bind_addresses: [LOOPBACK],
     rtc: {
       node_ip: LOOPBACK,
       use_external_ip: false,
-      tcp_port: tcp,
+      // No media by TCP: LiveKit 1.13.5 would listen at that port on every address of the machine, whatever is bound or included.
+      tcp_port: 0,
+      allow_tcp_fallback: false,
       udp_port: udp,
       enable_loopback_candidate: true,
       interfaces: { includes: [process.platform === "darwin" ? "lo0" : "lo"] },

@@ -687,7 +687,7 @@ export interface paths {
     put?: never;
     /**
      * Send a test event
-     * @description Sends the event `webhook_endpoint.test` to the endpoint, and waits for at most 20 seconds until it was attempted. The response is the delivery, which says what the receiver responded. It is still `pending` when no worker has sent it in time.
+     * @description Sends the event `webhook_endpoint.test` to the endpoint, and waits for at most 20 seconds until it was attempted. The response is the delivery, which says what the receiver responded. It is still `pending` when no worker has sent it in time. The endpoints of an environment that have one host get 60 tests and resends at once together, and then one each two seconds; more are 429 `rate_limited`.
      *
      *     Requires the scope `*`, or the session of a person with the role `developer` or a greater one.
      */
@@ -709,7 +709,7 @@ export interface paths {
     put?: never;
     /**
      * Send failed deliveries again
-     * @description Queues the deliveries of the endpoint that were created since then, and have failed, were canceled or wait for another attempt: the oldest 50000 of them. Each begins with its first attempt again.
+     * @description Sends again the deliveries of the endpoint that were created since then, and have failed, were canceled or wait for another attempt, the oldest first. Each begins with its first attempt again. The endpoints of an environment that have one host get up to 20 of them a second together. After 5 that have failed in a row, or of a host that is new, one is tried, and the next one after 1, 2, 4 … minutes, at most an hour, until one succeeds. An endpoint is recovered once a minute; a request before that is 429 `rate_limited`.
      *
      *     Requires the scope `*`, or the session of a person with the role `developer` or a greater one.
      */
@@ -775,7 +775,7 @@ export interface paths {
     put?: never;
     /**
      * Send a delivery again
-     * @description Queues the delivery, whatever its status. It keeps its event and its body, and begins with its first attempt again.
+     * @description Queues the delivery, whatever its status. It keeps its event and its body, and begins with its first attempt again. Tests and resends share a limit: see the test of an endpoint.
      *
      *     Requires the scope `*`, or the session of a person with the role `developer` or a greater one.
      */
@@ -2990,8 +2990,15 @@ export interface components {
       since: string;
     };
     RecoveredDeliveries: {
-      /** @description Deliveries that are due again. When there are 50000, send the request again: there may be more. */
+      /** @description Deliveries that are sent again, one after another. 50000: so many, or more. */
       recovered: number;
+      /** @description When the next one is tried, because those before have failed; null while the host gets up to 20 a second. */
+      pausedUntil: string | null;
+      /**
+       * Format: date-time
+       * @description When the endpoint can be recovered again.
+       */
+      nextRecoveryAt: string;
     };
     ReleaseCall: {
       /** @description The call to end. */
@@ -4394,7 +4401,7 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
-    /** @description Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, too many files being sent to a client, or too many reports of leaked keys; or all slots are in use for a call in a room of your own, which waits for its turn; the `Retry-After` header says when to try again. */
+    /** @description Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, files being sent to a client, reports of leaked keys, or tests, resends and recoveries of webhooks; or all slots are in use for a call in a room of your own, which waits for its turn; the `Retry-After` header says when to try again. */
     RateLimitedProblem: {
       /** @constant */
       type: "/problems/rate_limited";
@@ -5230,7 +5237,7 @@ export interface components {
           | components["schemas"]["ReplayUnavailableProblem"];
       };
     };
-    /** @description `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, too many files being sent to a client, or too many reports of leaked keys; or all slots are in use for a call in a room of your own, which waits for its turn; the `Retry-After` header says when to try again. */
+    /** @description `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, files being sent to a client, reports of leaked keys, or tests, resends and recoveries of webhooks; or all slots are in use for a call in a room of your own, which waits for its turn; the `Retry-After` header says when to try again. */
     RateLimited: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5247,7 +5254,7 @@ export interface components {
       };
     };
     /**
-     * @description `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, too many files being sent to a client, or too many reports of leaked keys; or all slots are in use for a call in a room of your own, which waits for its turn; the `Retry-After` header says when to try again.
+     * @description `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, files being sent to a client, reports of leaked keys, or tests, resends and recoveries of webhooks; or all slots are in use for a call in a room of your own, which waits for its turn; the `Retry-After` header says when to try again.
      *
      *     `concurrency_limit_reached`: As many sessions are open as the calling key (`limitedBy` is `self`), an ancestor of it (`ancestor`) or the tenant (`tenant`) may have: `maxConcurrentSessions`. Of the key's own limit it also has `liveSessions`, `activeSessions`, `connectingSessions` and `pendingSessions`. Nothing was held.
      */
@@ -5271,7 +5278,7 @@ export interface components {
     /**
      * @description All slots are in use: the call waits for its turn.
      *
-     *     `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, too many files being sent to a client, or too many reports of leaked keys; or all slots are in use for a call in a room of your own, which waits for its turn; the `Retry-After` header says when to try again.
+     *     `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, files being sent to a client, reports of leaked keys, or tests, resends and recoveries of webhooks; or all slots are in use for a call in a room of your own, which waits for its turn; the `Retry-After` header says when to try again.
      *
      *     `concurrency_limit_reached`: As many sessions are open as the calling key (`limitedBy` is `self`), an ancestor of it (`ancestor`) or the tenant (`tenant`) may have: `maxConcurrentSessions`. Of the key's own limit it also has `liveSessions`, `activeSessions`, `connectingSessions` and `pendingSessions`. Nothing was held.
      */
@@ -5302,7 +5309,7 @@ export interface components {
           | components["schemas"]["ConcurrencyLimitReachedProblem"];
       };
     };
-    /** @description `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, too many files being sent to a client, or too many reports of leaked keys; or all slots are in use for a call in a room of your own, which waits for its turn; the `Retry-After` header says when to try again. */
+    /** @description `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, files being sent to a client, reports of leaked keys, or tests, resends and recoveries of webhooks; or all slots are in use for a call in a room of your own, which waits for its turn; the `Retry-After` header says when to try again. */
     RateLimitedWithoutKey: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9328,7 +9335,7 @@ export interface operations {
       };
     };
     responses: {
-      /** @description How many deliveries are pending again. */
+      /** @description How many deliveries are sent again, and when. */
       200: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];

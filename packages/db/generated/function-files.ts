@@ -153,46 +153,56 @@ import file149 from "../src/webhooks/functions/create_test_delivery.sql" with { 
 import file150 from "../src/webhooks/functions/create_webhook_endpoint.sql" with { type: "text" };
 import file151 from "../src/webhooks/functions/delete_webhook_endpoint.sql" with { type: "text" };
 import file152 from "../src/webhooks/functions/disable_webhook_endpoint.sql" with { type: "text" };
-import file153 from "../src/webhooks/functions/internal/change_webhook_endpoint.sql" with { type: "text" };
-import file154 from "../src/webhooks/functions/internal/delivery_id.sql" with { type: "text" };
-import file155 from "../src/webhooks/functions/internal/disable_endpoint.sql" with { type: "text" };
-import file156 from "../src/webhooks/functions/internal/emit_closing_events.sql" with { type: "text" };
-import file157 from "../src/webhooks/functions/internal/emit_event.sql" with { type: "text" };
-import file158 from "../src/webhooks/functions/internal/emit_events.sql" with { type: "text" };
-import file159 from "../src/webhooks/functions/internal/emit_low_credits.sql" with { type: "text" };
-import file160 from "../src/webhooks/functions/internal/emit_opening_events.sql" with { type: "text" };
-import file161 from "../src/webhooks/functions/internal/emit_sessions_started.sql" with { type: "text" };
-import file162 from "../src/webhooks/functions/internal/falls_below.sql" with { type: "text" };
-import file163 from "../src/webhooks/functions/internal/has_endpoints.sql" with { type: "text" };
-import file164 from "../src/webhooks/functions/internal/id_random.sql" with { type: "text" };
-import file165 from "../src/webhooks/functions/internal/id_time.sql" with { type: "text" };
-import file166 from "../src/webhooks/functions/internal/is_first_event.sql" with { type: "text" };
-import file167 from "../src/webhooks/functions/internal/lock_webhook_endpoint.sql" with { type: "text" };
-import file168 from "../src/webhooks/functions/internal/renumber_events.sql" with { type: "text" };
-import file169 from "../src/webhooks/functions/internal/selects.sql" with { type: "text" };
-import file170 from "../src/webhooks/functions/recover_deliveries.sql" with { type: "text" };
-import file171 from "../src/webhooks/functions/resend_delivery.sql" with { type: "text" };
-import file172 from "../src/webhooks/functions/rotate_webhook_secret.sql" with { type: "text" };
-import file173 from "../src/webhooks/functions/sending/claim_deliveries.sql" with { type: "text" };
-import file174 from "../src/webhooks/functions/sending/count_webhook_deliveries.sql" with { type: "text" };
-import file175 from "../src/webhooks/functions/sending/finish_deliveries.sql" with { type: "text" };
-import file176 from "../src/webhooks/functions/sending/freeze_bodies.sql" with { type: "text" };
-import file177 from "../src/webhooks/functions/sending/internal/cancel_deliveries.sql" with { type: "text" };
-import file178 from "../src/webhooks/functions/sending/internal/choose_deliveries.sql" with { type: "text" };
-import file179 from "../src/webhooks/functions/sending/internal/disable_failing_endpoint.sql" with { type: "text" };
-import file180 from "../src/webhooks/functions/sending/internal/endpoints_to_serve.sql" with { type: "text" };
-import file181 from "../src/webhooks/functions/sending/internal/is_sent.sql" with { type: "text" };
-import file182 from "../src/webhooks/functions/sending/internal/lease_deliveries.sql" with { type: "text" };
-import file183 from "../src/webhooks/functions/sending/internal/lock_finished_deliveries.sql" with { type: "text" };
-import file184 from "../src/webhooks/functions/sending/internal/park_deliveries.sql" with { type: "text" };
-import file185 from "../src/webhooks/functions/sending/internal/record_endpoint_outcomes.sql" with { type: "text" };
-import file186 from "../src/webhooks/functions/sending/internal/requeue_deliveries.sql" with { type: "text" };
-import file187 from "../src/webhooks/functions/sending/internal/sweep_events.sql" with { type: "text" };
-import file188 from "../src/webhooks/functions/sending/internal/unpark_deliveries.sql" with { type: "text" };
-import file189 from "../src/webhooks/functions/sending/internal/with_attempt.sql" with { type: "text" };
-import file190 from "../src/webhooks/functions/sending/sweep_deliveries.sql" with { type: "text" };
+import file153 from "../src/webhooks/functions/internal/add_webhook_host.sql" with { type: "text" };
+import file154 from "../src/webhooks/functions/internal/change_webhook_endpoint.sql" with { type: "text" };
+import file155 from "../src/webhooks/functions/internal/count_recovered.sql" with { type: "text" };
+import file156 from "../src/webhooks/functions/internal/delivery_id.sql" with { type: "text" };
+import file157 from "../src/webhooks/functions/internal/disable_endpoint.sql" with { type: "text" };
+import file158 from "../src/webhooks/functions/internal/emit_closing_events.sql" with { type: "text" };
+import file159 from "../src/webhooks/functions/internal/emit_event.sql" with { type: "text" };
+import file160 from "../src/webhooks/functions/internal/emit_events.sql" with { type: "text" };
+import file161 from "../src/webhooks/functions/internal/emit_low_credits.sql" with { type: "text" };
+import file162 from "../src/webhooks/functions/internal/emit_opening_events.sql" with { type: "text" };
+import file163 from "../src/webhooks/functions/internal/emit_sessions_started.sql" with { type: "text" };
+import file164 from "../src/webhooks/functions/internal/endpoint_host.sql" with { type: "text" };
+import file165 from "../src/webhooks/functions/internal/falls_below.sql" with { type: "text" };
+import file166 from "../src/webhooks/functions/internal/has_endpoints.sql" with { type: "text" };
+import file167 from "../src/webhooks/functions/internal/id_random.sql" with { type: "text" };
+import file168 from "../src/webhooks/functions/internal/id_time.sql" with { type: "text" };
+import file169 from "../src/webhooks/functions/internal/is_first_event.sql" with { type: "text" };
+import file170 from "../src/webhooks/functions/internal/lock_webhook_endpoint.sql" with { type: "text" };
+import file171 from "../src/webhooks/functions/internal/renumber_events.sql" with { type: "text" };
+import file172 from "../src/webhooks/functions/internal/selects.sql" with { type: "text" };
+import file173 from "../src/webhooks/functions/internal/start_recovery.sql" with { type: "text" };
+import file174 from "../src/webhooks/functions/internal/take_resend.sql" with { type: "text" };
+import file175 from "../src/webhooks/functions/internal/time_text.sql" with { type: "text" };
+import file176 from "../src/webhooks/functions/recover_deliveries.sql" with { type: "text" };
+import file177 from "../src/webhooks/functions/resend_delivery.sql" with { type: "text" };
+import file178 from "../src/webhooks/functions/rotate_webhook_secret.sql" with { type: "text" };
+import file179 from "../src/webhooks/functions/sending/claim_deliveries.sql" with { type: "text" };
+import file180 from "../src/webhooks/functions/sending/count_webhook_deliveries.sql" with { type: "text" };
+import file181 from "../src/webhooks/functions/sending/finish_deliveries.sql" with { type: "text" };
+import file182 from "../src/webhooks/functions/sending/freeze_bodies.sql" with { type: "text" };
+import file183 from "../src/webhooks/functions/sending/internal/cancel_deliveries.sql" with { type: "text" };
+import file184 from "../src/webhooks/functions/sending/internal/choose_deliveries.sql" with { type: "text" };
+import file185 from "../src/webhooks/functions/sending/internal/choose_recovered.sql" with { type: "text" };
+import file186 from "../src/webhooks/functions/sending/internal/disable_failing_endpoint.sql" with { type: "text" };
+import file187 from "../src/webhooks/functions/sending/internal/endpoints_to_serve.sql" with { type: "text" };
+import file188 from "../src/webhooks/functions/sending/internal/is_sent.sql" with { type: "text" };
+import file189 from "../src/webhooks/functions/sending/internal/lease_deliveries.sql" with { type: "text" };
+import file190 from "../src/webhooks/functions/sending/internal/lock_finished_deliveries.sql" with { type: "text" };
+import file191 from "../src/webhooks/functions/sending/internal/park_deliveries.sql" with { type: "text" };
+import file192 from "../src/webhooks/functions/sending/internal/record_endpoint_outcomes.sql" with { type: "text" };
+import file193 from "../src/webhooks/functions/sending/internal/record_host_outcomes.sql" with { type: "text" };
+import file194 from "../src/webhooks/functions/sending/internal/release_deliveries.sql" with { type: "text" };
+import file195 from "../src/webhooks/functions/sending/internal/release_recoveries.sql" with { type: "text" };
+import file196 from "../src/webhooks/functions/sending/internal/requeue_deliveries.sql" with { type: "text" };
+import file197 from "../src/webhooks/functions/sending/internal/sweep_events.sql" with { type: "text" };
+import file198 from "../src/webhooks/functions/sending/internal/unpark_deliveries.sql" with { type: "text" };
+import file199 from "../src/webhooks/functions/sending/internal/with_attempt.sql" with { type: "text" };
+import file200 from "../src/webhooks/functions/sending/sweep_deliveries.sql" with { type: "text" };
 import file9 from "../src/webhooks/functions/types.sql" with { type: "text" };
-import file191 from "../src/webhooks/functions/update_webhook_endpoint.sql" with { type: "text" };
+import file201 from "../src/webhooks/functions/update_webhook_endpoint.sql" with { type: "text" };
 export const FUNCTION_FILES: readonly string[] = [
   file0,
   file1,
@@ -386,6 +396,16 @@ export const FUNCTION_FILES: readonly string[] = [
   file189,
   file190,
   file191,
+  file192,
+  file193,
+  file194,
+  file195,
+  file196,
+  file197,
+  file198,
+  file199,
+  file200,
+  file201,
 ];
 /** Those of the functions that the service calls. */
 export const CALLED_FILES: ReadonlySet<string> = new Set([
@@ -447,13 +467,13 @@ export const CALLED_FILES: ReadonlySet<string> = new Set([
   file150,
   file151,
   file152,
-  file170,
-  file171,
-  file172,
-  file173,
-  file174,
-  file175,
   file176,
-  file190,
-  file191,
+  file177,
+  file178,
+  file179,
+  file180,
+  file181,
+  file182,
+  file200,
+  file201,
 ]);

@@ -1054,6 +1054,7 @@ export type CreateTestDeliveryInput = {
 };
 export type CreateTestDeliveryRow = {
   outcome: string | null;
+  waitSeconds: number | null;
   bodyHash: Uint8Array | null;
   responseStatus: number | null;
   location: string | null;
@@ -1074,7 +1075,7 @@ export const createTestDelivery = databaseFunction<CreateTestDeliveryInput, Crea
     attemptId: null,
     claim: claim,
   },
-  'outcome as "outcome", body_hash as "bodyHash", response_status as "responseStatus", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor", response_fields as "responseFields"',
+  'outcome as "outcome", wait_seconds as "waitSeconds", body_hash as "bodyHash", response_status as "responseStatus", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor", response_fields as "responseFields"',
 );
 
 export type CreateUserSessionInput = {
@@ -1692,6 +1693,9 @@ export type RecoverDeliveriesInput = {
 export type RecoverDeliveriesRow = {
   outcome: string | null;
   recovered: number | null;
+  pausedUntil: string | null;
+  nextRecoveryAt: string | null;
+  waitSeconds: number | null;
   bodyHash: Uint8Array | null;
   responseStatus: number | null;
   location: string | null;
@@ -1712,7 +1716,7 @@ export const recoverDeliveries = databaseFunction<RecoverDeliveriesInput, Recove
     attemptId: null,
     claim: claim,
   },
-  'outcome as "outcome", recovered as "recovered", body_hash as "bodyHash", response_status as "responseStatus", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor", response_fields as "responseFields"',
+  'outcome as "outcome", recovered as "recovered", paused_until as "pausedUntil", next_recovery_at as "nextRecoveryAt", wait_seconds as "waitSeconds", body_hash as "bodyHash", response_status as "responseStatus", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor", response_fields as "responseFields"',
 );
 
 export type ReleaseCallInput = {
@@ -1810,18 +1814,20 @@ export type ResendDeliveryInput = {
   claim: Claim | null;
 };
 export type ResendDeliveryRow = {
-  kind: string | null;
+  outcome: string | null;
+  waitSeconds: number | null;
   bodyHash: Uint8Array | null;
-  status: number | null;
+  responseStatus: number | null;
   location: string | null;
   etag: string | null;
   responseBody: Uint8Array | null;
   sealedFor: string | null;
+  responseFields: object | null;
 };
 export const resendDelivery = databaseFunction<ResendDeliveryInput, ResendDeliveryRow>(
   "resend_delivery",
   { caller: caller, environment: null, id: null, attemptId: null, claim: claim },
-  'kind as "kind", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor"',
+  'outcome as "outcome", wait_seconds as "waitSeconds", body_hash as "bodyHash", response_status as "responseStatus", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor", response_fields as "responseFields"',
 );
 
 export type RetryJobInput = {

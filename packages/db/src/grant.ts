@@ -47,10 +47,12 @@ const RIGHTS = [
   "select, insert, update (features, slots, lease_until), delete on fleet.avatar_workers",
   "select, insert, update (tenant_id, session_id, has_news), delete on fleet.avatar_slots",
   `select, insert, update (url, description, events, ordered, status, disabled_reason, secret, previous_secret,
-    previous_secret_expires_at, failing_since, slow_until, claimed_at, version, updated_at), delete on public.webhook_endpoints`,
+    previous_secret_expires_at, failing_since, slow_until, recovery_next_at, recovery_next_id, recovery_last_id, recovered_at,
+    claimed_at, version, updated_at), delete on public.webhook_endpoints`,
   "select, insert, update (claimed_at) on public.webhook_turns",
+  "select, insert, update (failures, probes, next_release_at, resent_until), delete on public.webhook_hosts",
   "select, insert, update (body), delete on public.webhook_events",
-  `select, insert, update (status, waits, attempts, attempt_count, next_attempt_at, lease, leased_until), delete
+  `select, insert, update (status, waits, attempts, attempt_count, next_attempt_at, lease, leased_until, budget_host), delete
     on public.webhook_deliveries`,
   "select on fleet.service",
   "select (tenant_id, name) on public.tenants",

@@ -37,6 +37,8 @@ import dropDeliveryChecks from "../migrations/0029_drop_delivery_checks.sql" wit
 import deliveryChecks from "../migrations/0030_delivery_checks.sql" with { type: "text" };
 import validDeliveryChecks from "../migrations/0031_valid_delivery_checks.sql" with { type: "text" };
 import indexesBesideKeys from "../migrations/0032_indexes_beside_keys.sql" with { type: "text" };
+import webhookRecoveries from "../migrations/0033_webhook_recoveries.sql" with { type: "text" };
+import webhookRecoveryIndexes from "../migrations/0034_webhook_recovery_indexes.sql" with { type: "text" };
 import journal from "../migrations/meta/_journal.json";
 import { applyMigrations, type Migration } from "./apply-migrations.ts";
 import type { Db } from "./connection/pool.ts";
@@ -80,6 +82,8 @@ const TEXTS = [
   deliveryChecks,
   validDeliveryChecks,
   indexesBesideKeys,
+  webhookRecoveries,
+  webhookRecoveryIndexes,
 ];
 
 /** The key of the advisory lock: any number, the same in every replica. */

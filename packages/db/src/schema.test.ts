@@ -73,6 +73,7 @@ describe.skipIf(USES_SHARDS)("the catalog of one database", () => {
       "webhook_deliveries",
       "webhook_endpoints",
       "webhook_events",
+      "webhook_hosts",
       "webhook_turns",
     ]);
     expect(foreignKeys.map(({ table }) => table).sort()).toEqual([

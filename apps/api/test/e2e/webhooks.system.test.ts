@@ -188,7 +188,7 @@ describe("what a tenant does", () => {
     received.length = 0;
     const headers = { "idempotency-key": "recover" };
     const recovered = await call("POST", path, { since }, headers);
-    expect(recovered.body).toEqual({ recovered: 2 });
+    expect(recovered.body).toMatchObject({ recovered: 2 });
     const again = await call("POST", path, { since }, headers);
     expect([again.text, again.headers.get("idempotent-replayed")]).toEqual([recovered.text, "true"]);
     await until(() => received.length === 2);

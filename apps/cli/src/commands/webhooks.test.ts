@@ -40,7 +40,7 @@ describe("the operator and webhooks", () => {
     }
   });
 
-  test("recover: what failed since then is pending again", async () => {
+  test("recover: what failed since then is sent again", async () => {
     const caller = await seedCaller(tests.db);
     const endpoint = await seedEndpoint(tests.db, caller);
     await seedEvents(tests.db, caller, [newTarget()]);
@@ -49,8 +49,8 @@ describe("the operator and webhooks", () => {
       cli("webhooks", "recover", endpoint.id, "--since", since.toISOString(), ...args);
     const hourAgo = new Date(Date.now() - 3_600_000);
     expect((await recover(new Date(Date.now() + 1000), "--json")).stdout).toContain('"recovered": 0');
-    expect((await recover(hourAgo)).stdout).toBe("Pending again: 1.\n");
-    expect(await queue.statuses()).toEqual({ pending: 1 });
+    expect((await recover(hourAgo)).stdout).toBe("Sent again: 1.\n");
+    expect(await queue.statuses()).toEqual({ failed: 1 });
     expect((await queue.claimOne()).attemptCount).toBe(0);
     await cli("webhooks", "disable", endpoint.id);
     expect((await recover(hourAgo)).stdout).toContain("The endpoint is disabled: enable it first");

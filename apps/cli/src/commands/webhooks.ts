@@ -72,9 +72,10 @@ const recover = (id: WebhookEndpointId, options: TenantOption & { since: Date })
     const { tenantId, environment, status } = endpoint;
     const outcome = await recoverDeliveries(db, id, options.since, { tenantId, environment }, operatorOrigin());
     if (outcome.kind !== "written") throw new Error("There is no webhook endpoint with this id.");
-    const { recovered } = outcome;
-    const ofDisabled = status === "disabled" ? " The endpoint is disabled: enable it first, or they are canceled." : "";
-    print(options, { recovered }, `Pending again: ${recovered}.${ofDisabled}`);
+    const { recovered, pausedUntil } = outcome;
+    const ofDisabled = status === "disabled" ? " The endpoint is disabled: enable it first, and recover it then." : "";
+    const ofPause = pausedUntil === null ? "" : ` The host fails: the next one is tried at ${pausedUntil}.`;
+    print(options, { recovered, pausedUntil }, `Sent again: ${recovered}.${ofPause}${ofDisabled}`);
   }, options.tenant);
 
 /** Forwards events of a tenant, with its key: this command alone uses the API, as any user can. */

@@ -89,9 +89,14 @@ export const RecoverDialog = ({ endpoint, failingSince, onClose }: Props & { fai
       return (await client.POST("/api/v1/webhook-endpoints/{id}/recover", { params, body })).data;
     },
     REFRESHES,
-    ({ recovered }) => {
+    ({ recovered, pausedUntil }) => {
       onClose();
-      notify(recovered === 0 ? "Nothing has failed since then." : `${counted(recovered, "event")} will be sent again.`);
+      const next = pausedUntil === null ? "" : ` The host fails: the next one is tried at ${dateTime(pausedUntil)}.`;
+      notify(
+        recovered === 0
+          ? "Nothing has failed since then."
+          : `${counted(recovered, "event")} will be sent again.${next}`,
+      );
     },
   );
   return (

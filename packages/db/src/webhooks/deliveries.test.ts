@@ -180,27 +180,3 @@ describe("a test of an endpoint", () => {
     expect(await listed(db, caller, ALL)).toHaveLength(1);
   });
 });
-
-describe("recovery", () => {
-  test("what failed or was canceled since then, of one endpoint: pending, and no other", async () => {
-    const caller = await seedCaller(db);
-    const [endpoint, other] = [await seedEndpoint(db, caller), await seedEndpoint(db, caller)];
-    await seedEvents(db, caller, [newTarget(), newTarget()]);
-    await queue.finish(await claimSome(db), "failed");
-    await Bun.sleep(5);
-    const since = new Date();
-    await seedEvents(db, caller, [newTarget()]);
-    await queue.finish(await claimSome(db), "failed");
-    await seedEvents(db, caller, [newTarget()]);
-    await queue.finish(await claimSome(db), "delivered");
-    const recover = (at: Date, key: string) =>
-      recoverDeliveries(db, endpoint.id, at, caller, originOf(caller), claimOf(key));
-    expect(await recover(since, "one")).toEqual({ kind: "written", recovered: 1 });
-    expect(await recover(new Date(0), "all")).toEqual({ kind: "written", recovered: 2 });
-    expect(await recover(new Date(0), "all")).toMatchObject({ kind: "replayed", responseFields: { recovered: 2 } });
-    expect(await queue.statuses()).toEqual({ pending: 3, failed: 3, delivered: 2 });
-    const owner = { tenantId: caller.tenantId, environment: "live" } as const;
-    const byOperator = await recoverDeliveries(db, other.id, new Date(0), owner, originOf());
-    expect(byOperator).toEqual({ kind: "written", recovered: 3 });
-  });
-});

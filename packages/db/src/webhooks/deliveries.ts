@@ -3,6 +3,7 @@ import { firstIdAt, newId, type WebhookDeliveryId, type WebhookEndpointId } from
 import type { PageRequest, WrittenPage } from "@realtime-avatar/domain/page";
 import {
   MAX_RECOVERED,
+  type RecoveredDeliveries,
   type WEBHOOK_DELIVERY_LIST,
   type WebhookDelivery,
 } from "@realtime-avatar/domain/webhooks/schemas";
@@ -16,14 +17,7 @@ import type { AnyCaller } from "../api-keys/callers.ts";
 import type { Origin } from "../audit/audit-events.ts";
 import type { BatchKind, Runner } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
-import {
-  type Claim,
-  kindOf,
-  outcomeAmong,
-  type ResponseFields,
-  type StoredResponse,
-  type WriteOutcome,
-} from "../idempotency/idempotency-keys.ts";
+import { type Claim, kindOf, type ResponseFields, type StoredResponse } from "../idempotency/idempotency-keys.ts";
 import { batchedRead } from "../query/batched-read.ts";
 import { nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
 import { beforeOf, boundedPage, pageReader } from "../query/list.ts";
@@ -123,33 +117,20 @@ export const listDeliveries = (
   return db.batch(reader, query, tenantId);
 };
 
-/**
- * Sends a delivery again, whatever its status, with the same id, event and body: its schedule begins anew. One that a worker is
- * sending is left to that attempt. One statement.
- */
-export const resendDelivery = async (
-  db: Runner,
-  id: WebhookDeliveryId,
-  caller: AnyCaller,
-  { now, random }: Origin,
-  claim: Claim | null = null,
-): Promise<WriteOutcome | { kind: "not_found" }> => {
-  const { environment } = caller;
-  const [row] = await callResend(db, { caller, environment, id, attemptId: newId("aud", now, random), claim });
-  return outcomeAmong(row, ["not_found"]);
-};
-
 /** The outcome of a write whose response has fields that only the write knows. */
 type CompletedOutcome<Written extends object> =
   | ({ kind: "written" } & Written)
   /** Nothing was written: an earlier attempt with the same claim had this response. */
   | { kind: "replayed"; response: StoredResponse; responseFields: ResponseFields | null }
   | { kind: "not_found" }
+  /** Nothing was written: it was sent again too often. */
+  | { kind: "rate_limited"; waitSeconds: number }
   /** Nothing was written: the caller has changed since its look-up. */
   | { kind: "stale" };
 
 type CompletedRow = {
   outcome: string | null;
+  waitSeconds: number | null;
   responseStatus: number | null;
   responseFields: object | null;
 } & { [Key in Exclude<keyof StoredResponse, "status">]: StoredResponse[Key] | null };
@@ -160,14 +141,31 @@ const completedOutcome = <Written extends object>(
 ): CompletedOutcome<Written> => {
   if (row === undefined) throw new TypeError("a write has no outcome");
   const { outcome, bodyHash, responseStatus, location, etag, responseBody, sealedFor, responseFields } = row;
-  const kind = kindOf(outcome, ["written", "replayed", "not_found", "stale"]);
+  const kind = kindOf(outcome, ["written", "replayed", "not_found", "rate_limited", "stale"]);
   if (kind === "written") return { kind, ...written(row) };
+  if (kind === "rate_limited") return { kind, waitSeconds: row.waitSeconds ?? 1 };
   if (kind !== "replayed") return { kind };
   const response = { bodyHash, status: responseStatus, location, etag, responseBody, sealedFor };
   return { kind, response: response as StoredResponse, responseFields };
 };
 
-/** Writes a test event for one endpoint, with a delivery that is due now. One statement. */
+/**
+ * Sends a delivery again, whatever its status, with the same id, event and body: its schedule begins anew. One that a worker is
+ * sending is left to that attempt. A host gets 60 resends and tests at once, and then one each two seconds. One statement.
+ */
+export const resendDelivery = async (
+  db: Runner,
+  id: WebhookDeliveryId,
+  caller: AnyCaller,
+  { now, random }: Origin,
+  claim: Claim | null = null,
+): Promise<CompletedOutcome<object>> => {
+  const { environment } = caller;
+  const [row] = await callResend(db, { caller, environment, id, attemptId: newId("aud", now, random), claim });
+  return completedOutcome(row, () => ({}));
+};
+
+/** Writes a test event for one endpoint, with a delivery that is due now. Limited as `resendDelivery` is. One statement. */
 export const insertTestDelivery = async (
   db: Runner,
   endpointId: WebhookEndpointId,
@@ -190,9 +188,9 @@ export const insertTestDelivery = async (
 };
 
 /**
- * Sends again the deliveries of an endpoint that have failed or were canceled, or wait for another attempt, and whose events happened
- * since `since`, in the order in which they happened: the oldest `MAX_RECOVERED` of them. The operator acts for an owner, without a
- * key. One statement.
+ * Starts the recovery of an endpoint: the worker sends again its deliveries that have failed or were canceled, or wait for another
+ * attempt, and whose events happened since `since`, in the order in which they happened, within the budget of the host. An endpoint is
+ * recovered once a minute. The operator acts for an owner, without a key and without that limit. One statement.
  */
 export const recoverDeliveries = async (
   db: Runner,
@@ -201,7 +199,7 @@ export const recoverDeliveries = async (
   caller: AnyCaller | WebhookOwner,
   { now, random }: Origin,
   claim: Claim | null = null,
-): Promise<CompletedOutcome<{ recovered: number }>> => {
+): Promise<CompletedOutcome<RecoveredDeliveries>> => {
   const { tenantId, environment } = caller;
   const [row] = await callRecover(db, {
     caller: "credentialKeyId" in caller ? caller : null,
@@ -213,5 +211,9 @@ export const recoverDeliveries = async (
     attemptId: newId("aud", now, random),
     claim,
   });
-  return completedOutcome(row, () => ({ recovered: row?.recovered ?? 0 }));
+  return completedOutcome(row, () => ({
+    recovered: row?.recovered ?? 0,
+    pausedUntil: row?.pausedUntil ?? null,
+    nextRecoveryAt: row?.nextRecoveryAt as string,
+  }));
 };

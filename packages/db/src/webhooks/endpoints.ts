@@ -27,7 +27,15 @@ import { columnsOf, inputColumn } from "../query/statement.ts";
 import { webhookEndpoints } from "./tables.ts";
 
 /** The columns of a record: those that only the sender reads are left out. */
-const { slowUntil: _, claimedAt: __, ...RECORD } = getTableColumns(webhookEndpoints);
+const {
+  slowUntil: _slowUntil,
+  claimedAt: _claimedAt,
+  recoveryNextAt: _recoveryNextAt,
+  recoveryNextId: _recoveryNextId,
+  recoveryLastId: _recoveryLastId,
+  recoveredAt: _recoveredAt,
+  ...RECORD
+} = getTableColumns(webhookEndpoints);
 
 /** The owner of endpoints and deliveries: one tenant, in one environment. */
 export type WebhookOwner = Pick<WebhookEndpointRecord, "tenantId" | "environment">;

@@ -1,4 +1,4 @@
-/** Endpoints that fail, deliveries that are recovered, and the sweep. */
+/** Endpoints that fail, and the sweep. */
 import { beforeEach, describe, expect, test } from "bun:test";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
@@ -12,7 +12,6 @@ import {
   seedEndpoint,
   seedEvents,
 } from "@realtime-avatar/testing/webhooks/seeds";
-import { listDeliveries, recoverDeliveries } from "./deliveries.ts";
 import { disableEndpoint, findEndpoint, updateEndpoint } from "./endpoints.ts";
 import { freezeBodies, sweepDeliveries, webhookStats } from "./sending.ts";
 
@@ -24,8 +23,6 @@ const { client } = db;
 
 // Each test has the queue for itself: a claim serves all tenants.
 beforeEach(queue.clear);
-
-const ALL = { filters: {}, before: null, limit: 100 };
 
 describe("an endpoint that fails", () => {
   const failingSince = async () => (await client`select failing_since from webhook_endpoints`)[0]?.["failing_since"];
@@ -208,65 +205,5 @@ describe("the sweep", () => {
     await deliverAll();
     await swept();
     expect(await events()).toEqual(["avatar.updated 3 -"]);
-  });
-});
-
-describe("recovery", () => {
-  test("what failed since a time: sent again in the order in which it happened, with a schedule that begins anew", async () => {
-    const caller = await seedCaller(db);
-    const endpoint = await seedEndpoint(db, caller, { ordered: true });
-    const [a, b] = [newTarget(), newTarget()];
-    for (const target of [a, b, a]) {
-      await seedEvents(db, caller, [target]);
-      await Bun.sleep(5);
-    }
-    const happened = (await listDeliveries(db, caller, ALL)).items;
-    for (let n = 0; n < 2; n++) await finish(await claimSome(db), "failed");
-    expect(await statuses()).toEqual({ failed: 3 });
-    expect(JSON.parse(`[${happened}]`)).toHaveLength(3);
-    const since = new Date(Date.now() - 60_000);
-    const recovered = await recoverDeliveries(db, endpoint.id, since, caller, originOf(caller));
-    expect(recovered).toEqual({ kind: "written", recovered: 3 });
-    const again = await claimSome(db);
-    expect(again.map(({ targetId, sequence, attemptCount }) => [targetId, sequence, attemptCount])).toEqual([
-      [a, 1, 0],
-      [b, 1, 0],
-    ]);
-    await finish(again, "delivered");
-    expect((await claimOne()).sequence).toBe(2);
-  });
-
-  test("5,000 deliveries, recovered: due at one time, and claimed in the order in which they happened", async () => {
-    const caller = await seedCaller(db);
-    const endpoint = await seedEndpoint(db, caller);
-    await seedEvents(db, caller, Array.from({ length: 5000 }, newTarget));
-    // The order in which they happened is neither that of the ids nor that of the rows.
-    await client`
-      update webhook_deliveries delivery set status = 'failed', next_attempt_at = null,
-        created_at = (now() at time zone 'utc' - interval '1 second' * shuffled.place) at time zone 'utc'
-      from (select id, row_number() over (order by md5(id)) as place from webhook_deliveries) shuffled
-      where delivery.id = shuffled.id`;
-    const happened = (await client<{ id: string }[]>`select id from webhook_deliveries order by created_at`).map(
-      ({ id }) => id as string,
-    );
-    const recovered = await recoverDeliveries(db, endpoint.id, new Date(0), caller, originOf(caller));
-    expect(recovered).toEqual({ kind: "written", recovered: 5000 });
-    const claimed = await claimSome(db, { perEndpoint: 50, perTenant: 50 });
-    expect(claimed.map(({ id }) => id as string)).toEqual(happened.slice(0, 50));
-  });
-
-  test("what waits for another attempt, and what has none yet or is being sent: the first is sent again at once", async () => {
-    const caller = await seedCaller(db);
-    const endpoint = await seedEndpoint(db, caller);
-    const targets = [newTarget(), newTarget(), newTarget()];
-    await seedEvents(db, caller, targets);
-    const [first, second] = await claimSome(db, { limit: 2 });
-    await finish([first as HeldDelivery], "retry");
-    const since = new Date(Date.now() - 60_000);
-    const recover = () => recoverDeliveries(db, endpoint.id, since, caller, originOf(caller));
-    expect(await recover()).toEqual({ kind: "written", recovered: 1 });
-    expect((await claimSome(db)).map(({ id }) => id)).toContain((first as HeldDelivery).id);
-    expect(await recover()).toEqual({ kind: "written", recovered: 0 });
-    expect(second).toBeDefined();
   });
 });

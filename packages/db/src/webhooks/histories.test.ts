@@ -37,7 +37,7 @@ setDefaultTimeout(isLong ? 3_600_000 : 300_000);
 
 /** Tenants with an endpoint that asks for order and one that does not. */
 const seedTenants = async () => {
-  await client`truncate webhook_deliveries, webhook_events, webhook_endpoints, webhook_turns`;
+  await client`truncate webhook_deliveries, webhook_events, webhook_endpoints, webhook_turns, webhook_hosts`;
   return Promise.all(
     Array.from({ length: TENANTS }, async () => {
       const caller = await seedCaller(database.db);

@@ -54,6 +54,12 @@ export const webhookEndpoints = pgTable(
     failingSince: time("failing_since"),
     /** Nothing is sent before: the endpoint asked for less. */
     slowUntil: time("slow_until"),
+    /** The recovery that runs: when it goes on, from which id of a delivery, and to which. Null without one. */
+    recoveryNextAt: time("recovery_next_at"),
+    recoveryNextId: bytewise("recovery_next_id"),
+    recoveryLastId: bytewise("recovery_last_id"),
+    /** The last request of a recovery. */
+    recoveredAt: time("recovered_at"),
     /** When its deliveries were claimed last: of a tenant's endpoints, the one that was served longest ago is served next. */
     claimedAt: time("claimed_at"),
     version: integer("version").notNull(),
@@ -69,6 +75,8 @@ export const webhookEndpoints = pgTable(
     index("webhook_endpoints_list_index").on(table.environment, table.tenantId, table.id),
     // For the metrics.
     index("webhook_endpoints_disabled_index").on(table.tenantId, table.id).where(sql`${table.status} = 'disabled'`),
+    // The next recovery that goes on.
+    index("webhook_endpoints_recovery_index").on(table.recoveryNextAt).where(sql`${table.recoveryNextAt} is not null`),
     check("webhook_endpoints_id_check", isId(table.id, "whe")),
     check("webhook_endpoints_environment_check", oneOf(table.environment, ENVIRONMENTS)),
     check("webhook_endpoints_url_check", length(table.url, bounds.url.anyOf[0])),
@@ -101,6 +109,29 @@ export const webhookTurns = pgTable(
   },
   // Which tenant was served last.
   (table) => [index("webhook_turns_claimed_at_index").on(table.claimedAt)],
+);
+
+/**
+ * What a tenant has sent again to a host: all of its endpoints of the host in an environment share one budget, which outlives them.
+ * A row that was not used for a day is deleted when the tenant adds one near it.
+ */
+export const webhookHosts = pgTable(
+  "webhook_hosts",
+  {
+    tenantId: bytewise("tenant_id").notNull(),
+    environment: text("environment").notNull(),
+    /** The host of the URL in lower case, without a dot at its end; the id of an endpoint without a URL. */
+    host: bytewise("host").notNull(),
+    /** Recovered deliveries that have failed one after another, up to 5. With 5, recoveries are paused: one is tried at a time. */
+    failures: integer("failures").notNull(),
+    /** Deliveries that were tried since then. */
+    probes: integer("probes").notNull(),
+    /** No recovered delivery is due before. To the microsecond: the rate is finer than a millisecond. */
+    nextReleaseAt: timestamp("next_release_at", { withTimezone: true }).notNull(),
+    /** Until when the resends and tests so far use up the budget. */
+    resentUntil: time("resent_until"),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.environment, table.host] })],
 );
 
 /**
@@ -157,6 +188,8 @@ export const webhookDeliveries = pgTable(
     /** The claim of the worker that sends it, and until when it holds. */
     lease: text("lease"),
     leasedUntil: time("leased_until"),
+    /** The host whose budget it has used: it was recovered or resent, or is a test. */
+    budgetHost: text("budget_host"),
     createdAt: time("created_at").notNull(),
   },
   (table) => [
@@ -190,6 +223,10 @@ export const webhookDeliveries = pgTable(
     index("webhook_deliveries_failed_index")
       .on(table.tenantId, table.endpointId, table.id)
       .where(sql`${table.status} in ('failed', 'canceled')`),
+    // What waits for another attempt, and can be recovered as well.
+    index("webhook_deliveries_retried_index")
+      .on(table.tenantId, table.endpointId, table.id)
+      .where(sql`${table.status} = 'pending' and ${table.attemptCount} > 0`),
     // Without the rows of live, which are read in the order of the primary key: a delivery has enough indexes to write.
     index("webhook_deliveries_test_index")
       .on(table.environment, table.tenantId, table.id)

@@ -17,7 +17,7 @@ export const MAX_ENDPOINTS = 16;
 export const ROTATION_OVERLAP_SECONDS = 24 * 3600;
 /** For how long deliveries are kept. */
 export const DELIVERY_DAYS = 30;
-/** Deliveries that one recovery sends again: some seconds of the database. */
+/** Up to how many deliveries a recovery counts. */
 export const MAX_RECOVERED = 50_000;
 
 const id = Text({ minLength: 1, maxLength: 64 });
@@ -192,8 +192,13 @@ export type RecoverDeliveries = Static<typeof RecoverDeliveries>;
 export const RecoveredDeliveries = ClosedObject({
   recovered: Count({
     maximum: MAX_RECOVERED,
-    description: `Deliveries that are due again. When there are ${MAX_RECOVERED}, send the request again: there may be more.`,
+    description: `Deliveries that are sent again, one after another. ${MAX_RECOVERED}: so many, or more.`,
   }),
+  pausedUntil: Nullable(DateTime(), {
+    description:
+      "When the next one is tried, because those before have failed; null while the host gets up to 20 a second.",
+  }),
+  nextRecoveryAt: DateTime({ description: "When the endpoint can be recovered again." }),
 });
 export type RecoveredDeliveries = Static<typeof RecoveredDeliveries>;
 

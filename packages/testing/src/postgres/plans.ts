@@ -82,6 +82,7 @@ const OF_ALL_TENANTS = [
   "job_slots_started_at_index",
   "webhook_deliveries_due_index",
   "webhook_turns_claimed_at_index",
+  "webhook_endpoints_recovery_index",
 ];
 
 /** A scan of an index by the tenant alone, with a filter on other columns: it reads all rows of the tenant. */
@@ -95,6 +96,7 @@ const OF_FEW_ROWS = [
   "invitations", // that are pending
   "users_owners_index",
   "webhook_endpoints",
+  "webhook_hosts",
 ];
 
 /**

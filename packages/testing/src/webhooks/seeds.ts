@@ -94,7 +94,7 @@ export const finishedOf = (
 /** What a test does with the queue of its own database. */
 export const queueOf = (db: TestDb) => ({
   clear: async (): Promise<void> => {
-    await db.client`truncate webhook_deliveries, webhook_events, webhook_endpoints, webhook_turns`;
+    await db.client`truncate webhook_deliveries, webhook_events, webhook_endpoints, webhook_turns, webhook_hosts`;
   },
   /** Claims the one delivery that is due. */
   claimOne: async (): Promise<HeldDelivery> => {

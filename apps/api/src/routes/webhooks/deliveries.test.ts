@@ -83,7 +83,15 @@ describe("deliveries", () => {
     expectProblem(refused, "validation_failed");
     expect(refused.body.errors).toMatchObject([{ pointer: "#/since", code: "too_old" }]);
     expect((await api.call("GET", `${DELIVERIES}/${sent.id}`, { key })).body.status).toBe("failed");
-    expect((await recover(29)).body).toEqual({ recovered: 1 });
+    const recovered = await recover(29);
+    expect(recovered.body).toMatchObject({ recovered: 1, pausedUntil: null });
+    // Within a minute.
+    const again = await recover(29);
+    expectProblem(again, "rate_limited");
+    expect([
+      Number(again.headers.get("retry-after")) > 0,
+      Date.parse(recovered.body.nextRecoveryAt) > Date.now(),
+    ]).toEqual([true, true]);
   });
 
   test("deliveries, by endpoint, status, type and target: those alone, page by page", async () => {

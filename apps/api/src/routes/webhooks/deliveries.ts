@@ -15,7 +15,6 @@ import { ClosedObject } from "@realtime-avatar/domain/schema";
 import type { WebhookEndpointRecord } from "@realtime-avatar/domain/webhooks/endpoint";
 import { recoveredSince } from "@realtime-avatar/domain/webhooks/schedule";
 import {
-  MAX_RECOVERED,
   NoFields,
   RecoverDeliveries,
   RecoveredDeliveries,
@@ -37,7 +36,7 @@ const OPERATIONS = operations({
   testWebhookEndpoint: {
     summary: "Send a test event",
     description:
-      "Sends the event `webhook_endpoint.test` to the endpoint, and waits for at most 20 seconds until it was attempted. The response is the delivery, which says what the receiver responded. It is still `pending` when no worker has sent it in time.",
+      "Sends the event `webhook_endpoint.test` to the endpoint, and waits for at most 20 seconds until it was attempted. The response is the delivery, which says what the receiver responded. It is still `pending` when no worker has sent it in time. The endpoints of an environment that have one host get 60 tests and resends at once together, and then one each two seconds; more are 429 `rate_limited`.",
     body: NoFields,
     isBodyOptional: true,
     isUnversioned: true,
@@ -46,9 +45,10 @@ const OPERATIONS = operations({
   },
   recoverWebhookDeliveries: {
     summary: "Send failed deliveries again",
-    description: `Queues the deliveries of the endpoint that were created since then, and have failed, were canceled or wait for another attempt: the oldest ${MAX_RECOVERED} of them. Each begins with its first attempt again.`,
+    description:
+      "Sends again the deliveries of the endpoint that were created since then, and have failed, were canceled or wait for another attempt, the oldest first. Each begins with its first attempt again. The endpoints of an environment that have one host get up to 20 of them a second together. After 5 that have failed in a row, or of a host that is new, one is tried, and the next one after 1, 2, 4 … minutes, at most an hour, until one succeeds. An endpoint is recovered once a minute; a request before that is 429 `rate_limited`.",
     body: RecoverDeliveries,
-    success: { status: 200, description: "How many deliveries are pending again.", schema: RecoveredDeliveries },
+    success: { status: 200, description: "How many deliveries are sent again, and when.", schema: RecoveredDeliveries },
     problems: ["invalid_transition"],
   },
   listWebhookDeliveries: {
@@ -67,7 +67,7 @@ const OPERATIONS = operations({
   resendWebhookDelivery: {
     summary: "Send a delivery again",
     description:
-      "Queues the delivery, whatever its status. It keeps its event and its body, and begins with its first attempt again.",
+      "Queues the delivery, whatever its status. It keeps its event and its body, and begins with its first attempt again. Tests and resends share a limit: see the test of an endpoint.",
     body: NoFields,
     isBodyOptional: true,
     isUnversioned: true,
@@ -92,6 +92,21 @@ const enabled = (endpoint: WebhookEndpointRecord | null): WebhookEndpointRecord 
   throw new Problem("invalid_transition", "The endpoint is disabled. Enable it first.", extras);
 };
 
+/** Throws the problem of a write that has found no delivery or endpoint, or that comes too early. */
+const refuse = <Outcome extends { kind: string }>(
+  outcome: Outcome | { kind: "not_found" } | { kind: "rate_limited"; waitSeconds: number },
+  limit: string,
+): Exclude<Outcome, { kind: "not_found" | "rate_limited" }> => {
+  if (outcome.kind === "not_found") throw notFound();
+  if (outcome.kind === "rate_limited") {
+    const { waitSeconds } = outcome as { waitSeconds: number };
+    throw new Problem("rate_limited", limit, { retryable: true, retryAfterSeconds: waitSeconds });
+  }
+  return outcome as Exclude<Outcome, { kind: "not_found" | "rate_limited" }>;
+};
+const RESENT_TOO_OFTEN = "Too many tests and resends of this host.";
+const RECOVERED_TOO_OFTEN = "The endpoint was recovered less than a minute ago.";
+
 const TEST_ENDPOINT = {
   body: NoFields,
   isBodyOptional: true,
@@ -103,10 +118,10 @@ const TEST_ENDPOINT = {
   }),
   write: insertTestDelivery,
   settle: (outcome: OutcomeOf<typeof insertTestDelivery>) => {
-    if (outcome.kind === "not_found") throw notFound();
-    return outcome.kind === "written"
-      ? { kind: outcome.kind, responseFields: { deliveryId: outcome.deliveryId } }
-      : outcome;
+    const settled = refuse(outcome, RESENT_TOO_OFTEN);
+    return settled.kind === "written"
+      ? { kind: settled.kind, responseFields: { deliveryId: settled.deliveryId } }
+      : settled;
   },
 };
 
@@ -120,10 +135,10 @@ const RECOVER = {
   }),
   write: recoverDeliveries,
   settle: (outcome: OutcomeOf<typeof recoverDeliveries>) => {
-    if (outcome.kind === "not_found") throw notFound();
-    return outcome.kind === "written"
-      ? { kind: outcome.kind, responseFields: { recovered: outcome.recovered } }
-      : outcome;
+    const settled = refuse(outcome, RECOVERED_TOO_OFTEN);
+    if (settled.kind !== "written") return settled;
+    const { kind, ...responseFields } = settled;
+    return { kind, responseFields };
   },
 };
 
@@ -142,10 +157,7 @@ const RESEND = {
     input: [deliveryIdOf(id), caller, origin] as const,
   }),
   write: resendDelivery,
-  settle: (outcome: OutcomeOf<typeof resendDelivery>) => {
-    if (outcome.kind === "not_found") throw notFound();
-    return outcome;
-  },
+  settle: (outcome: OutcomeOf<typeof resendDelivery>) => refuse(outcome, RESENT_TOO_OFTEN),
 };
 
 /** The delivery that a write has made or changed. */

@@ -1,6 +1,6 @@
 -- Writes a test event for one endpoint, due now. Returns the outcome: 'not_found' when the caller's tenant has no such endpoint in
--- the environment. The id of the delivery is a response field.
--- Lock order: the caller (lock_caller), the claim, the endpoint, the event.
+-- the environment, 'rate_limited' when the budget of its host is used up (take_resend). The id of the delivery is a response field.
+-- Lock order: the caller (lock_caller), the claim, the endpoint, the host, the event.
 create function rta.create_test_delivery(
   p_caller rta.caller,
   p_environment text,
@@ -12,6 +12,7 @@ create function rta.create_test_delivery(
   p_claim rta.claim  -- null without an Idempotency-Key
 ) returns table (
   outcome text,
+  wait_seconds integer, -- of 'rate_limited': until there is budget again
   body_hash bytea,
   response_status integer,
   location text,
@@ -25,18 +26,24 @@ declare
   v_event rta.audit_event;
   v_valid_until timestamptz := rta.lock_caller(p_caller, true);
   v_outcome rta.write_outcome;
-  v_is_found boolean;
+  v_host text;
+  v_wait_seconds integer;
+  v_refusal text;
   v_sequence bigint;
 begin
   v_event.id := p_attempt_id;
   v_outcome := rta.claim_write(p_caller, v_valid_until, p_claim, v_event);
   if v_outcome.kind = 'written' then
     -- For the key alone: it is not deleted before the delivery is there.
-    perform from public.webhook_endpoints
+    select rta.endpoint_host(url, id) into v_host from public.webhook_endpoints
     where tenant_id = p_caller.tenant_id and environment = p_environment and id = p_endpoint_id for key share;
-    v_is_found := found;
-    if not v_is_found or v_valid_until <= clock_timestamp() then
-      v_outcome := rta.refuse_write(case when v_is_found then 'stale' else 'not_found' end, p_caller, p_claim, v_event);
+    v_refusal := case when v_host is null then 'not_found' when v_valid_until <= clock_timestamp() then 'stale' end;
+    if v_refusal is null then
+      v_wait_seconds := rta.take_resend(p_caller.tenant_id, p_environment, v_host);
+      v_refusal := case when v_wait_seconds is not null then 'rate_limited' end;
+    end if;
+    if v_refusal is not null then
+      v_outcome := rta.refuse_write(v_refusal, p_caller, p_claim, v_event);
     else
       -- Two events of one target at once: the one that comes second takes the next place.
       while v_sequence is null loop
@@ -48,15 +55,15 @@ begin
         returning sequence into v_sequence;
       end loop;
       insert into public.webhook_deliveries (
-        tenant_id, id, environment, endpoint_id, event_id, event_type, target_id, sequence, next_attempt_at, created_at
+        tenant_id, id, environment, endpoint_id, event_id, event_type, target_id, sequence, next_attempt_at, budget_host, created_at
       )
       values (
         p_caller.tenant_id, p_delivery_id, p_environment, p_endpoint_id, p_event_id, 'webhook_endpoint.test', p_endpoint_id,
-        v_sequence, date_trunc('milliseconds', clock_timestamp()), p_created_at
+        v_sequence, date_trunc('milliseconds', clock_timestamp()), v_host, p_created_at
       );
       perform rta.store_response_fields(p_caller, p_claim, json_build_object('deliveryId', p_delivery_id));
     end if;
   end if;
-  return query select v_outcome.kind, v_outcome.body_hash, v_outcome.status, v_outcome.location, v_outcome.etag,
+  return query select v_outcome.kind, v_wait_seconds, v_outcome.body_hash, v_outcome.status, v_outcome.location, v_outcome.etag,
     v_outcome.response_body, v_outcome.sealed_for, rta.stored_response_fields(p_caller, p_claim);
 end $$;

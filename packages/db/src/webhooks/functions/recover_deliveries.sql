@@ -1,13 +1,14 @@
--- Sends again the deliveries of an endpoint that have failed or were canceled, or that wait for another attempt after one that has
--- failed, and whose events happened since a time: they are due now, in the order in which they happened, and their schedules begin
--- anew. The oldest of them, up to `p_limit`: a request must end within its time. Returns the outcome and their number:
---   'written'
---   'not_found'  there is no such endpoint
---   'stale'      nothing is written: the caller has changed since its look-up
---   'replayed'   nothing is written: the stored response follows
+-- Starts the recovery of an endpoint: claims send again the deliveries that have failed or were canceled, or that wait for another attempt
+-- after one that has failed, and whose events happened since a time, in the order in which they happened, as fast as the budget of
+-- the host allows (release_recoveries). Their schedules begin anew. A recovery that goes on is replaced. Returns the outcome:
+--   'written'       `recovered` is the number of deliveries, counted up to `p_limit`
+--   'not_found'     there is no such endpoint
+--   'rate_limited'  nothing is written: the endpoint was recovered less than a minute ago. Not for the operator
+--   'stale'         nothing is written: the caller has changed since its look-up
+--   'replayed'      nothing is written: the stored response follows
 -- Only 'written' keeps the claim. The operator acts when `p_caller` is null.
 --
--- Lock order: the caller (lock_caller), the claim, the deliveries, skipping those that are locked: they are being sent.
+-- Lock order: the caller (lock_caller), the claim, the endpoint, the host.
 create function rta.recover_deliveries(
   p_caller rta.caller,
   p_tenant_id text,
@@ -20,6 +21,9 @@ create function rta.recover_deliveries(
 ) returns table (
   outcome text,
   recovered integer,
+  paused_until text,    -- as the API shows it: when the host gets the next one, after failures; null: it gets them at once
+  next_recovery_at text, -- in the same form: when the endpoint can be recovered again
+  wait_seconds integer, -- until then
   body_hash bytea,
   response_status integer,
   location text,
@@ -35,39 +39,37 @@ declare
   v_valid_until timestamptz := case when p_caller is null then 'infinity' else rta.lock_caller(p_caller, true) end;
   v_outcome rta.write_outcome;
   v_refusal text;
-  v_ids text[];
+  v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
+  v_last_id text := 'whd_' || rta.id_time(clock_timestamp()) || '~';
+  v_host text;
+  v_recovered_at timestamptz;
+  v_recovered integer;
+  v_paused_until timestamptz;
+  v_next_at timestamptz;
 begin
   v_event.id := p_attempt_id;
   v_outcome := rta.claim_write(p_caller, v_valid_until, p_claim, v_event);
   if v_outcome.kind = 'written' then
-    with ended as (
-      select id from public.webhook_deliveries
-      where tenant_id = p_tenant_id and endpoint_id = p_endpoint_id and id >= p_first_id collate "C"
-        and environment = p_environment and status in ('failed', 'canceled')
-      order by id limit p_limit for no key update skip locked
-    ), retried as (
-      select id from public.webhook_deliveries
-      where tenant_id = p_tenant_id and endpoint_id = p_endpoint_id and id >= p_first_id collate "C"
-        and environment = p_environment and status = 'pending' and not waits
-        and coalesce(leased_until, next_attempt_at) > clock_timestamp() and lease is null and attempt_count > 0
-      order by id limit p_limit for no key update skip locked
-    )
-    select coalesce(array_agg(id), '{}') into v_ids
-    from (select id from ended union all select id from retried order by id limit p_limit) recovered;
+    select rta.endpoint_host(url, id), recovered_at into v_host, v_recovered_at from public.webhook_endpoints
+    where tenant_id = p_tenant_id and id = p_endpoint_id and environment = p_environment for no key update;
     v_refusal := case
       when v_valid_until <= clock_timestamp() then 'stale'
-      when not exists (
-        select from public.webhook_endpoints
-        where tenant_id = p_tenant_id and id = p_endpoint_id and environment = p_environment
-      ) then 'not_found'
+      when v_host is null then 'not_found'
+      when not (p_caller is null) and v_recovered_at > v_now - interval '1 minute' then 'rate_limited'
     end;
     if v_refusal is null then
-      perform rta.requeue_deliveries(p_tenant_id, v_ids);
-      perform rta.store_response_fields(p_caller, p_claim, json_build_object('recovered', cardinality(v_ids)));
+      v_recovered := rta.count_recovered(p_tenant_id, p_environment, p_endpoint_id, p_first_id, v_last_id, p_limit);
+      v_paused_until := rta.start_recovery(p_tenant_id, p_environment, p_endpoint_id, v_host, p_first_id, v_last_id, v_now);
+      v_next_at := v_now + interval '1 minute';
+      perform rta.store_response_fields(p_caller, p_claim, json_build_object(
+        'recovered', v_recovered, 'pausedUntil', rta.time_text(v_paused_until), 'nextRecoveryAt', rta.time_text(v_next_at)
+      ));
     else
+      v_next_at := v_recovered_at + interval '1 minute';
       v_outcome := rta.refuse_write(v_refusal, p_caller, p_claim, v_event);
     end if;
   end if;
-  return query select v_outcome.kind, cardinality(v_ids), v_outcome.body_hash, v_outcome.status, v_outcome.location,
+  return query select v_outcome.kind, v_recovered, rta.time_text(v_paused_until), rta.time_text(v_next_at),
+    ceil(extract(epoch from v_next_at - v_now))::integer, v_outcome.body_hash, v_outcome.status, v_outcome.location,
     v_outcome.etag, v_outcome.response_body, v_outcome.sealed_for, rta.stored_response_fields(p_caller, p_claim);
 end $$;

@@ -8,7 +8,9 @@
 --
 -- The endpoint is read at each claim. A delivery whose endpoint is gone or disabled, or no longer selects its type, is canceled.
 -- Of an endpoint that asked for order, only the first pending delivery of each target is claimed; the others are parked.
--- While nothing is due, one entry of an index is read.
+-- While nothing is due, one entry of an index is read, and one of the index of recoveries.
+--
+-- Before that, the next deliveries of recoveries become due (release_recoveries).
 --
 -- Lock order: the turns of the tenants, the endpoints, their deliveries. A row that is locked is skipped, not waited for.
 create function rta.claim_deliveries(
@@ -24,6 +26,7 @@ declare
   v_tenant_ids text[];
   v_endpoint_ids text[];
 begin
+  perform rta.release_recoveries(v_now);
   -- In order: so one entry of the index is read, and not the table until a delivery is due.
   if (
     select coalesce(due.leased_until, due.next_attempt_at) from public.webhook_deliveries due

@@ -6,7 +6,7 @@
 -- ago, it is disabled, with its audit event and an event for the tenant's other endpoints.
 --
 -- Lock order: the endpoints that change, by primary key, then the deliveries with those that wait for them, by primary key
--- (lock_finished_deliveries), then the events. An endpoint that is well is not locked. Fails with 40001 where another transaction
+-- (lock_finished_deliveries), then the hosts whose budgets they have used, then the events. An endpoint that is well is not locked. Fails with 40001 where another transaction
 -- holds what was parked meanwhile (unpark_deliveries).
 create function rta.finish_deliveries(
   p_finished rta.finished_delivery[],
@@ -26,6 +26,8 @@ declare
   v_tenant_ids text[];
   v_endpoint_ids text[];
   v_target_ids text[];
+  v_environments text[];
+  v_hosts text[]; -- whose budgets they have used
   v_outcomes text[];
   v_slow_ms bigint[];
   v_is_sent boolean[];
@@ -52,13 +54,13 @@ begin
       leased_until = null
     from unnest(p_finished) with ordinality finished
     where delivery.tenant_id = finished.tenant_id and delivery.id = finished.id and delivery.lease = finished.lease
-    returning delivery.tenant_id, delivery.endpoint_id, delivery.target_id, finished.slow_ms,
+    returning delivery.tenant_id, delivery.endpoint_id, delivery.target_id, delivery.environment, delivery.budget_host, finished.slow_ms,
       case delivery.status when 'pending' then 'retry' else finished.outcome end as outcome,
       finished.attempt is not null as is_sent
   )
   select count(*), array_agg(tenant_id), array_agg(endpoint_id), array_agg(target_id), array_agg(outcome), array_agg(slow_ms),
-    array_agg(is_sent)
-  into v_finished, v_tenant_ids, v_endpoint_ids, v_target_ids, v_outcomes, v_slow_ms, v_is_sent
+    array_agg(is_sent), array_agg(environment), array_agg(budget_host)
+  into v_finished, v_tenant_ids, v_endpoint_ids, v_target_ids, v_outcomes, v_slow_ms, v_is_sent, v_environments, v_hosts
   from ended;
   if v_finished = 0 then
     return 0;
@@ -70,6 +72,9 @@ begin
   from unnest(v_tenant_ids, v_endpoint_ids, v_target_ids, v_outcomes) ended (tenant_id, endpoint_id, target_id, outcome)
   where outcome <> 'retry';
 
+  if array_remove(v_hosts, null) <> '{}' then
+    perform rta.record_host_outcomes(v_tenant_ids, v_environments, v_hosts, v_outcomes, v_is_sent, v_now);
+  end if;
   perform rta.record_endpoint_outcomes(
     v_tenant_ids, v_endpoint_ids, v_outcomes, v_slow_ms, v_is_sent, v_locked, p_audit_event_ids, p_request_id, p_created_at,
     v_now, v_now - v_days_without_success

@@ -1,0 +1,3 @@
+-- no transaction
+CREATE INDEX CONCURRENTLY IF NOT EXISTS "webhook_deliveries_retried_index" ON "webhook_deliveries" USING btree ("tenant_id","endpoint_id","id") WHERE "webhook_deliveries"."status" = 'pending' and "webhook_deliveries"."attempt_count" > 0;--> statement-breakpoint
+CREATE INDEX CONCURRENTLY IF NOT EXISTS "webhook_endpoints_recovery_index" ON "webhook_endpoints" USING btree ("recovery_next_at") WHERE "webhook_endpoints"."recovery_next_at" is not null;

@@ -1,0 +1,21 @@
+-- Adds the budget of a host that has none, and deletes those of the 16 next to it that were not used for a day. A host that has none
+-- yet has to show that it works: one recovered delivery is tried at first (release_recoveries).
+-- Lock order: the host. One that another transaction adds is waited for; those that are locked stay.
+create function rta.add_webhook_host(p_tenant_id text, p_environment text, p_host text, p_now timestamptz) returns void
+language plpgsql as $$
+begin
+  insert into public.webhook_hosts (tenant_id, environment, host, failures, probes, next_release_at)
+  values (p_tenant_id, p_environment, p_host, 5, 0, p_now)
+  on conflict (tenant_id, environment, host) do nothing;
+  if found then
+    delete from public.webhook_hosts where ctid = any (array(
+      select next.place from (
+        select ctid as place, greatest(next_release_at, resent_until) as used_until from public.webhook_hosts
+        where tenant_id = p_tenant_id and environment = p_environment and host > p_host collate "C"
+        order by tenant_id, environment, host limit 16
+        for update skip locked
+      ) next
+      where next.used_until < p_now - interval '1 day'
+    ));
+  end if;
+end $$;

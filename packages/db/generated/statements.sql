@@ -4,7 +4,7 @@
 
 -- announce_pending_change. Columns: none.
 insert into pending_changes (tenant_id, subject_id, announced_at)
-values ($1, $2, now())
+values ($1, $2, date_trunc('milliseconds', now()))
 on conflict (tenant_id, subject_id) do update set announced_at = excluded.announced_at
 
 -- compare_rooms. Columns: tenantId text, sessionId text, roomName text, isStarted boolean.
@@ -7120,7 +7120,7 @@ with ended as (
   for no key update of keys skip locked
 ),
 marked as (
-  update api_keys set ended_at = now() from ended
+  update api_keys set ended_at = date_trunc('milliseconds', now()) from ended
   where api_keys.tenant_id = ended.tenant_id and api_keys.id = ended.id
   returning api_keys.tenant_id
 )

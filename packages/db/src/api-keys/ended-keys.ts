@@ -30,7 +30,7 @@ const markEnded = statement<{ tenantId: TenantId }>(
     for no key update of keys skip locked
   ),
   marked as (
-    update ${apiKeys} set ended_at = now() from ended
+    update ${apiKeys} set ended_at = date_trunc('milliseconds', now()) from ended
     where ${apiKeys.tenantId} = ended.tenant_id and ${apiKeys.id} = ended.id
     returning ${apiKeys.tenantId}
   )

@@ -58,7 +58,7 @@ const announce = statement(
   "announce_pending_change",
   sql`
     insert into ${pendingChanges} (tenant_id, subject_id, announced_at)
-    values (${sql.placeholder("tenantId")}, ${sql.placeholder("id")}, now())
+    values (${sql.placeholder("tenantId")}, ${sql.placeholder("id")}, date_trunc('milliseconds', now()))
     on conflict (tenant_id, subject_id) do update set announced_at = excluded.announced_at`,
 );
 

@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import type { UpdateWebhookEndpoint } from "@realtime-avatar/domain/webhooks/schemas";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
-import type { TestDb } from "@realtime-avatar/testing/database";
+import { type TestDb, USES_SHARDS } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { sessionAt } from "@realtime-avatar/testing/postgres/clock";
 import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { originOf, seedAvatar, seedCaller } from "@realtime-avatar/testing/seeds";
 import {
@@ -60,6 +61,21 @@ describe("a delivery", () => {
     });
     expect(await webhookStats(db)).toEqual({ due: 0, pending: 0, oldestDueSeconds: 0, disabledEndpoints: 0 });
   });
+
+  // A time is stored in milliseconds, and PostgreSQL rounds it: the second half of a millisecond would be stored as the next one.
+  test.skipIf(USES_SHARDS).each(["000", "499", "500", "999"])(
+    "events %s microseconds after a millisecond, one and several: due at once",
+    async (microseconds) => {
+      const caller = await seedCaller(db);
+      await seedEndpoint(db, caller);
+      const now = await sessionAt(database, `2026-01-01T00:00:00.123${microseconds}Z`);
+      await seedEvents(now, caller, [newTarget()]);
+      expect(await claimSome(now)).toHaveLength(1);
+      await seedEvents(now, caller, [newTarget(), newTarget()]);
+      expect(await claimSome(now)).toHaveLength(2);
+      await now.close();
+    },
+  );
 
   test("a lease that has run out: claimed again with the same ids and body, and the first worker is ignored", async () => {
     const caller = await seedCaller(db);

@@ -37,7 +37,7 @@ declare
   v_newest public.api_key_credentials;
   v_older public.api_key_credentials;
   v_replaces boolean;
-  v_now timestamptz := clock_timestamp();
+  v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
   v_outcome rta.write_outcome;
 begin
   kind := 'stale';

@@ -10,7 +10,7 @@
 create function rta.end_due_calls(p_entry_ids text[], p_request_id text, out ended integer, out rooms text[])
 language plpgsql as $$
 declare
-  v_now timestamptz := clock_timestamp();
+  v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
   v_tenant_ids text[];
   v_session_ids text[];
   v_reasons text[];

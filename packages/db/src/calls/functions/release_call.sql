@@ -38,7 +38,7 @@ begin
     v_closing := rta.closing_of(v_session, p_caller.id, p_reason, p_settle_entry_id, p_rest_entry_id, p_request_id);
     perform rta.lock_counters(array[v_closing]);
   end if;
-  v_now := clock_timestamp();
+  v_now := date_trunc('milliseconds', clock_timestamp());
   body_hash := (rta.stored_session_change(p_caller, p_claim)).body_hash;
   kind := case
     when (v_valid_until > v_now) is not true then 'stale'

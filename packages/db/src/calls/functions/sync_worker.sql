@@ -20,7 +20,7 @@ create function rta.sync_worker(
 ) returns json
 language plpgsql as $$
 declare
-  v_now timestamptz := clock_timestamp();
+  v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
   v_rooms text[];
 begin
   insert into fleet.avatar_workers (id, features, slots, lease_until)

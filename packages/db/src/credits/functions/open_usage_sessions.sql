@@ -41,7 +41,7 @@ begin
   where meter.tenant_id = held.tenant_id and meter.api_key_id = held.api_key_id and held.sessions > 0;
   update public.credit_accounts account
   set reserved = account.reserved + held.amount, open_sessions = account.open_sessions + held.sessions,
-    version = account.version + 1, updated_at = now()
+    version = account.version + 1, updated_at = date_trunc('milliseconds', now())
   from unnest(
     v_counters.account_tenant_ids, v_counters.account_environments, v_admitted.accounts_held, v_admitted.accounts_opened
   ) held (tenant_id, environment, amount, sessions)

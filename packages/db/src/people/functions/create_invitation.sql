@@ -21,6 +21,7 @@ declare
   v_valid_until timestamptz := case when p_caller is null then 'infinity' else rta.lock_caller(p_caller, true) end;
   v_outcome rta.write_outcome := rta.claim_write(p_caller, v_valid_until, p_claim, p_audit_event);
   v_refusal text;
+  v_now timestamptz;
 begin
   if v_outcome.kind <> 'written' then
     return next v_outcome;
@@ -53,8 +54,9 @@ begin
     return;
   end if;
   if p_caller is null then
-    p_invitation.expires_at := clock_timestamp() + (p_invitation.expires_at - p_invitation.created_at);
-    p_invitation.created_at := clock_timestamp();
+    v_now := date_trunc('milliseconds', clock_timestamp());
+    p_invitation.expires_at := v_now + (p_invitation.expires_at - p_invitation.created_at);
+    p_invitation.created_at := v_now;
   end if;
   -- Of two that are created at the same time, the second waits here, and replaces the first.
   insert into public.invitations (

@@ -16,7 +16,7 @@ create function rta.queue_of_calls(
 ) returns rta.call_queue
 language plpgsql as $$
 declare
-  v_now timestamptz := clock_timestamp();
+  v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
   v_queue rta.call_queue;
 begin
   if p_calls is null then

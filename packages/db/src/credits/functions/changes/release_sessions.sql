@@ -52,7 +52,7 @@ begin
   if cardinality(v_closings) > 0 then
     perform rta.lock_counters(v_closings);
   end if;
-  v_now := clock_timestamp();
+  v_now := date_trunc('milliseconds', clock_timestamp());
   v_outcomes := rta.change_outcomes(p_callers, p_caller_at, v_valid_until, p_changes, v_sessions, p_claims, v_now);
   v_closings := array(
     select rta.released_closing(v_sessions[at], name, p_callers[p_caller_at[at]].id, p_changes[at], v_now)

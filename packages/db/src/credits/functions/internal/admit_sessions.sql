@@ -22,7 +22,7 @@ create function rta.admit_sessions(
 )
 language plpgsql as $$
 declare
-  v_now timestamptz := clock_timestamp(); -- after the last wait
+  v_now timestamptz := date_trunc('milliseconds', clock_timestamp()); -- after the last wait
   v_request record;
   v_outcome rta.session_outcome;
   v_seconds bigint;

@@ -20,7 +20,7 @@ begin
       coalesce(p_outcomes[ordinality].response_fields, row_to_json(row(
         p_outcomes[ordinality].avatar_name, p_outcomes[ordinality].reserved, p_outcomes[ordinality].expires_at
       )::rta.opened_session)),
-      now()
+      date_trunc('milliseconds', now())
     from unnest(p_claims) with ordinality claim
     join unnest(p_callers) caller on caller.caller_at = p_caller_at[ordinality]
     where claim.request is not null and p_outcomes[ordinality].kind = 'written'

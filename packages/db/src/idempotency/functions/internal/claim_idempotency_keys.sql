@@ -26,7 +26,7 @@ begin
     )
     select p_callers[p_caller_at[ordinality]].tenant_id, p_callers[p_caller_at[ordinality]].id,
       request, idempotency_key, p_audit_events[ordinality].id,
-      body_hash, status, location, etag, response_body, sealed_for, now()
+      body_hash, status, location, etag, response_body, sealed_for, date_trunc('milliseconds', now())
     from unnest(p_claims) with ordinality
     where request is not null and p_outcomes[ordinality].kind = 'written'
     order by 1, 2, 3, 4

@@ -4,7 +4,7 @@ create function rta.emit_event(p_event rta.event) returns integer
 language plpgsql as $$
 declare
   v_endpoint_ids text[];
-  v_now timestamptz := clock_timestamp();
+  v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
   v_id text;
   v_is_first boolean := rta.is_first_event(p_event.type);
   v_last bigint;

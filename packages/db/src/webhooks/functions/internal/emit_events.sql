@@ -12,7 +12,7 @@
 create function rta.emit_events(p_events rta.event[]) returns void
 language plpgsql as $$
 declare
-  v_now timestamptz := clock_timestamp();
+  v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
   v_id_time text;
   v_events rta.numbered_event[];
   v_written integer := 0;

@@ -21,7 +21,7 @@ begin
   if v_ends then
     perform rta.lock_counters(array[rta.closing_of(v_session, null, null, null, null, null)]);
   end if;
-  v_now := clock_timestamp();
+  v_now := date_trunc('milliseconds', clock_timestamp());
   v_outcome := rta.change_outcome(p_caller, p_valid_until, p_change, v_session, p_claim, v_now);
   if v_outcome.kind <> 'written' then
     return v_outcome;

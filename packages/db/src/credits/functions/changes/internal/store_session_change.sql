@@ -15,7 +15,7 @@ language sql as $$
   values (
     p_caller.tenant_id, p_caller.id, p_claim.request, p_claim.idempotency_key, p_attempt_id,
     p_claim.body_hash, p_claim.status, p_claim.location, p_etag, p_claim.response_body,
-    p_claim.sealed_for, p_record, now()
+    p_claim.sealed_for, p_record, date_trunc('milliseconds', now())
   )
   on conflict (tenant_id, caller_id, request, idempotency_key) do update
     set attempt_id = excluded.attempt_id, body_hash = excluded.body_hash, status = excluded.status,

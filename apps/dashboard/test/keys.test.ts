@@ -7,11 +7,8 @@ import { bun, runToEnd } from "@realtime-avatar/testing/processes";
 import type { Page } from "playwright-core";
 import { expectAccessible } from "./support/axe.ts";
 import { callerOf, seedCaller } from "./support/calls.ts";
-import { choose, clipboard, DESKTOP, expectQuiet, PHONE } from "./support/person.ts";
+import { choose, clipboard, expectQuiet } from "./support/person.ts";
 import { fileWorld } from "./support/world.ts";
-
-/** A folder for pictures of the page with many keys, to look at them. */
-const SCREENSHOTS = process.env["SCREENSHOTS"];
 
 /** The secret that the dialog shows, copied by its button. */
 const copySecret = async (page: Page): Promise<string> => {
@@ -321,88 +318,5 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
       await page.unrouteAll();
       expectQuiet(owner);
     });
-  });
-
-  test("1,000 keys in nine levels, on desktop and phone: the first ones at once, few nodes, each found by the service", async () => {
-    const { db } = service.database;
-    const id = (time: string, index: number) => `key_01${time}${String(index).padStart(20, "0")}`;
-    const add = (time: string, index: number, name: string, lineage: string[], environment = "live") => db.client`
-      insert into api_keys (tenant_id, id, key_id, environment, name, scopes, lineage, version, created_at)
-      values (${service.tenantId}, ${id(time, index)}, ${`${time}${String(index).padStart(12, "0")}`}, ${environment},
-        ${name}, '{avatars:read}', ${lineage}, 1, now())`;
-    // Older than all others, and newer than all others.
-    await db.client`
-      insert into api_keys (tenant_id, id, key_id, environment, name, scopes, lineage, version, created_at)
-      select ${service.tenantId}, 'key_01aaaa' || lpad(place::text, 20, '0'), 'aaaa' || lpad(place::text, 12, '0'), 'live',
-        'Old key ' || place, '{avatars:read}', '{}', 1, now()
-      from generate_series(0, 999) as place`;
-    const line = Array.from({ length: 9 }, (_, level) => id("zzzz", level));
-    for (const [level] of line.entries())
-      await add("zzzz", level, `Level ${level + 1} of a line`, line.slice(0, level));
-    await add("zzzz", 10, "Child of an old key", [id("aaaa", 0)]);
-    await add("zzzz", 11, "Child in test", [id("aaaa", 0)], "test");
-    await db.client`
-      insert into audit_events (tenant_id, id, environment, actor_id, actor_key_id, action, target_id, request_id, created_at)
-      select ${service.tenantId}, 'aud_' || right(id, 26), environment, ${id("aaaa", 0)}, 'aaaa', 'api_key.created', id, 'r', now()
-      from api_keys where name in ('Child of an old key', 'Child in test')`;
-    const requests: string[] = [];
-    page.on("request", (request) => request.url().includes("/api-keys?") && requests.push(request.url()));
-    await owner.open("/keys");
-    for (const viewport of [PHONE, DESKTOP]) {
-      await page.setViewportSize(viewport);
-      await card("Level 9 of a line").getByText("level 9", { exact: true }).waitFor({ state: "attached" });
-      const width = await card("Level 9 of a line").getByRole("button", { name: "Level 9 of a line", exact: true });
-      expect((await width.boundingBox())?.width).toBeGreaterThan(60);
-      expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(viewport.width);
-      if (SCREENSHOTS) await page.screenshot({ path: join(SCREENSHOTS, `keys-many-${viewport.width}.png`) });
-    }
-    // The first rows, and those that follow them: nothing else is loaded.
-    const limits = requests.flatMap((url) => new URL(url).searchParams.get("limit") ?? []);
-    expect(limits).toEqual(["20", "30"]);
-    // Its parent is not among the loaded keys.
-    await card("Child of an old key").getByText("Created by Old key 0").waitFor();
-    // All keys, the oldest at the end: it is in the page once it is near what is seen. A click while older ones load has no effect.
-    while ((await page.getByText("Old key 1", { exact: true }).count()) === 0) {
-      await page.evaluate(`
-        [...document.querySelectorAll("button")].find(({ textContent }) => textContent === "Load older ones")?.click();
-        scrollTo(0, document.body.scrollHeight);
-      `);
-      await page.waitForTimeout(50);
-    }
-    // While the page scrolls, it has rows of more than one place.
-    while ((await page.locator("*").count()) >= 2500) await Bun.sleep(20);
-    await page.evaluate("scrollTo(0, 0)");
-    await card("Level 9 of a line").waitFor();
-
-    const search = page.getByRole("searchbox", { name: "Search by name or id" });
-    const names = page.getByRole("list", { name: "API keys" }).getByRole("listitem");
-    await search.fill("OLD KEY 0");
-    await page.getByText("1 key", { exact: true }).waitFor();
-    expect(await names.count()).toBe(1);
-    await search.fill("Old key 99");
-    await page.getByText("11 keys", { exact: true }).waitFor();
-    await page.reload();
-    await page.getByText("11 keys", { exact: true }).waitFor();
-    await search.fill(id("aaaa", 0));
-    await page.getByText("1 key", { exact: true }).waitFor();
-    await page.getByRole("button", { name: "Old key 0", exact: true }).click();
-    await page.getByRole("dialog").getByRole("link", { name: "Child of an old key" }).click();
-    await page.getByRole("dialog", { name: "Child of an old key" }).getByRole("link", { name: "Old key 0" }).waitFor();
-    await page.keyboard.press("Escape");
-    await search.fill("100%_");
-    await page.getByText("No key matches.").waitFor();
-    await expectAccessible(page, "a search that finds nothing");
-    await page.getByRole("button", { name: "Clear" }).click();
-    await page.getByLabel("From").fill("2020-01-01");
-    await page.getByLabel("To", { exact: true }).fill("2020-01-01");
-    await page.getByText("No key matches.").waitFor();
-    await page.getByRole("button", { name: "Clear" }).click();
-    await page.getByLabel("Status").selectOption("Revoked");
-    await card("Child").first().getByText("revoked", { exact: true }).waitFor();
-    await owner.open("/keys?environment=test");
-    await card("Child in test").getByText("Created by a live key").waitFor();
-    await page.getByRole("button", { name: "Child in test", exact: true }).click();
-    await page.getByRole("dialog").getByText("A live key", { exact: true }).waitFor();
-    expectQuiet(owner);
   });
 });

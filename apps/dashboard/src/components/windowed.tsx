@@ -15,7 +15,8 @@ const Part = ({ label, className, isFirst, children }: PartProps) => {
     const element = ref.current;
     if (!element) return;
     const observer = new IntersectionObserver(
-      ([entry]) => setNear(entry?.isIntersecting === true || element.contains(document.activeElement)),
+      // The newest entry is the last. The browser passes several when it had no time between two changes.
+      (entries) => setNear(entries.at(-1)?.isIntersecting === true || element.contains(document.activeElement)),
       { rootMargin: MARGIN },
     );
     observer.observe(element);

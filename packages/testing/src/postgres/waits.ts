@@ -64,6 +64,39 @@ export const watchLookUps = async ({ url, db }: Pick<TestDatabase, "url" | "db">
   };
 };
 
+/** Whether a work that was begun fails is said where it is awaited, and not also as an error between two tests. */
+const begin = <Result>(work: () => Promise<Result>): Promise<Result> => {
+  const result = work();
+  result.catch(() => {});
+  return result;
+};
+
+/**
+ * Does `works` at once, each of which locks a row that `lock` locks first. That lock is released when all wait, and they get the row in
+ * their order: PostgreSQL serves those that wait for a row one after the other. Returns their outcomes.
+ */
+export const inTurn = async <Outcome>(
+  { url, db }: Pick<TestDatabase, "url" | "db">,
+  lock: (holder: TestDb) => PromiseLike<unknown>,
+  works: readonly (() => Promise<Outcome>)[],
+): Promise<Outcome[]> => {
+  const holder = session(url);
+  const outcomes: Promise<Outcome>[] = [];
+  try {
+    await holder.client`begin`;
+    await lock(holder);
+    for (const work of works) {
+      outcomes.push(begin(work));
+      await untilWaiting(db, outcomes.length);
+    }
+    await holder.client`commit`;
+    return await Promise.all(outcomes);
+  } finally {
+    await holder.close();
+    await Promise.allSettled(outcomes);
+  }
+};
+
 /**
  * Does `work` while another transaction has done `before`. That one ends by `end` when `work` waits for it, and `during` has been
  * done; with `end` null, it is committed when `work` is over, which must not wait.
@@ -76,10 +109,11 @@ export const whileHeld = async <Result>(
   end: "commit" | "rollback" | null = "commit",
 ): Promise<Result> => {
   const holder = session(url);
+  let result: Promise<Result> | undefined;
   try {
     await holder.client`begin`;
     await before(holder);
-    const result = work();
+    result = begin(work);
     if (end === null) await result;
     else await untilBlocked(db);
     await during(holder);
@@ -87,6 +121,8 @@ export const whileHeld = async <Result>(
     return await result;
   } finally {
     await holder.close();
+    // When `during` has failed, `work` goes on now, and must not reach into the next test.
+    await Promise.allSettled([result]);
   }
 };
 
@@ -112,7 +148,7 @@ export const whileExpiring = async <Result>(
       await expire(`clock_timestamp() + interval '${seconds} seconds'`);
       await before(holder);
       let isOver = false;
-      const result = work().finally(() => {
+      const result = begin(work).finally(() => {
         isOver = true;
       });
       await untilBlocked(db, () => isOver);

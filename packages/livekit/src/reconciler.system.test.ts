@@ -334,9 +334,9 @@ describe("a LiveKit that fails", () => {
     expect(one.livekit.rooms()).toEqual([]);
     const failures = one.lines.filter(({ level }) => level === "warn");
     expect(failures.map(({ message }) => message)).toEqual(["failed to compare calls and rooms; retrying"]);
-    expect(JSON.stringify(failures)).not.toContain("eyJ");
+    expect(JSON.stringify(failures)).not.toMatch(/eyJ[\w-]{20}/);
     expect(one.spans.filter((span) => span.endsWith(" failed"))).not.toEqual([]);
-    expect(one.spans.join()).not.toContain("eyJ");
+    expect(one.spans.join()).not.toMatch(/eyJ[\w-]{20}/);
   });
 
   test("LiveKit, not there at the start: the first list that fails is not logged, the second is", async () => {

@@ -198,7 +198,7 @@ for (const { name, isMissing, start } of SERVERS) {
       for (const error of await Promise.all(attempts.map(failureOf))) {
         expect(error).toBeInstanceOf(LivekitError);
         expect(error).toMatchObject({ kind: "refused", status: 401 });
-        expect(Bun.inspect(error)).not.toContain("eyJ");
+        expect(Bun.inspect(error)).not.toMatch(/eyJ[\w-]{20}/);
       }
     });
   });

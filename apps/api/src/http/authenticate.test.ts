@@ -180,10 +180,10 @@ describe("a defect of the service", () => {
     const body = { displayName: "unquotable", sourceKind: "image" };
     const response = await callAnew(db, { config, log })("POST", "/api/v1/avatars", { key: await api.key(), body });
     expect(outcome(response)).toEqual([500, "internal_error"]);
-    expect(response.text).not.toMatch(/unquotable|xxx/);
+    expect(response.text).not.toMatch(/unquotable|x{16}/);
     while (lines.length === 0) await Bun.sleep(1);
     expect(JSON.parse(lines.join("")).error.message).toBe("a response does not match its schema");
-    expect(lines.join("")).not.toMatch(/unquotable|xxx/);
+    expect(lines.join("")).not.toMatch(/unquotable|x{16}/);
   });
 
   test("the error handler, failing itself: 500 with a request id and a log line", async () => {

@@ -115,8 +115,9 @@ const sendTo = async (path: string) => {
   const { caller, endpoint } = await endpointAt(path);
   await seedAvatar(db, caller);
   const [delivery] = await settled(db, endpoint.id);
-  // No word of the network, no address, no word of a receiver that is not in its body.
-  expect(JSON.stringify(delivery)).not.toMatch(/127\.0\.0\.1|ECONN|socket|HPE|certificate has|words-of/i);
+  // No word of the network, no address, no word of a receiver that is not in its body. Random ids contain any three letters.
+  const text = JSON.stringify(delivery).replaceAll(/_[0-9a-z]{26}/g, "");
+  expect(text).not.toMatch(/127\.0\.0\.1|ECONN|socket|HPE|certificate has|words-of/i);
   return delivery;
 };
 

@@ -1,0 +1,32 @@
+/**
+ * Runs all tests in several processes when the command is plainly `bun test`. They mostly wait, so that one process takes twice as long.
+ * `bunfig.toml` has neither this option nor the timeout. Preload this file before the others.
+ */
+import { existsSync, readFileSync } from "node:fs";
+
+/** How all tests run, as in the scripts of package.json. */
+export const OPTIONS = ["--parallel=6", "--no-isolate", "--timeout=60000", "--timings=.ci/test-times.json"];
+/** Options that say nothing about how files run, or which. */
+const NEUTRAL =
+  /^--(?:timeout|bail|reporter|reporter-outfile|only-failures|dots|path-ignore-patterns|update-timings)(?:=|$)/;
+
+/** Of a command, the options of a run of all tests; null for any other command, such as one that names a file. */
+export const optionsOfAll = ([, subcommand, ...options]: readonly string[]): string[] | null =>
+  subcommand === "test" && options.every((option) => NEUTRAL.test(option)) ? options : null;
+
+/** The command of this process. Bun shows only the file in `process.argv`. */
+const ownCommand = (): string[] => {
+  if (existsSync("/proc/self/cmdline")) return readFileSync("/proc/self/cmdline", "utf8").split("\0").slice(0, -1);
+  const { stdout } = Bun.spawnSync(["ps", "-ww", "-o", "args=", "-p", `${process.pid}`]);
+  return stdout.toString().trim().split(/\s+/);
+};
+
+const options = optionsOfAll(ownCommand());
+if (options) {
+  await import("../prepare.ts");
+  const child = Bun.spawn([process.execPath, "test", ...OPTIONS, ...options], {
+    stdio: ["inherit", "inherit", "inherit"],
+  });
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => child.kill(signal));
+  process.exit(await child.exited);
+}

@@ -66,9 +66,28 @@ afterAll(async () => {
 /** The pool that the service uses, and a plain client to inspect and change the database directly. */
 export type TestDb = Db & { client: postgres.Sql };
 
-/** Opens one session: statements and client share its connection, and may share a transaction. */
+/** The sessions that the test that runs has opened; null outside of tests. */
+let ofTest: Set<postgres.Sql> | null = null;
+
+/** From now on, a session that is opened is closed by `endSessions`. */
+export const watchSessions = (): void => {
+  ofTest = new Set();
+};
+
+/**
+ * Closes what is left of the sessions of a test. One that failed in between has left a transaction open, for which its other statements
+ * wait, and those of the next test.
+ */
+export const endSessions = async (): Promise<void> => {
+  const left = ofTest ?? [];
+  ofTest = null;
+  await Promise.all([...left].map((client) => client.end({ timeout: 0 })));
+};
+
+/** Opens one session: statements and client share its connection, and may share a transaction. It is closed with its test at the latest. */
 export const session = (url: string, options: object = {}): TestDb => {
   const own = shardClient(url, 1, options);
+  ofTest?.add(own);
   const db: TestDb = {
     client: own,
     deadlineMs: 60_000,
@@ -84,7 +103,10 @@ export const session = (url: string, options: object = {}): TestDb => {
       throw new Error("one session has no pool");
     },
     within: () => db,
-    close: () => own.end(),
+    close: () => {
+      ofTest?.delete(own);
+      return own.end();
+    },
   };
   return db;
 };

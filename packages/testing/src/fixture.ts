@@ -1,11 +1,18 @@
 /** What the tests of a file share. Call these while the file loads: `const { db } = await fileDatabase();`. */
-import { afterAll, setDefaultTimeout } from "bun:test";
+import { afterAll, afterEach, beforeEach, setDefaultTimeout } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { connect, type Db } from "@realtime-avatar/db/connection/pool";
 import { grantService } from "@realtime-avatar/db/grant";
 import { shardOptions } from "@realtime-avatar/db/shards/shard";
-import { client as plainClient, type TestDatabase, testDatabase, USES_SHARDS } from "./database.ts";
+import {
+  endSessions,
+  client as plainClient,
+  type TestDatabase,
+  testDatabase,
+  USES_SHARDS,
+  watchSessions,
+} from "./database.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 const opened: { close(): unknown }[] = [];
@@ -27,9 +34,12 @@ export const fixture = async <Resource extends { close(): unknown }>(
   return ready;
 };
 
-/** A database for this file. */
-export const fileDatabase = (options?: Parameters<typeof testDatabase>[0]): Promise<TestDatabase> =>
-  fixture(testDatabase(options));
+/** A database for this file. The sessions on it end with the test that opens them. */
+export const fileDatabase = (options?: Parameters<typeof testDatabase>[0]): Promise<TestDatabase> => {
+  beforeEach(watchSessions);
+  afterEach(endSessions);
+  return fixture(testDatabase(options));
+};
 
 /** A folder for this file. */
 export const fileFolder = async (): Promise<string> => {

@@ -1,7 +1,7 @@
 /** Outcomes that wait for other transactions: none of them deadlocks, and nothing that waits for an end is forgotten. */
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { beforeEach, expect, test } from "bun:test";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
-import { session, type TestDb } from "@realtime-avatar/testing/database";
+import { session } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { untilWaiting } from "@realtime-avatar/testing/postgres/waits";
 import { originOf, seedCaller } from "@realtime-avatar/testing/seeds";
@@ -18,22 +18,9 @@ const database = await fileDatabase();
 const { db } = database;
 await mutate(db);
 const queue = queueOf(db);
-const { passTime, statuses } = queue;
-
-/** What a test has begun. It ends with the test, also when that fails in between. */
-const begun: { holders: TestDb[]; ends: Promise<number>[] } = { holders: [], ends: [] };
-const finish = (...given: Parameters<typeof queue.finish>): Promise<number> => {
-  const end = queue.finish(...given);
-  end.catch(() => {});
-  begun.ends.push(end);
-  return end;
-};
+const { finish, passTime, statuses } = queue;
 
 beforeEach(queue.clear);
-afterEach(async () => {
-  await Promise.all(begun.holders.splice(0).map((holder) => holder.close()));
-  await Promise.allSettled(begun.ends.splice(0));
-});
 
 /** Events of these targets, one after the other, for an endpoint that asked for order. */
 const seedInOrder = async (targets: readonly string[]) => {
@@ -57,10 +44,14 @@ const endLeases = (...deliveries: readonly HeldDelivery[]) => db.client`
 /** Another transaction, which holds a delivery until `commit`. */
 const holderOf = async ({ id }: HeldDelivery) => {
   const holder = session(database.url);
-  begun.holders.push(holder);
   await holder.client`begin`;
   await holder.client`select from webhook_deliveries where id = ${id} for no key update`;
-  return { commit: () => holder.client`commit` };
+  return {
+    commit: async () => {
+      await holder.client`commit`;
+      await holder.close();
+    },
+  };
 };
 
 test("late outcomes, one of a delivery that waits now, beside the end of what it waits for: neither waits for the other", async () => {

@@ -2990,7 +2990,7 @@ export interface components {
       since: string;
     };
     RecoveredDeliveries: {
-      /** @description Deliveries that are sent again, one after another. 50000: so many, or more. */
+      /** @description Deliveries that are sent again, one after another. Counted up to 50000. */
       recovered: number;
       /** @description When the next one is tried, because those before have failed; null while the host gets up to 20 a second. */
       pausedUntil: string | null;
@@ -9350,7 +9350,9 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "recovered": 17
+           *       "recovered": 17,
+           *       "pausedUntil": null,
+           *       "nextRecoveryAt": "2026-11-20T12:01:00.000Z"
            *     }
            */
           "application/json": components["schemas"]["RecoveredDeliveries"];

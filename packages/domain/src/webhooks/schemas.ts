@@ -192,7 +192,7 @@ export type RecoverDeliveries = Static<typeof RecoverDeliveries>;
 export const RecoveredDeliveries = ClosedObject({
   recovered: Count({
     maximum: MAX_RECOVERED,
-    description: `Deliveries that are sent again, one after another. ${MAX_RECOVERED}: so many, or more.`,
+    description: `Deliveries that are sent again, one after another. Counted up to ${MAX_RECOVERED}.`,
   }),
   pausedUntil: Nullable(DateTime(), {
     description:

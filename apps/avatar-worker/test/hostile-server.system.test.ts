@@ -92,7 +92,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
       server.kill("SIGKILL");
       await Promise.all([server.exited, agent?.leave()]);
     };
-    return { server, session, token: control.assignedOf(session).token, stop };
+    return { server, url, session, token: control.assignedOf(session).token, stop };
   };
 
   const ends: [string, boolean][] = [
@@ -123,6 +123,62 @@ describe.skipIf(binary.kind === "missing")(title, () => {
       await stop();
     },
   );
+
+  const joins = [
+    ...[
+      "an interval of pings of 0",
+      "an interval of pings of -1",
+      "a time-out of pings of -1",
+      "a version that is none",
+    ],
+    ...["a join without a room", "a join without a participant", "a join as the participant x"],
+    "a join with the participant x",
+  ];
+  const messages = [
+    ...["a participant with the id x", "a track with the id x", "a track of type DATA", "an update without a room"],
+    ...["a candidate that is no JSON", "a candidate that is none", "candidates whose addresses are names"],
+    ...["3,000 candidates", "an answer that is garbage", "an answer without a type", "2,000,000 sections of media"],
+  ];
+  test.each(joins)("that sends %s: its call ends at no charge, and another call goes on", async (behaviour) => {
+    const { session, stop } = await startAt(behaviour, false);
+    await untilOtherHears();
+    expect(await control.untilReported(session, "ended")).toMatchObject({ reason: "agent_ended", used_seconds: 0 });
+    await untilOtherHears();
+    expect(control.reportsOf(other.session).at(-1)).toMatchObject({ state: "started" });
+    await stop();
+  });
+
+  /** Has a call with its agent at the server, which then sends its messages. */
+  const startAndHarm = async (behaviour: string) => {
+    const started = await startAt(behaviour, true);
+    await control.untilReported(started.session, "started");
+    await fetch(`${started.url}/harm`);
+    return started;
+  };
+  test.each(messages)("that sends %s: its call ends, and another call goes on", async (behaviour) => {
+    const { server, session, stop } = await startAndHarm(behaviour);
+    const { reason, used_seconds } = await control.untilReported(session, "ended");
+    expect(reason).toBe("agent_ended");
+    expect(used_seconds).toBeGreaterThan(0);
+    await server.waitFor(/closed/);
+    await untilOtherHears();
+    expect(control.reportsOf(other.session).at(-1)).toMatchObject({ state: "started" });
+    await stop();
+  });
+
+  const unread = [
+    ...["a speaker with the id x", "speakers whose level is no number", "a subscription to the track x"],
+    "the quality of a participant with the id x",
+  ];
+  test.each(unread)("that sends %s: the worker does not read it, and all calls go on", async (behaviour) => {
+    const { session, stop } = await startAndHarm(behaviour);
+    await untilOtherHears();
+    expect(control.reportsOf(session).at(-1)).toMatchObject({ state: "started" });
+    control.end(session, "user_ended");
+    await control.untilReported(session, "ended");
+    await untilOtherHears();
+    await stop();
+  });
 
   test.skipIf(!LONG)("that tells the worker to go elsewhere: nothing is sent there", async () => {
     const listener = await startListener();

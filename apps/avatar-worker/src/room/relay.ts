@@ -1,14 +1,21 @@
 /**
- * The connection to the LiveKit server of an agent's owner, which is a stranger. The library of LiveKit reads all that a server
- * sends, keeps it until it is handled, also after the room was left, and follows redirects to any address. So it connects to a
- * relay in this process, which passes the bytes of WebSocket connections on, to this server alone, within a limit, until it is
- * closed. Media does not go this way.
+ * The connection to the LiveKit server of an agent's owner, which is a stranger. The library of LiveKit trusts a server: it reads all
+ * that one sends, keeps it until it is handled, also after the room was left, follows redirects to any address, and ends the process
+ * when a message is not as it expects. So it connects to a relay in this process, which passes WebSocket connections on, to this
+ * server alone, until it is closed. It checks each message of the server (signal.ts), within a limit. Media does not go this way.
  */
 import { connect as connectPlain, createServer, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
+import { createSignalFilter } from "./signal.ts";
+import { createMessageReader, frameOf, type Message } from "./websocket.ts";
 
+type Limit = { burst: number; perSecond: number };
 /** What a server may send at once, and each second. A room with a thousand participants is half of that. */
-const LIMIT = { burstBytes: 1024 * 1024, bytesPerSecond: 64 * 1024 };
+const MAX_BYTES: Limit = { burst: 1024 * 1024, perSecond: 64 * 1024 };
+/** A change of each of a thousand participants, several times. */
+const MAX_MESSAGES: Limit = { burst: 5000, perSecond: 500 };
+/** How often the library may connect again, as it does when a connection ends. */
+const MAX_CONNECTIONS: Limit = { burst: 20, perSecond: 1 / 15 };
 /** The library sends its header in one piece; a token is in it. */
 const MAX_HEADER_BYTES = 64 * 1024;
 const END_OF_HEADER = "\r\n\r\n";
@@ -21,10 +28,25 @@ export type Relay = {
 };
 
 /** The header of a request for a WebSocket, for the server `host`; null for any other request, which the server could redirect. */
-const headerFor = (header: string, host: string): string | null => {
+const requestFor = (header: string, host: string): string | null => {
   const [request = "", ...fields] = header.split("\r\n");
   if (!request.startsWith("GET ") || !fields.some((field) => /^upgrade: *websocket$/i.test(field))) return null;
-  return [request, `Host: ${host}`, ...fields.filter((field) => !/^host:/i.test(field))].join("\r\n");
+  // Without extensions, a frame has no other form than that of the standard.
+  const passed = fields.filter((field) => !/^(host|sec-websocket-extensions):/i.test(field));
+  return [request, `Host: ${host}`, ...passed].join("\r\n");
+};
+
+/** What the library reads of a response. `isOpen`: messages follow it. */
+const responseOf = (header: string): { isOpen: boolean; text: string } => {
+  const [start = "", ...fields] = header.split("\r\n");
+  const [, status] = /^HTTP\/1\.1 (\d{3})\b/.exec(start) ?? [];
+  if (status === undefined) throw new Error("an invalid response");
+  const isOpen = status === "101";
+  const accepted = fields.filter((field) => /^sec-websocket-accept: *[\w+/=]{28}$/i.test(field));
+  const own = isOpen
+    ? ["Upgrade: websocket", "Connection: Upgrade", ...accepted]
+    : ["Connection: close", "Content-Length: 0"];
+  return { isOpen, text: [`HTTP/1.1 ${status} ${isOpen ? "Switching Protocols" : "Refused"}`, ...own].join("\r\n") };
 };
 
 const connectTo = ({ protocol, hostname, port }: URL): Socket => {
@@ -33,37 +55,78 @@ const connectTo = ({ protocol, hostname, port }: URL): Socket => {
   return connectTls({ host, port: Number(port || 443), ...(isIP(host) === 0 && { servername: host }) });
 };
 
-/** Returns a function that counts bytes, and tells whether they are within the limit. */
-const createMeter = () => {
+/** Returns a function that counts, and throws when there is more than the limit. */
+const createMeter = ({ burst, perSecond }: Limit): ((count: number) => void) => {
   let excess = 0;
   let countedAt = performance.now();
-  return (bytes: number): boolean => {
+  return (count) => {
     const now = performance.now();
-    excess = Math.max(0, excess - ((now - countedAt) / 1000) * LIMIT.bytesPerSecond) + bytes;
+    excess = Math.max(0, excess - ((now - countedAt) / 1000) * perSecond) + count;
     countedAt = now;
-    return excess <= LIMIT.burstBytes;
+    if (excess > burst) throw new Error("too much");
   };
 };
 
-/** `onFlood` is called, once, when the server sends more than the limit: the relay is closed then. */
-export const startRelay = async (serverUrl: string, onFlood: () => void): Promise<Relay> => {
+/** Returns a function for the pieces of a header. It returns the header and what follows it, or null while the header goes on. */
+const createHeaderReader = () => {
+  let head = Buffer.alloc(0);
+  return (piece: Buffer): { header: string; rest: Buffer } | null => {
+    head = Buffer.concat([head, piece]);
+    const end = head.indexOf(END_OF_HEADER);
+    if (end === -1 && head.length < MAX_HEADER_BYTES) return null;
+    if (end === -1) throw new Error("a header that is too long");
+    return { header: head.subarray(0, end).toString("latin1"), rest: head.subarray(end + END_OF_HEADER.length) };
+  };
+};
+
+/** Returns a function for the pieces that a server sends on one connection. It returns what the library may have of them. */
+const createResponseReader = (countMessages: (count: number) => void): ((piece: Buffer) => Buffer) => {
+  const readHeader = createHeaderReader();
+  const readMessages = createMessageReader(MAX_BYTES.burst);
+  const filter = createSignalFilter();
+  let isOpen = false;
+  const pass = (message: Message): Buffer[] => {
+    if (message.kind !== "binary") return [frameOf(message)];
+    const payload = filter(message.payload);
+    return payload ? [frameOf({ kind: "binary", payload })] : [];
+  };
+  const passAll = (piece: Buffer): Buffer[] => {
+    const messages = readMessages(piece);
+    countMessages(messages.length);
+    return messages.flatMap(pass);
+  };
+  return (piece) => {
+    if (isOpen) return Buffer.concat(passAll(piece));
+    const read = readHeader(piece);
+    if (read === null) return Buffer.alloc(0);
+    const response = responseOf(read.header);
+    isOpen = response.isOpen;
+    const start = Buffer.from(response.text + END_OF_HEADER, "latin1");
+    return isOpen ? Buffer.concat([start, ...passAll(read.rest)]) : start;
+  };
+};
+
+/** `onRefusal` is called, once, when the server sends what is out of bounds or more than the limit: the relay is closed then. */
+export const startRelay = async (serverUrl: string, onRefusal: () => void): Promise<Relay> => {
   const target = new URL(serverUrl);
   const sockets = new Set<Socket>();
-  const isWithinLimit = createMeter();
+  const countBytes = createMeter(MAX_BYTES);
+  const countMessages = createMeter(MAX_MESSAGES);
+  const countConnections = createMeter(MAX_CONNECTIONS);
   let isClosed = false;
   const close = (): void => {
     isClosed = true;
     server.close();
     for (const socket of sockets) socket.destroy();
   };
-  const receive = (bytes: Buffer, from: Socket, to: Socket): void => {
+  /** Does what the server or the library has caused, unless it is out of bounds. */
+  const attempt = (work: () => void): void => {
     if (isClosed) return;
-    if (!isWithinLimit(bytes.length)) {
+    try {
+      work();
+    } catch {
       close();
-      onFlood();
-    } else if (!to.write(bytes)) {
-      from.pause();
-      to.once("drain", () => from.resume());
+      onRefusal();
     }
   };
   const track = (socket: Socket, onClose: () => void): void => {
@@ -74,24 +137,38 @@ export const startRelay = async (serverUrl: string, onFlood: () => void): Promis
       onClose();
     });
   };
+  const open = (client: Socket): Socket => {
+    countConnections(1);
+    const upstream = connectTo(target);
+    const read = createResponseReader(countMessages);
+    // What the server has sent until then arrives.
+    track(upstream, () => client.end());
+    upstream.on("data", (piece: Buffer) =>
+      attempt(() => {
+        countBytes(piece.length);
+        const passed = read(piece);
+        if (passed.length === 0 || client.write(passed)) return;
+        upstream.pause();
+        client.once("drain", () => upstream.resume());
+      }),
+    );
+    return upstream;
+  };
   const server = createServer((client) => {
     let upstream: Socket | null = null;
-    let head = Buffer.alloc(0);
+    const readHeader = createHeaderReader();
     track(client, () => upstream?.destroy());
-    client.on("data", (bytes: Buffer) => {
-      if (upstream) return void upstream.write(bytes);
-      head = Buffer.concat([head, bytes]);
-      const end = head.indexOf(END_OF_HEADER);
-      if (end === -1 && head.length < MAX_HEADER_BYTES) return;
-      const header = end === -1 ? null : headerFor(head.subarray(0, end).toString("latin1"), target.host);
-      if (header === null || isClosed) return void client.destroy();
-      const opened = connectTo(target);
-      upstream = opened;
-      // What the server has sent until then arrives.
-      track(opened, () => client.end());
-      opened.on("data", (received: Buffer) => receive(received, opened, client));
-      opened.write(Buffer.concat([Buffer.from(header, "latin1"), head.subarray(end)]));
-    });
+    client.on("data", (piece: Buffer) =>
+      attempt(() => {
+        if (upstream) return void upstream.write(piece);
+        const read = readHeader(piece);
+        if (read === null) return;
+        const header = requestFor(read.header, target.host);
+        if (header === null) return void client.destroy();
+        upstream = open(client);
+        upstream.write(Buffer.concat([Buffer.from(header + END_OF_HEADER, "latin1"), read.rest]));
+      }),
+    );
   });
   await new Promise<void>((resolve, reject) => {
     server.on("error", reject);

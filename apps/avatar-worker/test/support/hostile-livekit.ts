@@ -1,20 +1,29 @@
 /**
  * A LiveKit server that means harm, as a process: `hostile-livekit.ts <url of a real server> <behaviour> <port of another listener>`.
  * It passes on what a real server and its client say, and adds to it, in LiveKit's protocol. It prints its address, and `closed`
- * when the client has closed a connection, whether it agrees or not.
+ * when the client has closed a connection, whether it agrees or not. A request for `/harm` sends the messages of the behaviour.
  */
 import {
+  ConnectionQualityInfo,
+  ConnectionQualityUpdate,
   ICEServer,
   LeaveRequest,
   LeaveRequest_Action,
+  MediaSectionsRequirement,
   ParticipantInfo,
   ParticipantUpdate,
   RegionInfo,
   RegionSettings,
   Room,
   RoomUpdate,
+  SessionDescription,
   SignalResponse,
+  SpeakerInfo,
+  SpeakersChanged,
   TrackInfo,
+  TrackSubscribed,
+  TrackType,
+  TrickleRequest,
 } from "@livekit/protocol";
 import type { ServerWebSocket } from "bun";
 
@@ -52,6 +61,58 @@ const elsewhere = (): Uint8Array => {
   return encode({ case: "leave", value: new LeaveRequest({ action: LeaveRequest_Action.RECONNECT, regions }) });
 };
 
+const update = (...participants: Partial<ParticipantInfo>[]): Uint8Array =>
+  encode({
+    case: "update",
+    value: new ParticipantUpdate({ participants: participants.map((one) => new ParticipantInfo(one)) }),
+  });
+const trickle = (candidateInit: string): Uint8Array =>
+  encode({ case: "trickle", value: new TrickleRequest({ candidateInit }) });
+const candidateOf = (port: number, address = "10.255.255.1"): string =>
+  JSON.stringify({
+    candidate: `candidate:${port} 1 udp 2130706431 ${address} ${port} typ host`,
+    sdpMid: "0",
+    sdpMLineIndex: 0,
+  });
+const description = (type: "answer" | "offer", sdp: string): Uint8Array =>
+  encode({ case: type, value: new SessionDescription({ type, sdp }) });
+
+/** Single messages, each of which ends a process in which the library of LiveKit reads it, or costs it much. */
+const MESSAGES: Record<string, () => Uint8Array[]> = {
+  "a participant with the id x": () => [update({ sid: "x", identity: "x" })],
+  "a track with the id x": () => [update({ sid: "PA_x", identity: "x", tracks: [new TrackInfo({ sid: "x" })] })],
+  "a track of type DATA": () => {
+    const tracks = [new TrackInfo({ sid: "TR_x", type: TrackType.DATA })];
+    return [update({ sid: "PA_x", identity: "x", tracks })];
+  },
+  "a speaker with the id x": () => [
+    encode({ case: "speakersChanged", value: new SpeakersChanged({ speakers: [new SpeakerInfo({ sid: "x" })] }) }),
+  ],
+  "speakers whose level is no number": () => {
+    const speakers = ["PA_x", "PA_y"].map((sid) => new SpeakerInfo({ sid, level: Number.NaN, active: true }));
+    const joins = speakers.map(({ sid }) => ({ sid, identity: sid }));
+    return [update(...joins), encode({ case: "speakersChanged", value: new SpeakersChanged({ speakers }) })];
+  },
+  "the quality of a participant with the id x": () => {
+    const updates = [new ConnectionQualityInfo({ participantSid: "x" })];
+    return [encode({ case: "connectionQuality", value: new ConnectionQualityUpdate({ updates }) })];
+  },
+  "a subscription to the track x": () => [
+    encode({ case: "trackSubscribed", value: new TrackSubscribed({ trackSid: "x" }) }),
+  ],
+  "a candidate that is no JSON": () => [trickle("x")],
+  "a candidate that is none": () => [trickle(JSON.stringify({ candidate: "x", sdpMid: "0", sdpMLineIndex: 0 }))],
+  "an update without a room": () => [encode({ case: "roomUpdate", value: new RoomUpdate() })],
+  "an answer that is garbage": () => [description("answer", "garbage")],
+  "an answer without a type": () => [encode({ case: "answer", value: new SessionDescription({ sdp: "v=0" }) })],
+  "2,000,000 sections of media": () => [
+    encode({ case: "mediaSectionsRequirement", value: new MediaSectionsRequirement({ numAudios: 2_000_000 }) }),
+  ],
+  "3,000 candidates": () => Array.from({ length: 3000 }, (_, index) => trickle(candidateOf(index + 1024))),
+  "candidates whose addresses are names": () =>
+    Array.from({ length: 60 }, (_, index) => trickle(candidateOf(index + 1024, `a${index}.invalid`))),
+};
+
 /** What the server sends in place of the messages of a real server: the client never joins. */
 const BEFORE_JOIN: Record<string, (client: Client) => unknown> = {
   silence: () => {},
@@ -67,8 +128,33 @@ const IN_CALL: Record<string, (client: Client) => unknown> = {
   "no messages": (client) => sendWithoutEnd(client, () => new Uint8Array(1000).fill(255)),
   elsewhere: (client) => client.send(elsewhere()),
 };
+type Join = Extract<Message, { case: "join" }>["value"];
 /** What becomes of the response to the join. */
-const JOIN: Record<string, (join: Extract<Message, { case: "join" }>["value"]) => void> = {
+const JOIN: Record<string, (join: Join) => void> = {
+  "an interval of pings of 0": (join) => {
+    join.pingInterval = 0;
+  },
+  "an interval of pings of -1": (join) => {
+    join.pingInterval = -1;
+  },
+  "a time-out of pings of -1": (join) => {
+    join.pingTimeout = -1;
+  },
+  "a join without a room": (join) => {
+    delete join.room;
+  },
+  "a join without a participant": (join) => {
+    delete join.participant;
+  },
+  "a join as the participant x": ({ participant }) => {
+    if (participant) participant.sid = "x";
+  },
+  "a join with the participant x": (join) => {
+    join.otherParticipants = [new ParticipantInfo({ sid: "x", identity: "x" })];
+  },
+  "a version that is none": ({ serverInfo }) => {
+    if (serverInfo) serverInfo.version = "x";
+  },
   "a room of 60 MiB": ({ room }) => {
     if (room) room.metadata = "x".repeat(60 * 1024 * 1024);
   },
@@ -94,11 +180,16 @@ const connectToReal = (client: Client): WebSocket => {
   return real;
 };
 
+const clients = new Set<Client>();
 const server: Bun.Server<Data> = Bun.serve<Data>({
   hostname: "127.0.0.1",
   port: 0,
   fetch: (request) => {
     const { pathname, search } = new URL(request.url);
+    if (pathname === "/harm") {
+      for (const client of clients) for (const message of MESSAGES[behaviour]?.() ?? []) client.send(message);
+      return new Response();
+    }
     const authorization = request.headers.get("authorization") ?? "";
     const data: Data = { path: pathname + search, authorization, waiting: [], real: null };
     return server.upgrade(request, { data }) ? undefined : new Response(null, { status: 404 });
@@ -110,12 +201,15 @@ const server: Bun.Server<Data> = Bun.serve<Data>({
       if (before) return void before(client);
       client.data.real = connectToReal(client);
       setTimeout(() => IN_CALL[behaviour]?.(client), JOINED_MS);
+      clients.add(client);
     },
     message: ({ data: { real, waiting } }, message) => {
       if (real?.readyState === WebSocket.OPEN) real.send(message);
       else waiting.push(message);
     },
-    close: ({ data: { real } }) => {
+    close: (client) => {
+      const { real } = client.data;
+      clients.delete(client);
       process.stdout.write("closed\n");
       real?.close();
     },

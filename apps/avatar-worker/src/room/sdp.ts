@@ -1,0 +1,103 @@
+/**
+ * What a LiveKit server says about its media: session descriptions and ICE candidates. The library of LiveKit ends the process when
+ * it cannot parse one. So each line that the avatar needs is checked against its form, and every other line is left out.
+ */
+import { isIP } from "node:net";
+
+const MAX_BYTES = 64 * 1024;
+/** The library has at most one for data, and one for each track. */
+const MAX_SECTIONS = 32;
+
+/** What a server says that is out of bounds. */
+export class OutOfBounds extends Error {}
+
+const PAYLOAD_TYPE = "(?:12[0-7]|1[01]\\d|[1-9]?\\d)";
+const EXTENSION_ID = "(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]\\d?)";
+const PORT = "(?:6553[0-5]|655[0-2]\\d|65[0-4]\\d\\d|6[0-4]\\d{3}|[1-5]\\d{4}|[1-9]\\d{0,3}|0)";
+const HASH = (name: string, bytes: number): string => `${name} (?:[0-9A-F]{2}:){${bytes - 1}}[0-9A-F]{2}`;
+
+const lineOf = (form: string): RegExp => new RegExp(`^${form}$`);
+const MEDIA = lineOf(`m=(?:audio|video) ${PORT} UDP/TLS/RTP/SAVPF ${PAYLOAD_TYPE}(?: ${PAYLOAD_TYPE}){0,63}`);
+const DATA = lineOf(`m=application ${PORT} UDP/DTLS/SCTP webrtc-datachannel`);
+const RTPMAP = lineOf(`a=rtpmap:(${PAYLOAD_TYPE}) [\\w.-]{1,32}/[1-9]\\d{2,5}(?:/[12])?`);
+const DIRECTION = /^a=(sendrecv|sendonly|recvonly|inactive)$/;
+const CANDIDATE_LINE = /^a=(candidate:.*)$/;
+const ATTRIBUTES = [
+  ...["group:BUNDLE(?: [\\w-]{1,16}){1,64}", "mid:[\\w-]{1,16}", "setup:(?:active|passive|actpass)"],
+  ...["ice-lite", "ice-ufrag:[\\w+/=-]{4,256}", "ice-pwd:[\\w+/=-]{22,256}", "extmap-allow-mixed"],
+  `fingerprint:(?:${HASH("sha-256", 32)}|${HASH("sha-384", 48)}|${HASH("sha-512", 64)})`,
+  ...["rtcp-mux", "rtcp-rsize", `rtcp-fb:(?:${PAYLOAD_TYPE}|\\*) [\\w-]{1,32}(?: [\\w-]{1,32})?`],
+  `fmtp:${PAYLOAD_TYPE} [\\w=;/., -]{1,512}`,
+  `extmap:${EXTENSION_ID}(?:/(?:sendrecv|sendonly|recvonly|inactive))? [\\w:/.#-]{1,256}`,
+  ...[`sctp-port:${PORT}`, "max-message-size:\\d{1,9}"],
+].map((form) => lineOf(`a=${form}`));
+
+/** The library expects these, and uses nothing of them. */
+const START = ["v=0", "o=- 1 1 IN IP4 127.0.0.1", "s=-", "t=0 0"];
+
+const CANDIDATE = new RegExp(
+  `^candidate:[\\w+/-]{1,32} [12] (?:udp|tcp) (\\d{1,10}) ([\\w.:]{1,45}) ${PORT} typ (?:host|srflx|prflx|relay)` +
+    `(?: raddr ([\\w.:]{1,45}) rport ${PORT})?(?: tcptype (?:active|passive|so))?(?: (?:ufrag [\\w+/=-]{4,256}|generation \\d{1,3}|network-id \\d{1,5}|network-cost \\d{1,3}))*$`,
+  "i",
+);
+const MAX_PRIORITY = 2 ** 32 - 1;
+
+/**
+ * Checks a candidate, as in a description or in a message. Its address must be one and no name: the library starts a thread for each
+ * name.
+ */
+export const checkCandidate = (candidate: string): string => {
+  const [, priority, address = "", related] = CANDIDATE.exec(candidate) ?? [];
+  const isGood = Number(priority) <= MAX_PRIORITY && isIP(address) !== 0 && (!related || isIP(related) !== 0);
+  if (!isGood) throw new OutOfBounds("an ICE candidate");
+  return candidate;
+};
+
+/** The lines of a session or of one of its media that the avatar needs. `onCandidate` is called with each candidate. */
+const cleanSection = (lines: string[], onCandidate: (candidate: string) => void): string[] => {
+  const types = new Set<string>();
+  const isNeeded = (line: string): boolean => {
+    const [, candidate] = CANDIDATE_LINE.exec(line) ?? [];
+    if (candidate !== undefined) onCandidate(checkCandidate(candidate));
+    const [, type] = RTPMAP.exec(line) ?? [];
+    if (type === undefined) return candidate !== undefined || ATTRIBUTES.some((form) => form.test(line));
+    // A second codec with the number of the first cannot be parsed.
+    const isNew = !types.has(type);
+    types.add(type);
+    return isNew;
+  };
+  return lines.filter(isNeeded);
+};
+
+/** A section of media in which the server sends nothing: the avatar hears and sees nobody. */
+const cleanMedia = ([media = "", ...lines]: string[], onCandidate: (candidate: string) => void): string[] => {
+  const isData = DATA.test(media);
+  if (!isData && !MEDIA.test(media)) throw new OutOfBounds("a section of media");
+  const direction = lines.map((line) => DIRECTION.exec(line)?.[1]).find((found) => found !== undefined);
+  const receives = direction !== "sendonly" && direction !== "inactive";
+  const directions = isData ? [] : [`a=${receives ? "recvonly" : "inactive"}`];
+  return [media, "c=IN IP4 0.0.0.0", ...cleanSection(lines, onCandidate), ...directions];
+};
+
+/**
+ * The session description in a form that the library can parse, without media that the server would send. Throws `OutOfBounds` when
+ * it is none, or too large. `onCandidate` is called with each candidate in it.
+ */
+export const cleanDescription = (
+  type: "offer" | "answer",
+  sdp: string,
+  onCandidate: (candidate: string) => void,
+): string => {
+  const lines = sdp.length > MAX_BYTES ? [] : sdp.split(/\r?\n/);
+  const starts = lines.flatMap((line, index) => (line.startsWith("m=") ? [index] : []));
+  const [first] = starts;
+  if (lines[0] !== "v=0" || first === undefined || starts.length > MAX_SECTIONS) {
+    throw new OutOfBounds("a session description");
+  }
+  // An old server offers the tracks that it sends. A new one answers with more sections than it uses.
+  if (type === "offer" && lines.some((line) => MEDIA.test(line))) throw new OutOfBounds("a track for the avatar");
+  const sections = starts.map((start, index) => lines.slice(start, starts[index + 1]));
+  const session = cleanSection(lines.slice(1, first), onCandidate);
+  const media = sections.flatMap((section) => cleanMedia(section, onCandidate));
+  return `${[...START, ...session, ...media].join("\r\n")}\r\n`;
+};

@@ -12,6 +12,8 @@ const MAX_SECTIONS = 32;
 export class OutOfBounds extends Error {}
 
 const PAYLOAD_TYPE = "(?:12[0-7]|1[01]\\d|[1-9]?\\d)";
+/** The codecs of these numbers are known without a line. */
+const MAX_ASSIGNED_TYPE = 34;
 const EXTENSION_ID = "(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]\\d?)";
 const PORT = "(?:6553[0-5]|655[0-2]\\d|65[0-4]\\d\\d|6[0-4]\\d{3}|[1-5]\\d{4}|[1-9]\\d{0,3}|0)";
 const HASH = (name: string, bytes: number): string => `${name} (?:[0-9A-F]{2}:){${bytes - 1}}[0-9A-F]{2}`;
@@ -20,25 +22,31 @@ const lineOf = (form: string): RegExp => new RegExp(`^${form}$`);
 const MEDIA = lineOf(`m=(?:audio|video) ${PORT} UDP/TLS/RTP/SAVPF ${PAYLOAD_TYPE}(?: ${PAYLOAD_TYPE}){0,63}`);
 const DATA = lineOf(`m=application ${PORT} UDP/DTLS/SCTP webrtc-datachannel`);
 const RTPMAP = lineOf(`a=rtpmap:(${PAYLOAD_TYPE}) [\\w.-]{1,32}/[1-9]\\d{2,5}(?:/[12])?`);
+const CODEC_DETAILS = lineOf(
+  `a=(?:rtcp-fb:(?=\\d+ [\\w-]{1,32}(?: [\\w-]{1,32})?$)|fmtp:(?=\\d+ [\\w=;/., -]{1,512}$))(${PAYLOAD_TYPE}) .*`,
+);
 const DIRECTION = /^a=(sendrecv|sendonly|recvonly|inactive)$/;
 const CANDIDATE_LINE = /^a=(candidate:.*)$/;
-const ATTRIBUTES = [
-  ...["group:BUNDLE(?: [\\w-]{1,16}){1,64}", "mid:[\\w-]{1,16}", "setup:(?:active|passive|actpass)"],
-  ...["ice-lite", "ice-ufrag:[\\w+/=-]{4,256}", "ice-pwd:[\\w+/=-]{22,256}", "extmap-allow-mixed"],
+const SESSION_ATTRIBUTES = [
+  ...["group:BUNDLE(?: [\\w-]{1,16}){1,64}", "setup:(?:active|passive|actpass)", "extmap-allow-mixed"],
+  ...["ice-lite", "ice-ufrag:[\\w+/=-]{4,256}", "ice-pwd:[\\w+/=-]{22,256}"],
   `fingerprint:(?:${HASH("sha-256", 32)}|${HASH("sha-384", 48)}|${HASH("sha-512", 64)})`,
-  ...["rtcp-mux", "rtcp-rsize", `rtcp-fb:(?:${PAYLOAD_TYPE}|\\*) [\\w-]{1,32}(?: [\\w-]{1,32})?`],
-  `fmtp:${PAYLOAD_TYPE} [\\w=;/., -]{1,512}`,
-  `extmap:${EXTENSION_ID}(?:/(?:sendrecv|sendonly|recvonly|inactive))? [\\w:/.#-]{1,256}`,
-  ...[`sctp-port:${PORT}`, "max-message-size:\\d{1,9}"],
+].map((form) => lineOf(`a=${form}`));
+/** Beside those of a session. */
+const MEDIA_ATTRIBUTES = [
+  ...["mid:[\\w-]{1,16}", "rtcp-mux", "rtcp-rsize", `sctp-port:${PORT}`, "max-message-size:\\d{1,9}"],
+  `extmap:${EXTENSION_ID}(?:/(?:sendrecv|sendonly|recvonly|inactive))? (?!urn:ietf:params:rtp-hdrext:encrypt)[\\w:/.#-]{1,256}`,
 ].map((form) => lineOf(`a=${form}`));
 
 /** The library expects these, and uses nothing of them. */
 const START = ["v=0", "o=- 1 1 IN IP4 127.0.0.1", "s=-", "t=0 0"];
 
-const CANDIDATE = new RegExp(
-  `^candidate:[\\w+/-]{1,32} [12] (?:udp|tcp) (\\d{1,10}) ([\\w.:]{1,45}) ${PORT} typ (?:host|srflx|prflx|relay)` +
-    `(?: raddr ([\\w.:]{1,45}) rport ${PORT})?(?: tcptype (?:active|passive|so))?(?: (?:ufrag [\\w+/=-]{4,256}|generation \\d{1,3}|network-id \\d{1,5}|network-cost \\d{1,3}))*$`,
-  "i",
+/** The library reads a candidate in this order, and the words in this case. */
+const CANDIDATE = lineOf(
+  "candidate:[\\w+/-]{1,32} [12] (?:udp|UDP|(tcp|TCP)) (\\d{1,10}) ([\\w.:]{1,45}) " +
+    `${PORT} typ (?:host|srflx|prflx|relay)(?: raddr ([\\w.:]{1,45}) rport ${PORT})?` +
+    "( tcptype (?:active|passive|so))?" +
+    "(?: (?:ufrag [\\w+/=-]{4,256}|generation \\d{1,3}|network-id \\d{1,4}|network-cost \\d{1,3}))*",
 );
 const MAX_PRIORITY = 2 ** 32 - 1;
 
@@ -47,26 +55,44 @@ const MAX_PRIORITY = 2 ** 32 - 1;
  * name.
  */
 export const checkCandidate = (candidate: string): string => {
-  const [, priority, address = "", related] = CANDIDATE.exec(candidate) ?? [];
-  const isGood = Number(priority) <= MAX_PRIORITY && isIP(address) !== 0 && (!related || isIP(related) !== 0);
-  if (!isGood) throw new OutOfBounds("an ICE candidate");
+  const [, tcp, priority, address = "", related, tcpType] = CANDIDATE.exec(candidate) ?? [];
+  const areAddresses = isIP(address) !== 0 && (!related || isIP(related) !== 0);
+  if (!areAddresses || Number(priority) > MAX_PRIORITY || (tcpType && !tcp)) throw new OutOfBounds("an ICE candidate");
   return candidate;
 };
 
-/** The lines of a session or of one of its media that the avatar needs. `onCandidate` is called with each candidate. */
-const cleanSection = (lines: string[], onCandidate: (candidate: string) => void): string[] => {
-  const types = new Set<string>();
+/** What a line says about a codec: its number, and whether it names the codec. */
+const readCodec = (line: string): { type: string; isName: boolean } | null => {
+  const [, type] = RTPMAP.exec(line) ?? CODEC_DETAILS.exec(line) ?? [];
+  return type === undefined ? null : { type, isName: RTPMAP.test(line) };
+};
+
+const isSessionLine = (line: string): boolean => SESSION_ATTRIBUTES.some((form) => form.test(line));
+
+/**
+ * The lines of a section of media that the avatar needs. `types`: the numbers of its codecs. `onCandidate` is called with
+ * each candidate.
+ */
+const cleanSection = (lines: string[], types: string[], onCandidate: (candidate: string) => void): string[] => {
+  // A number that is assigned (RFC 3551) has its codec, and the library parses no other one.
+  const unnamed = new Set(types.filter((type) => Number(type) > MAX_ASSIGNED_TYPE));
+  const named = new Set<string>();
+  const nameLines = lines.filter((line) => {
+    const codec = readCodec(line);
+    if (!codec?.isName || !unnamed.delete(codec.type)) return false;
+    named.add(codec.type);
+    return true;
+  });
   const isNeeded = (line: string): boolean => {
     const [, candidate] = CANDIDATE_LINE.exec(line) ?? [];
     if (candidate !== undefined) onCandidate(checkCandidate(candidate));
-    const [, type] = RTPMAP.exec(line) ?? [];
-    if (type === undefined) return candidate !== undefined || ATTRIBUTES.some((form) => form.test(line));
-    // A second codec with the number of the first cannot be parsed.
-    const isNew = !types.has(type);
-    types.add(type);
-    return isNew;
+    if (candidate !== undefined) return true;
+    const codec = readCodec(line);
+    // Details of a codec without a name cannot be parsed.
+    if (codec) return !codec.isName && named.has(codec.type);
+    return isSessionLine(line) || MEDIA_ATTRIBUTES.some((form) => form.test(line));
   };
-  return lines.filter(isNeeded);
+  return [...nameLines, ...lines.filter(isNeeded)];
 };
 
 /** A section of media in which the server sends nothing: the avatar hears and sees nobody. */
@@ -76,7 +102,8 @@ const cleanMedia = ([media = "", ...lines]: string[], onCandidate: (candidate: s
   const direction = lines.map((line) => DIRECTION.exec(line)?.[1]).find((found) => found !== undefined);
   const receives = direction !== "sendonly" && direction !== "inactive";
   const directions = isData ? [] : [`a=${receives ? "recvonly" : "inactive"}`];
-  return [media, "c=IN IP4 0.0.0.0", ...cleanSection(lines, onCandidate), ...directions];
+  const types = isData ? [] : media.split(" ").slice(3);
+  return [media, "c=IN IP4 0.0.0.0", ...cleanSection(lines, types, onCandidate), ...directions];
 };
 
 /**
@@ -97,7 +124,7 @@ export const cleanDescription = (
   // An old server offers the tracks that it sends. A new one answers with more sections than it uses.
   if (type === "offer" && lines.some((line) => MEDIA.test(line))) throw new OutOfBounds("a track for the avatar");
   const sections = starts.map((start, index) => lines.slice(start, starts[index + 1]));
-  const session = cleanSection(lines.slice(1, first), onCandidate);
+  const session = lines.slice(1, first).filter(isSessionLine);
   const media = sections.flatMap((section) => cleanMedia(section, onCandidate));
   return `${[...START, ...session, ...media].join("\r\n")}\r\n`;
 };

@@ -66,6 +66,9 @@ describe("the hosts that may be reached", () => {
       "wss://own.example:444",
       "wss://sub.own.example",
     ],
+    ...["wss://.livekit.cloud", "wss://a..livekit.cloud", "wss://a.livekit.cloud.", "wss://..livekit.cloud"],
+    ...["wss://-a.livekit.cloud", "wss://a-.livekit.cloud", "wss://a.-.livekit.cloud"],
+    ...[`wss://${"a".repeat(64)}.livekit.cloud`, `wss://${"a.".repeat(127)}livekit.cloud`],
   ])("%s: refused", (text) => {
     expect(readRoomUrl(text, { hosts, ownUrl: "wss://own.example" })).toMatchObject({ code: "unsupported_url" });
   });
@@ -110,6 +113,16 @@ describe("a token", () => {
     expect(errors.map(({ detail }) => /`.*`/.exec(detail)?.[0])).toEqual([
       ...["`kind`", "`sub`", "`video.roomJoin`", "`video.room`", "`attributes` has no `lk.publish_on_behalf`", "`exp`"],
     ]);
+  });
+
+  test("for an avatar that speaks for itself: refused", () => {
+    let errors: unknown;
+    try {
+      readRoomToken(tokenOf({ sub: "agent" }), now);
+    } catch (error) {
+      errors = (error as { extras: { errors: unknown } }).extras.errors;
+    }
+    expect(errors).toEqual([{ pointer: "#/livekit_token", code: "not_allowed", detail: expect.any(String) }]);
   });
 
   test("sealed for a call: opened for it with the same key alone", () => {

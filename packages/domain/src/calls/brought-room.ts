@@ -41,7 +41,9 @@ export const hasLoopback = (hosts: readonly string[]): boolean => hosts.some((ho
 export type AllowedServers = { hosts: readonly string[]; ownUrl: string };
 
 /** Nothing but a host and a port: no user, path, query or character that programs read differently. */
-const URL_FORM = /^wss?:\/\/([a-z0-9.-]+|\[[0-9a-f:.]+\])(:\d{1,5})?\/?$/i;
+const URL_FORM = /^wss?:\/\/([a-z0-9.-]{1,253}|\[[0-9a-f:.]+\])(:\d{1,5})?\/?$/i;
+/** A label of the name of a host (RFC 1123). */
+const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 const LOOPBACK = /^(localhost|127\.0\.0\.1|\[::1\])$/;
 
 /** Scheme, host and port. The spellings of this machine are one: an agent beside an embedded LiveKit may use another one. */
@@ -64,6 +66,8 @@ export const readRoomUrl = (text: string, { hosts, ownUrl }: AllowedServers): st
   }
   const url = new URL(text);
   const { protocol, hostname, host } = url;
+  const isName = hostname.startsWith("[") || hostname.split(".").every((label) => LABEL.test(label));
+  if (!isName) return urlError("The host is no name: each label has 1 to 63 letters, digits and hyphens.");
   const normal = `${protocol}//${host}`;
   if (originOf(url) === originOf(new URL(ownUrl))) return normal;
   if (protocol !== "wss:" && !(LOOPBACK.test(hostname) && hasLoopback(hosts)))
@@ -113,6 +117,12 @@ const mayPublish = (video: unknown): boolean => {
   return hasSources && grants.every((grant) => grant === true);
 };
 
+const identityOf = (claims: Claims): unknown => memberOf(claims, "sub");
+const agentOf = (claims: Claims): unknown => memberOf(memberOf(claims, "attributes"), "lk.publish_on_behalf");
+/** No participant would be the agent then, and nothing would be charged. */
+const isOnBehalfOfItself = (claims: Claims): boolean =>
+  identityOf(claims) !== undefined && identityOf(claims) === agentOf(claims);
+
 /** What is missing in the claims, or too much of it. */
 const faultsOf = (claims: Claims, now: Date): [code: FieldError["code"], detail: string][] => {
   const video = memberOf(claims, "video");
@@ -120,14 +130,19 @@ const faultsOf = (claims: Claims, now: Date): [code: FieldError["code"], detail:
   const { exp, nbf = 0 } = { exp: memberOf(claims, "exp"), nbf: memberOf(claims, "nbf") ?? 0 };
   const checks: [isMet: boolean, code: FieldError["code"], detail: string][] = [
     [memberOf(claims, "kind") === "agent", "not_allowed", "The kind of the token must be agent (`kind`)."],
-    [isValid(NAME, memberOf(claims, "sub")), "required", "The token has no identity (`sub`)."],
+    [isValid(NAME, identityOf(claims)), "required", "The token has no identity (`sub`)."],
     [memberOf(video, "roomJoin") === true, "required", "The token may not join a room (`video.roomJoin`)."],
     [isValid(NAME, memberOf(video, "room")), "required", "The token has no room (`video.room`)."],
     [mayPublish(video), "not_allowed", "The token may not publish (`video.canPublish`)."],
     [
-      isValid(NAME, memberOf(memberOf(claims, "attributes"), "lk.publish_on_behalf")),
+      isValid(NAME, agentOf(claims)),
       "required",
       "The token does not say for whom the avatar speaks (`attributes` has no `lk.publish_on_behalf`).",
+    ],
+    [
+      !isOnBehalfOfItself(claims),
+      "not_allowed",
+      "The avatar speaks for another participant than itself (`lk.publish_on_behalf` is `sub`).",
     ],
     [
       typeof exp === "number" && exp > seconds + MIN_VALID_SECONDS,
@@ -166,7 +181,7 @@ export const readRoomToken = (token: string, now: Date): RoomToken => {
   if (faults.length > 0) throw validationFailed(faults.map(([code, detail]) => ({ pointer, code, detail })));
   return {
     room: memberOf(video, "room") as string,
-    agentIdentity: memberOf(memberOf(claims, "attributes"), "lk.publish_on_behalf") as string,
+    agentIdentity: agentOf(claims) as string,
   };
 };
 

@@ -80,10 +80,11 @@ describe.skipIf(binary.kind === "missing")(title, () => {
       source("apps/avatar-worker/test/support/hostile-livekit.ts", livekit.url, behaviour, `${port}`),
     );
     const [url] = await server.waitFor(/ws:\S+(?=\/)|http:\S+(?=\/)/);
-    const { session, room } = await control.start(
-      { url: url.replace("http", "ws"), agent_identity: AGENT_IDENTITY },
-      true,
-    );
+    const {
+      session,
+      room,
+      personToken: ofPerson,
+    } = await control.start({ url: url.replace("http", "ws"), agent_identity: AGENT_IDENTITY }, true);
     const { video, ...token } = personToken(room);
     const { canPublishSources: _, ...grant } = video;
     const signed = await sign(livekit, { ...token, identity: AGENT_IDENTITY, kind: "agent", video: grant });
@@ -92,7 +93,8 @@ describe.skipIf(binary.kind === "missing")(title, () => {
       server.kill("SIGKILL");
       await Promise.all([server.exited, agent?.leave()]);
     };
-    return { server, url, session, token: control.assignedOf(session).token, stop };
+    const joinPerson = () => joinAsPerson(livekit.url, ofPerson);
+    return { server, url, session, agent, joinPerson, token: control.assignedOf(session).token, stop };
   };
 
   const ends: [string, boolean][] = [
@@ -164,6 +166,20 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await untilOtherHears();
     expect(control.reportsOf(other.session).at(-1)).toMatchObject({ state: "started" });
     await stop();
+  });
+
+  test("that cuts its own connection, and not that of the media: no more is heard than is charged", async () => {
+    const { url, session, agent, joinPerson, stop } = await startAt("cut", true);
+    await control.untilReported(session, "started");
+    const person = await joinPerson();
+    agent?.say(40).catch(() => {});
+    await person.until(() => person.heardSeconds() > 0.5);
+    await fetch(`${url}/harm`);
+    await person.until(() => person.hasSilence(0.5));
+    const { reason, used_seconds } = await control.untilReported(session, "ended");
+    expect(reason).toBe("disconnected");
+    expect(person.heardSeconds()).toBeLessThanOrEqual(used_seconds);
+    await Promise.all([person.leave(), stop()]);
   });
 
   const unread = [

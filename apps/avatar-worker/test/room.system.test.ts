@@ -1,6 +1,6 @@
 /** What a call takes from its room, on a real LiveKit server: in this process, to count what the renderer hears. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { RpcError } from "@livekit/rtc-node";
+import { LocalVideoTrack, RpcError, TrackPublishOptions, TrackSource, VideoSource } from "@livekit/rtc-node";
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { type LivekitServer, startLivekit } from "@realtime-avatar/testing/livekit/server";
@@ -69,6 +69,18 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await untilHeard(true);
     await call.leave();
     await person.leave();
+  });
+
+  test("a person who publishes a picture as a microphone: the call ends", async () => {
+    const { call, personToken } = await start();
+    const person = await joinAsPerson(livekit.url, personToken, { subscribes: false });
+    await person.until(() => call.report().state === "started");
+    const track = LocalVideoTrack.createVideoTrack("x", new VideoSource(64, 64));
+    const options = new TrackPublishOptions({ source: TrackSource.SOURCE_MICROPHONE });
+    const publishing = person.room.localParticipant?.publishTrack(track, options).catch(() => {});
+    await person.until(() => call.report().state === "ended");
+    expect(call.report()).toMatchObject({ reason: "agent_ended" });
+    await Promise.all([publishing, person.leave()]);
   });
 
   type Sender = NonNullable<Person["room"]["localParticipant"]>;

@@ -111,7 +111,7 @@ export const receiveVoice = (room: Room, identity: string, onFlood: () => void):
   const step = (published: Published, say: (pcm: Int16Array) => void): void => {
     const segment = segments.first();
     // Seconds count while the agent is present. What a server passes on of a participant whom it does not show would cost nothing.
-    if (!segment || !room.remoteParticipants.has(identity)) return;
+    if (!segment || published.isPaused() || !room.remoteParticipants.has(identity)) return;
     while (published.queuedMs() < LEAD_MS) {
       const frame = segments.next();
       if (!frame) break;

@@ -3,9 +3,17 @@
  * what the agent says.
  */
 
-import { DisconnectReason, Room, RoomEvent } from "@livekit/rtc-node";
+import {
+  DisconnectReason,
+  type RemoteParticipant,
+  type RemoteTrackPublication,
+  Room,
+  RoomEvent,
+  TrackKind,
+} from "@livekit/rtc-node";
 import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
 import { asksToEnd, LIFECYCLE_TOPIC } from "@realtime-avatar/domain/calls/lifecycle";
+import { AGENT_JOIN_SECONDS } from "@realtime-avatar/domain/calls/limits";
 import { PERSON_IDENTITY, sessionOfRoom } from "@realtime-avatar/domain/calls/room";
 import type { AssignedCall, ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { createEcho } from "../renderer/echo.ts";
@@ -14,7 +22,7 @@ import type { Renderer, Rendering } from "../renderer/renderer.ts";
 import { type AgentVoice, receiveVoice } from "./agent-voice.ts";
 import { listenTo } from "./audio-in.ts";
 import { LIMITS, watchFlood } from "./flood.ts";
-import { joinRoom, leaveRoom } from "./join.ts";
+import { joinRoom, leaveRoom, waitForParticipant } from "./join.ts";
 import { sendLastMessage, tellSpeech, tellTimes } from "./messages.ts";
 import { createPresence, type Presence } from "./presence.ts";
 import { type Published, publishAvatar } from "./publish.ts";
@@ -78,15 +86,23 @@ const enter = async (
   { load, renderer }: CallParts,
   { joining, onEnd }: { joining: Promise<void>; onEnd: (why: EndReason) => void },
 ): Promise<JoinedAvatar> => {
-  const { agent_identity, mode } = assigned;
+  const { agent_identity, mode, used_seconds, away_seconds, idle_seconds } = assigned;
   const opening = renderer.open(assigned, load);
   // It is awaited below. If joining fails first, its failure must not be unhandled.
   opening.catch(() => {});
   await joining;
   const voice = agent_identity === null ? null : receiveVoice(room, agent_identity, () => onEnd("agent_ended"));
   const rendering = await opening;
+  // After the voice is received: an agent speaks as soon as it sees the picture.
+  if (agent_identity !== null) {
+    const seconds = used_seconds > 0 ? away_seconds : Math.min(AGENT_JOIN_SECONDS, idle_seconds);
+    if (!(await waitForParticipant(room, agent_identity, seconds))) throw new NoAgentError();
+  }
   return { rendering, published: await publishAvatar(room, mode === "avatar" ? rendering : null), voice };
 };
+
+/** The agent has not joined. Without it, nothing is published, so that no picture is free. */
+class NoAgentError extends Error {}
 
 /** Lets the avatar say what the person says. */
 const converse = (
@@ -124,6 +140,7 @@ const watchOther = (
   identity: string,
   times: Presence,
   { onArrival, onLeave }: { onArrival: () => void; onLeave: () => void },
+  isAgent: boolean,
 ): void => {
   const arrived = (): void => {
     times.otherArrived(performance.now());
@@ -142,7 +159,33 @@ const watchOther = (
   });
   room.on(RoomEvent.Reconnecting, () => times.connectionChanged(performance.now(), true));
   room.on(RoomEvent.Reconnected, () => times.connectionChanged(performance.now(), false));
-  if (room.remoteParticipants.has(identity)) arrived();
+  const isThere = room.remoteParticipants.has(identity);
+  // The avatar was published for the agent. One that has left since is charged for it.
+  if (isThere || isAgent) arrived();
+  if (!isThere) times.otherLeft(performance.now());
+};
+
+/**
+ * Calls `onVideo` when the person has a track of video. The token allows a microphone alone, but LiveKit checks only what the client
+ * says of the source of a track.
+ */
+const refuseVideo = (room: Room, onVideo: () => void): void => {
+  const check = ({ kind }: RemoteTrackPublication, { identity }: RemoteParticipant): void => {
+    if (identity === PERSON_IDENTITY && kind === TrackKind.KIND_VIDEO) onVideo();
+  };
+  room.on(RoomEvent.TrackPublished, check);
+  for (const participant of room.remoteParticipants.values()) {
+    for (const publication of participant.trackPublications.values()) check(publication, participant);
+  }
+};
+
+/**
+ * Sends nothing while the connection to the server of an agent's owner is lost. Media has a connection of its own, and the time is not
+ * charged when the connection does not come back.
+ */
+const pauseWhileLost = (room: Room, { pause, resume }: Published): void => {
+  room.on(RoomEvent.Reconnecting, pause);
+  room.on(RoomEvent.Reconnected, resume);
 };
 
 /** Calls `onEnd` when the page of the person asks for the end. */
@@ -165,10 +208,14 @@ const connectSides = (
   const { agent_identity, generation } = assigned;
   if (agent_identity === null) converse(room, assigned, joined, times);
   else playAgent(joined, times, isRestart || generation > 1);
-  watchOther(room, agent_identity ?? PERSON_IDENTITY, times, { onArrival, onLeave: () => joined.voice?.forget() });
+  const isAgent = agent_identity !== null;
+  const onLeave = (): void => joined.voice?.forget();
+  watchOther(room, agent_identity ?? PERSON_IDENTITY, times, { onArrival, onLeave }, isAgent);
+  if (isAgent) pauseWhileLost(room, joined.published);
   const checkFlood = watchFlood(room, LIMITS[sideOf(assigned)], () => onEnd("agent_ended"));
   if (!isOurs(room, assigned)) return checkFlood;
   obeyPage(room, times, () => onEnd("user_ended"));
+  refuseVideo(room, () => onEnd("agent_ended"));
   const tell = tellTimes(room, assigned, times);
   return (now) => {
     tell(now);
@@ -236,6 +283,7 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   };
   run()
     .catch((error: unknown) => {
+      if (error instanceof NoAgentError) return void end("disconnected");
       parts.onFailure(error instanceof Error ? error.message : "unknown");
       void end("failed");
     })

@@ -1,5 +1,5 @@
 /** Joining and leaving a room. */
-import { ConnectionState, type Room } from "@livekit/rtc-node";
+import { ConnectionState, type RemoteParticipant, type Room, RoomEvent } from "@livekit/rtc-node";
 
 const JOIN_MS = 10_000;
 const LEAVE_MS = 2000;
@@ -47,3 +47,22 @@ export const joinRoom = async (room: Room, url: string, token: string, maxStream
     throw new Error("the room cannot be joined");
   }
 };
+
+/** Whether a participant is in the room, now or within `seconds`, and before the room is left. */
+export const waitForParticipant = (room: Room, identity: string, seconds: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    if (!room.isConnected || room.remoteParticipants.has(identity)) return resolve(room.isConnected);
+    const settle = (isThere: boolean): void => {
+      clearTimeout(timer);
+      room.off(RoomEvent.ParticipantConnected, onConnected);
+      room.off(RoomEvent.Disconnected, onDisconnected);
+      resolve(isThere);
+    };
+    const onConnected = (participant: RemoteParticipant): void => {
+      if (participant.identity === identity) settle(true);
+    };
+    const onDisconnected = (): void => settle(false);
+    const timer = setTimeout(() => settle(false), seconds * 1000);
+    room.on(RoomEvent.ParticipantConnected, onConnected);
+    room.on(RoomEvent.Disconnected, onDisconnected);
+  });

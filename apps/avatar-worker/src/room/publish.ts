@@ -26,6 +26,10 @@ export type Published = {
   queuedMs(): number;
   /** Drops it. */
   clear(): void;
+  /** Sends no picture and no sound until `resume`. */
+  pause(): void;
+  resume(): void;
+  isPaused(): boolean;
   close(): Promise<void>;
 };
 
@@ -35,8 +39,9 @@ export const publishAvatar = async (room: Room, rendering: Rendering | null): Pr
   if (!localParticipant) throw new Error("the room was left");
   const sound = new AudioSource(SAMPLE_RATE, 1, 2 * MAX_QUEUED_MS);
   const picture = rendering && new VideoSource(PICTURE_SIZE, PICTURE_SIZE);
+  let isPaused = false;
   const show = (): void => {
-    if (picture && !picture.closed && rendering) picture.captureFrame(rendering.picture());
+    if (picture && !isPaused && !picture.closed && rendering) picture.captureFrame(rendering.picture());
   };
   const timer = picture && setInterval(show, 1000 / PICTURES_PER_SECOND);
   const tracks: LocalTrack[] = [];
@@ -63,11 +68,18 @@ export const publishAvatar = async (room: Room, rendering: Rendering | null): Pr
     throw new Error("the avatar cannot be published");
   }
   const play = (pcm: Int16Array): void => {
-    if (sound.closed || sound.queuedDuration > MAX_QUEUED_MS) return;
+    if (isPaused || sound.closed || sound.queuedDuration > MAX_QUEUED_MS) return;
     void sound.captureFrame(new AudioFrame(pcm, SAMPLE_RATE, 1, pcm.length)).catch(() => {});
   };
   const clear = (): void => {
     if (!sound.closed) sound.clearQueue();
   };
-  return { play, queuedMs: () => sound.queuedDuration, clear, close };
+  const pause = (): void => {
+    isPaused = true;
+    clear();
+  };
+  const resume = (): void => {
+    isPaused = false;
+  };
+  return { play, queuedMs: () => sound.queuedDuration, clear, pause, resume, isPaused: () => isPaused, close };
 };

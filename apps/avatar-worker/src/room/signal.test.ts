@@ -182,6 +182,13 @@ describe("a message that is out of bounds", () => {
     else expect(pass).toThrow("candidates");
   });
 
+  test("a hundred session descriptions: pass; one more: refused", () => {
+    const sdp = "v=0\r\nm=application 9 UDP/DTLS/SCTP webrtc-datachannel\r\n";
+    const answer: Message = { case: "answer", value: new SessionDescription({ type: "answer", sdp }) };
+    expect(() => filtered(...Array<Message>(100).fill(answer))).not.toThrow();
+    expect(() => filtered(...Array<Message>(101).fill(answer))).toThrow("the session descriptions");
+  });
+
   test("a thousand participants: pass; one more: refused", () => {
     const some = (count: number) =>
       Array.from({ length: count }, (_, index) => participant({ sid: `PA_${index}`, identity: `p${index}` }));

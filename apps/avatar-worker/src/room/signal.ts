@@ -41,6 +41,8 @@ const MAX_PARTICIPANTS = 1000;
 const MAX_TRACKS = 64;
 /** Of a connection. A server has some for each of its addresses. */
 const MAX_CANDIDATES = 64;
+/** Of a connection. A server answers an offer of the avatar, of which there are a few. */
+const MAX_DESCRIPTIONS = 100;
 const MAX_ICE_URLS = 16;
 const MAX_TEXT = 512;
 
@@ -144,6 +146,7 @@ const cleanSession = (
 export const createSignalFilter = (): ((bytes: Uint8Array) => Uint8Array | null) => {
   const checkParticipant = createParticipants();
   const onCandidate = createCandidates();
+  let descriptions = 0;
 
   const clean = (message: Message): Message | null => {
     switch (message.case) {
@@ -155,6 +158,8 @@ export const createSignalFilter = (): ((bytes: Uint8Array) => Uint8Array | null)
         return message;
       case "answer":
       case "offer":
+        descriptions++;
+        check(descriptions <= MAX_DESCRIPTIONS, "the session descriptions");
         return { case: message.case, value: cleanSession(message.value, message.case, onCandidate) };
       case "trickle": {
         const { candidateInit, target, final } = message.value;

@@ -181,12 +181,17 @@ const connectToReal = (client: Client): WebSocket => {
 };
 
 const clients = new Set<Client>();
+/** Whether the server has closed its connections, and responds to no other one. */
+let isCut = false;
 const server: Bun.Server<Data> = Bun.serve<Data>({
   hostname: "127.0.0.1",
   port: 0,
   fetch: (request) => {
     const { pathname, search } = new URL(request.url);
+    if (isCut) return new Promise<Response>(() => {});
     if (pathname === "/harm") {
+      isCut = behaviour === "cut";
+      if (isCut) for (const client of clients) client.close();
       for (const client of clients) for (const message of MESSAGES[behaviour]?.() ?? []) client.send(message);
       return new Response();
     }
@@ -211,7 +216,8 @@ const server: Bun.Server<Data> = Bun.serve<Data>({
       const { real } = client.data;
       clients.delete(client);
       process.stdout.write("closed\n");
-      real?.close();
+      // The real server would put the client out.
+      if (!isCut) real?.close();
     },
   },
 });

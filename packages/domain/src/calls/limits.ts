@@ -12,6 +12,11 @@ export const MAX_TEST_CALL_SECONDS = 300;
 export const AWAY_SECONDS = 10;
 /** How long an agent may be away for which the avatar speaks. */
 export const AGENT_AWAY_SECONDS = 15;
+/**
+ * How long the avatar waits in a room for the agent for which it speaks. It publishes nothing until then. An agent that asks for an
+ * avatar is in the room already, or joins within seconds.
+ */
+export const AGENT_JOIN_SECONDS = 30;
 /** How long a worker may be in its rooms after it has sent its last sync that was answered. */
 export const LEASE_SECONDS = 15;
 /** How long a started call lasts after a report, at least: reports are written every ten seconds, and a move takes a lease. */

@@ -67,6 +67,7 @@ const tokens: [fault: string, changes: object, detail: string][] = [
   ["without an identity", { sub: undefined }, "`sub`"],
   ["with an identity that is too long", { sub: "x".repeat(513) }, "`sub`"],
   ["without an agent", { attributes: undefined }, "lk.publish_on_behalf"],
+  ["for an avatar that speaks for itself", { sub: "agent-AJ_x" }, "lk.publish_on_behalf"],
   ["with an agent that is an object", { attributes: { "lk.publish_on_behalf": {} } }, "lk.publish_on_behalf"],
   ["with attributes that are a list", { attributes: [attributes] }, "lk.publish_on_behalf"],
   ["that may not publish", { video: { ...video, canPublish: false } }, "`video.canPublish`"],

@@ -157,19 +157,19 @@ describe.skipIf(binary.kind === "missing")(title, () => {
   });
 
   test("another participant: is not heard, interrupts nothing, does not start the call, and cannot end it", async () => {
-    const { call, join, said, personToken } = await start();
+    const { call, room: name, join, said, personToken } = await start();
     const person = await joinAsPerson(livekit.url, personToken, { subscribes: false });
     await person.publishMicrophone();
     person.speak(true);
     const other = await join("other");
-    await untilState(call, "joined");
+    await control.untilInRoom(name, "avatar", "other", "person");
     await other.say(2);
     expect(await other.interrupt()).toBe("reject");
     const request = new TextEncoder().encode('{"kind":"request_graceful_close"}');
     const options = { reliable: true, topic: "rta.lifecycle" };
     await Promise.all([other, person].map(({ room }) => room.localParticipant?.publishData(request, options)));
     await Bun.sleep(500);
-    expect(call.report()).toMatchObject({ state: "joined", used_seconds: 0 });
+    expect(call.report()).toMatchObject({ state: "joining", used_seconds: 0 });
     expect(said()).toBe(0);
     const agent = await join();
     await untilState(call, "started");

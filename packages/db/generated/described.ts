@@ -326,6 +326,7 @@ export type Described = {
   list_webhook_deliveries: { position: number | null; items: string | null; next: string | null };
   list_webhook_endpoints: { position: number | null; items: string | null; next: string | null };
   list_workers_with_work: { workerId: string | null };
+  lose_worker: { workerId: string | null };
   mark_ended_keys: { tenantId: string | null };
   mark_rooms_gone: object;
   read_instance: { instance: string | null };

@@ -2035,6 +2035,7 @@ export type SyncWorkerInput = {
 };
 export type SyncWorkerRow = {
   result: object | null;
+  leaseEnds: Date | null;
 };
 export const syncWorker = databaseFunction<SyncWorkerInput, SyncWorkerRow>(
   "sync_worker",
@@ -2048,7 +2049,7 @@ export const syncWorker = databaseFunction<SyncWorkerInput, SyncWorkerRow>(
     entryIds: null,
     requestId: null,
   },
-  'sync_worker as "result"',
+  'result as "result", lease_ends as "leaseEnds"',
 );
 
 export type UpdateApiKeyInput = {

@@ -7106,6 +7106,12 @@ from (
 select distinct fleet.avatar_slots.worker_id as "workerId" from fleet.avatar_slots
 where fleet.avatar_slots.has_news and fleet.avatar_slots.worker_id = any ($1::text[])
 
+-- lose_worker. Columns: workerId text.
+update fleet.avatar_workers set lease_until = now()
+where fleet.avatar_workers.id = $1 and fleet.avatar_workers.lease_until > now()
+  and fleet.avatar_workers.lease_until = $2::timestamptz
+returning fleet.avatar_workers.id as "workerId"
+
 -- mark_ended_keys. Columns: tenantId text.
 with ended as (
   select keys.tenant_id, keys.id from api_keys keys

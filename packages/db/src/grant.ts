@@ -41,10 +41,10 @@ const RIGHTS = [
   `select, insert, update (id, digest, role, user_id, created_by, created_at, expires_at), delete
     on public.invitations`,
   "select, insert, update (expires_at), delete on public.spent_challenges",
-  "select, insert, update (room, input, generation) on public.calls",
+  "select, insert, update (room, input, generation, counts_from) on public.calls",
   "select, insert, update (url, token, digest, identity), delete on public.call_agents",
   "select, insert, update (polled_at, test_polls), delete on public.call_tickets",
-  "select, insert, update (features, slots, lease_until), delete on fleet.avatar_workers",
+  "select, insert, update (features, slots, lease_until, synced_at), delete on fleet.avatar_workers",
   "select, insert, update (tenant_id, session_id, has_news), delete on fleet.avatar_slots",
   `select, insert, update (url, description, events, ordered, status, disabled_reason, secret, previous_secret,
     previous_secret_expires_at, failing_since, slow_until, recovery_next_at, recovery_next_id, recovery_last_id, recovered_at,

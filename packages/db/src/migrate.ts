@@ -39,6 +39,7 @@ import validDeliveryChecks from "../migrations/0031_valid_delivery_checks.sql" w
 import indexesBesideKeys from "../migrations/0032_indexes_beside_keys.sql" with { type: "text" };
 import webhookRecoveries from "../migrations/0033_webhook_recoveries.sql" with { type: "text" };
 import webhookRecoveryIndexes from "../migrations/0034_webhook_recovery_indexes.sql" with { type: "text" };
+import callSeconds from "../migrations/0035_call_seconds.sql" with { type: "text" };
 import journal from "../migrations/meta/_journal.json";
 import { applyMigrations, type Migration } from "./apply-migrations.ts";
 import type { Db } from "./connection/pool.ts";
@@ -84,6 +85,7 @@ const TEXTS = [
   indexesBesideKeys,
   webhookRecoveries,
   webhookRecoveryIndexes,
+  callSeconds,
 ];
 
 /** The key of the advisory lock: any number, the same in every replica. */

@@ -70,7 +70,8 @@ const world = async ({ autoCreate = false, slots = 50 } = {}) => {
       return id;
     },
     revoke: () => client`update api_keys set revoked_at = now() where id = ${caller.id}`,
-    expireLease: () => client`update fleet.avatar_workers set lease_until = now() where id = 'worker'`,
+    expireLease: () =>
+      client`update fleet.avatar_workers set lease_until = now(), synced_at = null where id = 'worker'`,
     stateOf: async (id: SessionId) => {
       const [row] = await client`
         select status, used::integer, reason, room, generation from usage_sessions session
@@ -187,7 +188,7 @@ describe("calls that end", () => {
     const reconciler = one.reconcile();
     await until(() => reconciler.stats().moved === 1);
     expect(await one.stateOf(call)).toMatchObject({ status: "started", generation: 2, room: "exists" });
-    await client`update fleet.avatar_workers set lease_until = now()`;
+    await client`update fleet.avatar_workers set lease_until = now(), synced_at = null`;
     await untilRoom(one, call, "gone");
     expect(await one.stateOf(call)).toMatchObject({ status: "released", used: 7, reason: "failed" });
     expect(one.livekit.rooms()).toEqual([]);

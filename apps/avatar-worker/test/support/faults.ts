@@ -115,7 +115,7 @@ const createFleetView = ({ db, url, workerSecret }: Service) => ({
   },
   /** Ends the lease of a worker that is gone. */
   endLease: async (worker: RunningProcess): Promise<void> => {
-    await db.client`update fleet.avatar_workers set lease_until = now() where id = ${await idOf(worker)}`;
+    await db.client`update fleet.avatar_workers set lease_until = now(), synced_at = null where id = ${await idOf(worker)}`;
   },
   /** Syncs as a worker. */
   sync: async (workerId: string, request: SyncRequest): Promise<SyncResponse> => {

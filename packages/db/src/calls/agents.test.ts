@@ -44,7 +44,7 @@ describe("a room of somebody else", () => {
     expect((await openCall(db, request, one.caller, null)).kind).toBe("written");
     expect(await listWorkersWithWork(db, ["worker"])).toEqual(["worker"]);
     const { start } = await sync(db, "worker", { slots: 20 });
-    const brought = { tenantId: one.tenantId, url: "wss://x", token: Buffer.from("sealed"), agentIdentity: "agent" };
+    const brought = { url: "wss://x", token: Buffer.from("sealed"), agentIdentity: "agent" };
     expect(start).toMatchObject([{ sessionId: request.id, brought }]);
     expect(await compareRooms(db, "rta-test-", [])).toEqual({ stray: [], missing: [] });
     expect(await findCreditDrift(db, one.tenantId, 10)).toEqual([]);

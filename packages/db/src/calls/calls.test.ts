@@ -1,7 +1,7 @@
 /** Starting and ending calls: what a call takes, and that it gives it back once. */
 import { describe, expect, test } from "bun:test";
 import { newId, type SessionId } from "@realtime-avatar/domain/id";
-import { callRequest, readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls/calls";
+import { ageCalls, callRequest, readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls/calls";
 import { seedCaller } from "@realtime-avatar/testing/credits";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { connectTo, USES_SHARDS } from "@realtime-avatar/testing/database";
@@ -155,6 +155,7 @@ describe("the room", () => {
     const { start } = await sync(db, "worker", { slots: 1 });
     expect(start).toEqual([
       {
+        tenantId: one.tenantId,
         ...{ sessionId: request.id, generation: 1, environment: "live", roomName: request.roomName, mode: "avatar" },
         ...{ avatarId: one.avatarId, manifest: "man_1_x", input: { stt_mode: "server" }, maxSeconds: 100 },
         ...{ limit: "session_cap", usedSeconds: 0, brought: null },
@@ -225,7 +226,7 @@ describe("a release", () => {
     const one = await world(2);
     const [byClock, reported] = [await one.seed(), await one.seed()];
     await sync(db, "worker", { calls: [report(byClock), report(reported, "started", 50)] });
-    await client`update usage_sessions set started_at = now() - interval '29.5 seconds' where tenant_id = ${one.tenantId}`;
+    await ageCalls(db, [byClock], 29.5);
     await release(one, byClock);
     await release(one, reported);
     const ended = await state(one, byClock);

@@ -1,7 +1,15 @@
 /** Avatar workers: what they report is charged once, and what they lose goes on elsewhere or ends. */
 import { describe, expect, test } from "bun:test";
 import type { SessionId } from "@realtime-avatar/domain/id";
-import { callRequest, readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls/calls";
+import {
+  ageCalls,
+  callRequest,
+  endLease,
+  readyAvatar,
+  report,
+  seedCall,
+  sync,
+} from "@realtime-avatar/testing/calls/calls";
 import { seedCaller } from "@realtime-avatar/testing/credits";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { USES_SHARDS } from "@realtime-avatar/testing/database";
@@ -41,8 +49,7 @@ const world = async (environment: "live" | "test" = "live") => {
 };
 const end = (id: SessionId, used: number, reason: "idle" | "session_cap" = "idle") =>
   sync(db, "one", { calls: [report(id, "ended", used, { reason })] });
-const loseLease = (worker: string) =>
-  client`update fleet.avatar_workers set lease_until = now() - interval '1 second' where id = ${worker}`;
+const loseLease = (worker: string) => endLease(db, worker);
 const pass = (limit = 100) => endDueCalls(db, limit, operatorOrigin());
 
 describe("a report", () => {
@@ -57,7 +64,7 @@ describe("a report", () => {
     expect(await one.state(id)).toMatchObject({ ...{ status: "released", used: 42, reason: "idle" }, room: "delete" });
     // The response was lost.
     const again = await end(id, 43);
-    expect(again).toEqual({ start: [], end: [{ sessionId: id, generation: 1, reason: "idle" }], rooms: [] });
+    expect(again).toMatchObject({ start: [], end: [{ sessionId: id, generation: 1, reason: "idle" }], rooms: [] });
     expect(await one.state(id)).toMatchObject({ used: 42, worker: null });
     await one.isClean();
   });
@@ -115,8 +122,8 @@ describe("a report", () => {
     const one = await world();
     const id = await one.seed({ createdAt: new Date(Date.now() + 30_000) });
     await sync(db, "one", { calls: [report(id)] });
-    await client`
-      update usage_sessions set started_at = started_at - interval '4.5 seconds', must_end = true where id = ${id}`;
+    await ageCalls(db, [id], 4.5);
+    await client`update usage_sessions set must_end = true where id = ${id}`;
     expect((await pass()).ended).toBe(1);
     const ended = await one.state(id);
     expect(ended).toMatchObject({ status: "released" });
@@ -189,7 +196,7 @@ describe("a lost worker", () => {
     expect((await sync(db, "two")).start).toMatchObject([{ sessionId: id, generation: 2, usedSeconds: 7 }]);
     // The first worker comes back.
     const back = await sync(db, "one", { calls: [report(id, "started", 30)] });
-    expect(back).toEqual({ start: [], end: [{ sessionId: id, generation: 1, reason: null }], rooms: [] });
+    expect(back).toMatchObject({ start: [], end: [{ sessionId: id, generation: 1, reason: null }], rooms: [] });
     expect(await one.state(id)).toMatchObject({ used: 7, worker: "two", generation: 2 });
     await one.isClean();
     await loseLease("two");
@@ -254,7 +261,7 @@ describe("a pass", () => {
       await sync(db, "one", { calls: [report(own), report(below)] });
       expect(await pass()).toEqual({ ended: 0, rooms: [] });
       await client.unsafe(`update api_keys set ${change} where id = '${one.caller.id}'`);
-      await client`update usage_sessions set started_at = now() - interval '4.5 seconds' where id = ${below}`;
+      await ageCalls(db, [below], 4.5);
       const { ended, rooms } = await pass();
       expect([ended, rooms.sort()]).toEqual([2, [own, below].map((id) => `rta-test-${id}`).sort()]);
       const released = await one.state(below);
@@ -281,11 +288,12 @@ describe("a pass", () => {
     const one = await world();
     const [cap, credits] = [await one.seed(), await one.seed({ price: 10_000 })];
     await sync(db, "one", { calls: [report(cap), report(credits)] });
-    await client`update usage_sessions set started_at = now() - interval '100.5 seconds' where id = ${cap}`;
-    await client`update usage_sessions set started_at = now() - interval '102 seconds' where id = ${credits}`;
+    await ageCalls(db, [cap], 100.5);
+    await ageCalls(db, [credits], 102);
+    await sync(db, "one", { calls: [report(cap), report(credits)] });
     expect((await pass()).ended).toBe(1);
     expect(await one.state(credits)).toMatchObject({ used: 990_000, reason: "out_of_credits" });
-    await client`update usage_sessions set started_at = now() - interval '103 seconds' where id = ${cap}`;
+    await ageCalls(db, [cap], 2.5);
     expect((await pass()).ended).toBe(1);
     expect(await one.state(cap)).toMatchObject({ used: 100, reason: "session_cap" });
     await one.isClean();

@@ -16,6 +16,7 @@ import { avatarSlots, avatarWorkers } from "./tables.ts";
 
 /** A call that a worker is to start. */
 export type Assignment = {
+  tenantId: TenantId;
   sessionId: SessionId;
   generation: number;
   environment: Environment;
@@ -31,7 +32,7 @@ export type Assignment = {
   /** What earlier workers have reported. */
   usedSeconds: number;
   /** What an agent has brought; null: the service makes the token. */
-  brought: { tenantId: TenantId; url: string; token: Uint8Array; agentIdentity: string } | null;
+  brought: { url: string; token: Uint8Array; agentIdentity: string } | null;
 };
 
 export type SyncResult = {
@@ -41,6 +42,8 @@ export type SyncResult = {
   end: { sessionId: SessionId; generation: number; reason: EndReason | null }[];
   /** For each call that this sync has closed, its room, which is to be deleted; null when it is not ours. */
   rooms: (string | null)[];
+  /** Until when the worker has its calls now: see `loseWorker`. */
+  leaseEnds: Date;
 };
 
 /** How long a worker has its calls, and how long a session lasts, after a report. */
@@ -77,7 +80,8 @@ export const syncWorker = async (
   const [row] = await callSync(db, {
     ...{ workerId, slots, features, calls: reported, leaseSeconds, sessionLeaseSeconds, entryIds, requestId },
   });
-  const { start, end, rooms } = (row as SyncWorkerRow).result as SyncRow;
+  const { result, leaseEnds } = row as SyncWorkerRow;
+  const { start, end, rooms } = result as SyncRow;
   return {
     start: start.map(({ brought, ...call }) => ({
       ...call,
@@ -85,8 +89,25 @@ export const syncWorker = async (
     })),
     end: end.map((one) => ({ sessionId: one.sessionId, generation: one.generation, reason: endedReason(one) })),
     rooms,
+    leaseEnds: leaseEnds as Date,
   };
 };
+
+const endLease = statement<{ workerId: string }>(
+  "lose_worker",
+  sql`
+    update ${avatarWorkers} set lease_until = now()
+    where ${avatarWorkers.id} = ${sql.placeholder("workerId")} and ${avatarWorkers.leaseUntil} > now()
+      and ${avatarWorkers.leaseUntil} = ${sql.placeholder("leaseEnds")}::timestamptz
+    returning ${avatarWorkers.id} as "workerId"`,
+);
+
+/**
+ * Ends the lease of a worker that is lost, unless it has synced again since the sync that gave it this lease: then `leaseEnds` is
+ * that of an earlier one. Returns whether it was ended. What becomes of its calls: `expireWorkers`. One statement.
+ */
+export const loseWorker = async (db: Runner, workerId: string, leaseEnds: Date): Promise<boolean> =>
+  (await endLease(db, { workerId, leaseEnds })).length > 0;
 
 const selectWorkersWithWork = statement<{ workerId: string }>(
   "list_workers_with_work",

@@ -166,7 +166,12 @@ const runWorker = async (db: Db, id: string, round: Round, below: Numbers): Prom
     note(round, "lost worker");
     // It comes back without its calls, or with those that it had.
     if (below(2) === 0) calls = new Map();
-    await client`update fleet.avatar_workers set lease_until = now() - interval '1 second' where id = ${id}`;
+    // Found lost a second after its last sync, or at the end of its lease.
+    const syncedAt = below(2) === 0 ? 1 : 16;
+    await client`
+      update fleet.avatar_workers set lease_until = now() - interval '1 second',
+        synced_at = now() - make_interval(secs => ${syncedAt})
+      where id = ${id}`;
   }
 };
 
@@ -227,13 +232,18 @@ const check = async (round: Round, tenantId: TenantId): Promise<void> => {
   expect([...untold]).toEqual([]);
   const ended = await client<Ended[]>`
     select id, session.reserved::integer as held, used::integer, reported::integer, session.reason, closed_by as by,
-      coalesce(ceil(extract(epoch from ended_at - started_at)), 0)::integer as clock
+      coalesce(ceil(extract(epoch from ended_at - counts_from)), 0)::integer as clock
     from usage_sessions session join calls on calls.tenant_id = session.tenant_id and session_id = id
     where session.tenant_id = ${tenantId} and ended_at is not null`;
   for (const { id, held, used, clock, reported, by, reason } of ended) {
     const byWorker = round.charged.get(id);
     if (byWorker !== undefined) expect([id, used]).toEqual([id, Math.min(held, byWorker)]);
-    // A lease that was over, a lost worker or room: what was reported.
+    // A lost worker: what was reported, or the seconds until its last sync.
+    else if (by === "sweep" && reason === "failed") {
+      expect([id, used]).toEqual([id, Math.max(reported, used)]);
+      expect(used).toBeLessThanOrEqual(Math.min(held, Math.max(reported, clock + 1)));
+    }
+    // A lease that was over, a lost room: what was reported.
     else if (by === "sweep" && reason !== "user_ended" && reason !== "key_ended")
       expect([id, used]).toEqual([id, reported]);
     else

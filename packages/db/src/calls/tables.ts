@@ -41,6 +41,11 @@ export const calls = pgTable(
     maxSeconds: integer("max_seconds").notNull(),
     /** Counts the workers that have had the call. */
     generation: integer("generation").notNull().default(1),
+    /**
+     * From when the seconds of the call count, as its worker sees it: those that it had used before are before this moment. Null
+     * while the worker does not have both sides: before the start, after a move, and while the worker joins again.
+     */
+    countsFrom: time("counts_from"),
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.sessionId] }),
@@ -109,12 +114,14 @@ export const isWaiting = sql`${callTickets.polledAt} > now() - interval '6 secon
 
 export const fleet = pgSchema("fleet");
 
-/** The avatar workers. One whose lease has ended has lost its calls. */
+/** The avatar workers. One whose lease has ended loses its calls. */
 export const avatarWorkers = fleet.table("avatar_workers", {
   id: bytewise("id").primaryKey(),
   features: text("features").array().notNull(),
   slots: integer("slots").notNull(),
   leaseUntil: time("lease_until").notNull(),
+  /** Its last sync. A worker that is lost has no lease, and this remains. Null: the release before wrote the row. */
+  syncedAt: time("synced_at"),
 });
 
 /**

@@ -140,7 +140,7 @@ describe("the transitions of sessions", () => {
       SHORT,
       async ({ call }) => {
         const id = await call();
-        await client`update fleet.avatar_workers set lease_until = now() - interval '1 second'`;
+        await client`update fleet.avatar_workers set lease_until = now() - interval '1 second', synced_at = null`;
         await expireWorkers(db, operatorOrigin());
         return id;
       },

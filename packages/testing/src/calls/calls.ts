@@ -7,6 +7,7 @@ import { ticketFingerprint } from "@realtime-avatar/domain/calls/queue";
 import { roomName } from "@realtime-avatar/domain/calls/room";
 import type { ReportedCall, SyncRequest } from "@realtime-avatar/domain/calls/worker-sync";
 import { type AvatarId, newId, type SessionId } from "@realtime-avatar/domain/id";
+import type { TestDb } from "../database.ts";
 import { random } from "../random-bytes.ts";
 import { operatorOrigin, seedAvatar } from "../seeds.ts";
 
@@ -23,6 +24,26 @@ export const report = (
   used_seconds = 1,
   fields: Partial<ReportedCall> = {},
 ): ReportedCall => ({ session_id: sessionId, generation: 1, state, used_seconds, ...fields });
+
+/** Makes calls older: as if they had started so many seconds earlier. Their workers have synced now. */
+export const ageCalls = async (
+  { client }: TestDb,
+  sessionIds: readonly SessionId[],
+  seconds: number,
+): Promise<void> => {
+  await client`
+    update usage_sessions set started_at = started_at - make_interval(secs => ${seconds}) where id = any (${sessionIds as string[]})`;
+  await client`
+    update calls set counts_from = counts_from - make_interval(secs => ${seconds}) where session_id = any (${sessionIds as string[]})`;
+};
+
+/** Ends the lease of a worker, whose last sync was so many seconds ago. */
+export const endLease = async ({ client }: TestDb, worker: string, secondsAgo = 16): Promise<void> => {
+  await client`
+    update fleet.avatar_workers set lease_until = now() - interval '1 second',
+      synced_at = now() - make_interval(secs => ${secondsAgo})
+    where id = ${worker}`;
+};
 
 /** An avatar of the caller that is ready. */
 export const readyAvatar = async (db: Db, caller: Caller): Promise<AvatarId> => {

@@ -79,14 +79,14 @@ const readManifest = async (
 
 /** With what the avatar joins: what an agent has brought, or a new token for our room. Throws when the former cannot be opened. */
 const accessOf = async (
-  { sessionId, brought, roomName, mode, maxSeconds }: Assignment,
+  { tenantId, sessionId, brought, roomName, mode, maxSeconds }: Assignment,
   { config, tokenKey }: Realtime,
 ): Promise<Pick<AssignedCall, "url" | "token" | "agent_identity">> => {
   if (brought === null) {
     const token = await mintToken(config, avatarToken(roomName, mode, maxSeconds));
     return { url: config.url, token, agent_identity: null };
   }
-  const token = openRoomToken(brought.token, { tenantId: brought.tenantId, sessionId }, tokenKey);
+  const token = openRoomToken(brought.token, { tenantId, sessionId }, tokenKey);
   if (token === null) throw new Error("a token of a room was sealed with another SESSION_SECRET");
   return { url: brought.url, token, agent_identity: brought.agentIdentity };
 };

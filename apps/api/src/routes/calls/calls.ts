@@ -65,7 +65,7 @@ const OPERATIONS = operations({
   releaseCall: {
     summary: "End a call",
     description:
-      "Ends a call of the calling key or of a descendant, or gives up its place in the queue. The call is charged once: what was reported or, if that is more, the time since its start; nothing if it was never started. The response is the same for an id that is unknown, ended, or of another key.",
+      "Ends a call of the calling key or of a descendant, or gives up its place in the queue. The call is charged once: what was reported or, if that is more, the time for which the avatar and the person were both there; nothing if it was never started. The response is the same for an id that is unknown, ended, or of another key.",
     body: ReleaseCall,
     success: { status: 200, description: "The request was received.", schema: ReleasedCall },
   },

@@ -100,7 +100,7 @@ export const startCallApi = async (
   };
   /** Ends the leases of all workers. */
   const takeSlots = () =>
-    api.database.db.client`update fleet.avatar_workers set lease_until = now() - interval '1 hour'`;
+    api.database.db.client`update fleet.avatar_workers set lease_until = now() - interval '1 hour', synced_at = null`;
   /** A tenant of its own, with so many seconds of live credits, keys of it, and an avatar. */
   const tenantWith = async (seconds: number) => {
     const tenantId = await seedTenant(api.database.db, { live: seconds * 1_000_000 });

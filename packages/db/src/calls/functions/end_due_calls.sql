@@ -1,5 +1,5 @@
--- Ends calls that must end: see must_end; and those that have used up what they hold, by the clock. They are charged by the clock
--- (call_closing). Also frees the slots of sessions that a function of an earlier version has ended, forgets the agents of these, and
+-- Ends calls that must end: see must_end; and those that have used up what they hold, by the clock. They are charged the seconds of
+-- both sides (call_closing). Also frees the slots of sessions that a function of an earlier version has ended, forgets the agents of these, and
 -- deletes tickets that nobody polls. Returns how many calls it has ended, and their rooms. At most as many as half of `p_entry_ids`.
 --
 -- The worker ends a call by itself when its seconds are over: the clock here is three seconds later, so that the worker's own

@@ -1,6 +1,7 @@
 -- Takes their calls from workers whose lease has ended. A call gets a free slot of another worker, with the next generation: once,
--- and if one is free. Otherwise it is ended, and charged what was reported. Then the worker and its slots are deleted; it registers
--- again with its next sync. Returns how many calls it has moved and ended, and the rooms of the latter.
+-- and if one is free. A worker that was found lost has no lease from then on (lose_worker): its calls wait for a free slot until 15
+-- seconds (LEASE_SECONDS) after its last sync, and it keeps them if it syncs again. Then a call is ended. Moved or ended, it is charged
+-- the seconds of both sides (used_by_clock). At last the worker and its slots are deleted; it registers again with its next sync. Returns how many calls it has moved and ended, and the rooms of the latter.
 -- At most as many calls as half of `p_entry_ids`. What others have locked is left to the next pass.
 --
 -- Lock order: the workers, then the sessions (skip locked), their calls and counters (lock_counters), slots. A worker that others
@@ -15,7 +16,10 @@ declare
     select id from fleet.avatar_workers where lease_until <= clock_timestamp() order by id for update skip locked
   );
   v_call record;
-  v_generations integer[] := '{}'; -- of each call
+  v_now timestamptz := clock_timestamp();
+  v_can_move boolean[] := '{}'; -- of each call: whether it has not moved before
+  v_can_wait boolean[] := '{}'; -- of each call
+  v_closing rta.closing;
   v_closings rta.closing[] := '{}'; -- of each call: how it ends, if it does
   v_ended rta.closing[] := '{}';
   v_slots rta.free_slot[];
@@ -27,28 +31,36 @@ begin
     return;
   end if;
   for v_call in
-    select session, call.generation
+    select session, call.generation = 1 as can_move,
+      -- A worker without slots stops, and does not come back.
+      worker.synced_at > v_now - interval '15 seconds' and (call.generation = 1 or worker.slots > 0) as can_wait
     from fleet.avatar_slots slot
+    join fleet.avatar_workers worker on worker.id = slot.worker_id
     join public.usage_sessions session on session.tenant_id = slot.tenant_id and session.id = slot.session_id
     join public.calls call on call.tenant_id = slot.tenant_id and call.session_id = slot.session_id
     where slot.worker_id = any (v_workers) and session.ended_at is null
     order by session.tenant_id, session.id limit cardinality(p_entry_ids) / 2
     for no key update of session skip locked
   loop
-    v_generations := v_generations || v_call.generation;
-    v_closings := v_closings || rta.closing_of(
-      v_call.session, 'sweep', 'failed', p_entry_ids[2 * cardinality(v_generations) - 1],
-      p_entry_ids[2 * cardinality(v_generations)], p_request_id
+    v_can_move := v_can_move || v_call.can_move;
+    v_can_wait := v_can_wait || coalesce(v_call.can_wait, false);
+    v_closing := rta.closing_of(
+      v_call.session, 'sweep', 'failed', p_entry_ids[2 * cardinality(v_can_move) - 1],
+      p_entry_ids[2 * cardinality(v_can_move)], p_request_id
     );
+    v_closing.charged := rta.used_by_clock(v_call.session, v_now);
+    v_closings := v_closings || v_closing;
   end loop;
   if cardinality(v_closings) > 0 then
     perform rta.lock_counters(v_closings);
-    v_slots := rta.lock_free_slots(cardinality(array_positions(v_generations, 1)));
+    v_slots := rta.lock_free_slots(cardinality(array_positions(v_can_move, true)));
     for v_at in 1 .. cardinality(v_closings) loop
-      if v_generations[v_at] = 1 and moved < cardinality(v_slots) then
+      if v_can_move[v_at] and moved < cardinality(v_slots) then
         moved := moved + 1;
-        perform rta.move_call(v_closings[v_at].tenant_id, v_closings[v_at].session_id, v_slots[moved]);
-      else
+        perform rta.move_call(
+          v_closings[v_at].tenant_id, v_closings[v_at].session_id, v_slots[moved], v_closings[v_at].charged
+        );
+      elsif not v_can_wait[v_at] then
         v_ended := v_ended || v_closings[v_at];
       end if;
     end loop;

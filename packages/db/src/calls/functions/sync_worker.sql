@@ -4,7 +4,8 @@
 --            it, or its lease has expired)
 --   'rooms'  the rooms of the calls that this sync has closed
 -- A report of a call is written when it changes the state of the call, and otherwise after ten seconds. A call that it reports as
--- ended is closed, and charged what it reports. A worker without slots and calls stops: its lease ends now.
+-- ended is closed, and charged what it reports. A worker without slots and calls stops: its lease ends now. `lease_ends`: of the
+-- worker, for lose_worker.
 --
 -- Lock order: the worker, the sessions by primary key, their calls and counters (lock_counters), slots. Slots that others have
 -- locked are skipped: they have news for the next sync. While the worker is locked, nobody moves its calls (expire_workers).
@@ -16,20 +17,25 @@ create function rta.sync_worker(
   p_lease_seconds integer,
   p_session_lease_seconds integer,
   p_entry_ids text[],   -- two for each call that is reported as ended
-  p_request_id text
-) returns json
+  p_request_id text,
+  out result json,
+  out lease_ends timestamptz
+)
 language plpgsql as $$
 declare
   v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
   v_rooms text[];
 begin
-  insert into fleet.avatar_workers (id, features, slots, lease_until)
+  insert into fleet.avatar_workers (id, features, slots, lease_until, synced_at)
   values (
     p_worker_id, p_features, p_slots,
-    v_now + case when p_slots = 0 and cardinality(p_calls) = 0 then interval '0' else make_interval(secs => p_lease_seconds) end
+    v_now + case when p_slots = 0 and cardinality(p_calls) = 0 then interval '0' else make_interval(secs => p_lease_seconds) end,
+    v_now
   )
   on conflict (id) do update
-    set features = excluded.features, slots = excluded.slots, lease_until = excluded.lease_until;
+    set features = excluded.features, slots = excluded.slots, lease_until = excluded.lease_until,
+      synced_at = excluded.synced_at
+  returning lease_until into lease_ends;
   v_rooms := rta.write_reports(p_worker_id, p_calls, p_session_lease_seconds, p_entry_ids, p_request_id);
   -- After the counters: see expire_workers.
   if (select count(*) from fleet.avatar_slots where worker_id = p_worker_id) <> p_slots then
@@ -48,5 +54,5 @@ begin
     where news.worker_id = p_worker_id and news.has_news
     for no key update skip locked
   );
-  return rta.work_of_worker(p_worker_id, p_calls, v_rooms);
+  result := rta.work_of_worker(p_worker_id, p_calls, v_rooms);
 end $$;

@@ -1,5 +1,4 @@
--- How an open call ends at `p_now` because somebody ends it: charged by the clock (used_by_clock), because the service ends its
--- media. One whose lease has expired ends as by the sweep.
+-- How an open call ends at `p_now` because the service ends its media: charged the seconds of both sides (used_by_clock). One whose lease has expired ends as by the sweep.
 create function rta.call_closing(
   p_session public.usage_sessions,
   p_closed_by text,

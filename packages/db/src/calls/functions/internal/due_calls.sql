@@ -15,8 +15,10 @@ begin
     select slot.tenant_id, slot.session_id, session.api_key_id, session.environment, case
       when session.id is null or session.must_end then 'user_ended'
       when session.started_at + make_interval(secs => session.reserved / session.price + 3) <= p_now then (
+        -- Its seconds count from a later moment when it was without a worker meanwhile.
         select case when session.reserved / session.price < call.max_seconds then 'out_of_credits' else 'session_cap' end
         from public.calls call where call.tenant_id = slot.tenant_id and call.session_id = slot.session_id
+          and call.counts_from + make_interval(secs => session.reserved / session.price + 3) <= p_now
       )
       when session.environment = 'test' and session.metadata ->> 'test_outcome' = 'worker_lost'
         and session.started_at <= p_now - interval '5 seconds' then 'failed'

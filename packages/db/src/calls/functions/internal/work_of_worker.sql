@@ -17,7 +17,7 @@ language sql stable as $$
   select json_build_object(
     'start', (
       select coalesce(json_agg(json_build_object(
-        'sessionId', session.id, 'generation', own.generation, 'environment', session.environment,
+        'tenantId', session.tenant_id, 'sessionId', session.id, 'generation', own.generation, 'environment', session.environment,
         'roomName', own.room_name, 'mode', own.mode, 'avatarId', session.avatar_id, 'manifest', (
           select cache_manifest_id from public.avatars avatar
           where avatar.tenant_id = session.tenant_id and avatar.id = session.avatar_id
@@ -25,7 +25,7 @@ language sql stable as $$
         'input', own.input, 'maxSeconds', session.reserved / session.price,
         'limit', case when session.reserved / session.price < own.max_seconds then 'out_of_credits' else 'session_cap' end,
         'usedSeconds', session.used / session.price, 'brought', case when own.url is not null then json_build_object(
-          'tenantId', own.tenant_id, 'url', own.url, 'token', encode(own.token, 'hex'), 'agentIdentity', own.identity
+          'url', own.url, 'token', encode(own.token, 'hex'), 'agentIdentity', own.identity
         ) end
       )), '[]')
       from own join public.usage_sessions session on session.tenant_id = own.tenant_id and session.id = own.session_id

@@ -1,7 +1,8 @@
 -- Writes what a worker reports of the calls that it has: see sync_worker. Returns the rooms of those that it closes; null
--- for a brought room.
--- Lock order: the sessions by primary key, their calls and counters (lock_counters), their slots. The calling function has locked
--- the worker.
+-- for a brought room. The seconds of a call count (`counts_from`) from its first report in the state `started`, and not earlier than
+-- the worker has seen both sides, as it rounds its seconds up. They stop with a report in an earlier state: its worker joins again.
+-- Lock order: the sessions by primary key, their calls, those that end with their counters (lock_counters), their slots. The calling
+-- function has locked the worker: nothing else writes `counts_from` meanwhile.
 create function rta.write_reports(
   p_worker_id text,
   p_calls rta.reported_call[],
@@ -16,10 +17,13 @@ declare
   v_session public.usage_sessions;
   v_closing rta.closing;
   v_closings rta.closing[] := '{}';
+  v_tenant_ids text[] := '{}';      -- of the calls whose seconds begin to count now, or stop
+  v_session_ids text[] := '{}';
+  v_counts_from timestamptz[] := '{}';
   v_rooms text[] := '{}';
 begin
   for v_report in
-    select session, report.state, report.used_seconds, report.reason,
+    select session, call.counts_from, report.state, report.used_seconds, report.reason,
       case when call.room <> 'foreign' then call.room_name end as room_name
     from (select distinct on (session_id, generation) * from unnest(p_calls)) report
     join fleet.avatar_slots slot on slot.session_id = report.session_id and slot.worker_id = p_worker_id
@@ -27,8 +31,8 @@ begin
       on call.tenant_id = slot.tenant_id and call.session_id = slot.session_id and call.generation = report.generation
     join public.usage_sessions session on session.tenant_id = slot.tenant_id and session.id = slot.session_id
     where report.state = 'ended' or report.state = 'started' and (
-      session.started_at is null or session.expires_at <= v_now + make_interval(secs => p_lease_seconds - 10)
-    )
+      call.counts_from is null or session.expires_at <= v_now + make_interval(secs => p_lease_seconds - 10)
+    ) or report.state in ('joining', 'joined') and call.counts_from is not null
     order by session.tenant_id, session.id
     for no key update of session
   loop
@@ -37,6 +41,13 @@ begin
     continue when v_session.ended_at is not null or v_session.expires_at <= v_now;
     if v_report.state = 'started' or v_report.used_seconds > 0 then
       v_session := rta.report_call(v_session, v_report.used_seconds, p_lease_seconds, v_now);
+    end if;
+    if v_report.state <> 'ended' and (v_report.state = 'started') = (v_report.counts_from is null) then
+      v_tenant_ids := v_tenant_ids || v_session.tenant_id;
+      v_session_ids := v_session_ids || v_session.id;
+      v_counts_from := v_counts_from || case when v_report.state = 'started' then
+        v_now - make_interval(secs => greatest(least(v_report.used_seconds, v_session.reserved / v_session.price) - 1, 0))
+      end;
     end if;
     if v_report.state = 'ended' then
       v_closing := rta.closing_of(
@@ -48,6 +59,11 @@ begin
       v_rooms := v_rooms || v_report.room_name;
     end if;
   end loop;
+  if cardinality(v_session_ids) > 0 then
+    update public.calls call set counts_from = counted.counts_from
+    from unnest(v_tenant_ids, v_session_ids, v_counts_from) counted (tenant_id, session_id, counts_from)
+    where call.tenant_id = counted.tenant_id and call.session_id = counted.session_id;
+  end if;
   if cardinality(v_closings) > 0 then
     perform rta.lock_counters(v_closings);
     perform rta.close_sessions(v_closings, clock_timestamp());

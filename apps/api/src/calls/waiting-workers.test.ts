@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { createWaitingWorkers } from "./waiting-workers.ts";
 
@@ -51,4 +51,59 @@ test("a question that fails: asked again, and the worker gets its work", async (
   const { wait, fail } = waitingWith(new Set(["a"]));
   fail(2);
   expect(await wait("a")).toBe(true);
+});
+
+describe("after a write of this process", () => {
+  /** Without a look, nothing is asked for an hour. */
+  const HOUR = 3_600_000;
+  const waitingLong = (listWithWork: (ids: string[]) => Promise<string[]>) =>
+    createWaitingWorkers(listWithWork, createLog("silent"), { poll: HOUR, rest: 5, wait: HOUR });
+
+  test("a worker with work: goes on without the next poll", async () => {
+    const { wait, look } = waitingLong(async (ids) => ids.filter((id) => id === "a"));
+    const outcomes = [wait("a"), wait("b")] as const;
+    look();
+    expect(await outcomes[0]).toBe(true);
+    // Those without work wait on, for the next write.
+    expect(await Promise.race([outcomes[1], Bun.sleep(50).then(() => "waits")])).toBe("waits");
+  });
+
+  test("a write while a statement runs: asked again after it", async () => {
+    const running = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    let work: string[] = [];
+    const { wait, look } = waitingLong(async () => {
+      const found = work;
+      begun.resolve();
+      await running.promise;
+      return found;
+    });
+    const outcome = wait("a");
+    look();
+    await begun.promise;
+    work = ["a"];
+    look();
+    running.resolve();
+    expect(await outcome).toBe(true);
+  });
+
+  test("a thousand writes at once: share a statement", async () => {
+    const asked: string[][] = [];
+    const { wait, look } = waitingLong(async (ids) => {
+      asked.push(ids);
+      return ids;
+    });
+    const outcome = wait("a");
+    for (let write = 0; write < 1000; write++) look();
+    expect(await outcome).toBe(true);
+    expect(asked).toEqual([["a"]]);
+  });
+
+  test("one worker, woken: goes on alone", async () => {
+    const { wait, wake } = waitingLong(async () => []);
+    const outcome = wait("a");
+    wake("unknown");
+    wake("a");
+    expect(await outcome).toBe(true);
+  });
 });

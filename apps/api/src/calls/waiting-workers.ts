@@ -1,31 +1,54 @@
 /**
- * The syncs of avatar workers that wait for work. One statement for all of them asks every 100 ms who has work: a worker hears
- * of a call at once, and an idle worker costs one statement a second of its own.
+ * The syncs of avatar workers that wait for work. One statement for all of them asks every 100 ms who has work, and at once after a
+ * write of this process that has given one work: a worker hears of a call at once, and an idle worker costs one statement a second
+ * of its own.
  */
 import { describeError } from "@realtime-avatar/db/connection/errors";
 import type { Logger } from "@realtime-avatar/runtime/log";
 
-const POLL_MS = 100;
-/** How long a sync waits at most. */
-const WAIT_MS = 1000;
+/** `poll`: between two statements. `rest`: the same after a write, so that many writes share a statement. `wait`: of a sync, at most. */
+export type WaitTimes = { poll: number; rest: number; wait: number };
+const TIMES_MS: WaitTimes = { poll: 100, rest: 5, wait: 1000 };
 
 export type WaitingWorkers = {
   /** Waits until the worker has work. False: it has none within a second, or a later sync of it waits in place of this one. */
   wait(workerId: string): Promise<boolean>;
+  /** Ends the wait of a worker, if it waits here: it has work. */
+  wake(workerId: string): void;
+  /** Asks now who has work: this process has written some. */
+  look(): void;
 };
 
 /** `listWithWork`: those of the workers that have work. */
 export const createWaitingWorkers = (
   listWithWork: (workerIds: string[]) => Promise<string[]>,
   log: Logger,
+  times: WaitTimes = TIMES_MS,
 ): WaitingWorkers => {
   const waiting = new Map<string, (hasWork: boolean) => void>();
   let isPolling = false;
+  /** Whether there was a write since the last statement began. */
+  let isAsked = false;
+  let endPause = (): void => {};
+
+  /** Waits until the next statement is due. */
+  const pause = async (): Promise<void> => {
+    await Bun.sleep(times.rest);
+    if (isAsked) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, times.poll - times.rest);
+      endPause = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  };
 
   const poll = async (): Promise<void> => {
     isPolling = true;
     while (waiting.size > 0) {
-      await Bun.sleep(POLL_MS);
+      await pause();
+      isAsked = false;
       const workers = [...waiting.keys()];
       if (workers.length === 0) break;
       try {
@@ -45,10 +68,15 @@ export const createWaitingWorkers = (
           if (waiting.get(workerId) === end) waiting.delete(workerId);
           resolve(hasWork);
         };
-        const timer = setTimeout(() => end(false), WAIT_MS);
+        const timer = setTimeout(() => end(false), times.wait);
         waiting.get(workerId)?.(false);
         waiting.set(workerId, end);
         if (!isPolling) void poll();
       }),
+    wake: (workerId) => waiting.get(workerId)?.(true),
+    look: () => {
+      isAsked = true;
+      endPause();
+    },
   };
 };

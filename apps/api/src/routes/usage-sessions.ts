@@ -207,9 +207,16 @@ const RELEASE_SESSION = {
     return { response: null, input: [sessionIdOf(id), release, caller, origin] as const };
   },
   write: releaseSession,
-  settle: (outcome: OutcomeOf<typeof releaseSession>, { dependencies: { metrics } }: Attempt<ReleaseSession>) => {
+  settle: (
+    outcome: OutcomeOf<typeof releaseSession>,
+    { db, dependencies: { metrics, realtime } }: Attempt<ReleaseSession>,
+  ) => {
     // An overdue session that this request has closed can be `session_closed`.
-    if ("hasEnded" in outcome && outcome.hasEnded) metrics?.sessionSettled();
+    if ("hasEnded" in outcome && outcome.hasEnded) {
+      metrics?.sessionSettled();
+      // It may be a call.
+      realtime?.waitingWorkers(db).look();
+    }
     return settleSession(outcome, "The session has ended, with another charge.");
   },
 };

@@ -126,13 +126,14 @@ const bringOperation = (price: number) => ({
   },
   settle: async (
     outcome: OpenCallOutcome,
-    { db, caller, dependencies: { metrics } }: BringAttempt,
+    { db, caller, dependencies: { metrics, realtime } }: BringAttempt,
     { planned }: BringBasis,
   ): Promise<Settled<BroughtCall>> => {
     switch (outcome.kind) {
       case "written":
         metrics?.sessionHeld();
         metrics?.callRequested("started");
+        realtime?.waitingWorkers(db).look();
         return { kind: "written" };
       case "same":
         return { kind: "written", resource: createdCall(outcome.sessionId) };
@@ -189,6 +190,7 @@ const attach = async (
   const brought = await broughtTo(dependencies, db, body, call);
   switch (await runWrite(() => attachAgent(db, call, body.avatar_id, brought))) {
     case "attached": {
+      realtimeOf(dependencies).waitingWorkers(db).look();
       const { location = null, body: created } = createdCall(sessionId);
       return sendText(responseText(REPRESENTATION, created), { status: 201, location, etag: "" }, set);
     }

@@ -88,12 +88,13 @@ type NewRoom = { tenantId: TenantId; sessionId: SessionId; roomName: string; age
 const createRoom = async (
   db: Db,
   { tenantId, sessionId, roomName, agent }: NewRoom,
-  rooms: Realtime["rooms"],
+  { rooms, waitingWorkers }: Realtime,
   context: RequestContext,
 ): Promise<"exists" | "ended" | "failed" | "unavailable"> => {
   if (!(await rooms.create(roomName, agent, context))) return "unavailable";
   const room = await confirmRoom(db, tenantId, sessionId);
-  if (room !== "exists") rooms.deleteLater([roomName]);
+  if (room === "exists") waitingWorkers(db).look();
+  else rooms.deleteLater([roomName]);
   return room;
 };
 
@@ -120,7 +121,7 @@ const openWithRoom = async (
   const realtime = realtimeOf(dependencies);
   const patient = patientDb(db, requestContext);
   const agent = dispatchOf(realtime, dependencies, { tenantId, sessionId, avatarId: request.avatarId ?? "", input });
-  const room = await createRoom(patient, { tenantId, sessionId, roomName, agent }, realtime.rooms, requestContext);
+  const room = await createRoom(patient, { tenantId, sessionId, roomName, agent }, realtime, requestContext);
   if (room === "unavailable") await failCall(patient, tenantId, sessionId, claim, caller, origin);
   return room === "unavailable" || room === "failed" ? { kind: "unavailable" } : outcome;
 };
@@ -139,7 +140,7 @@ const restoreRoom = async (response: string, attempt: StartAttempt): Promise<voi
   const patient = patientDb(db, requestContext);
   const { tenantId } = caller;
   const agent = dispatchOf(realtime, dependencies, { tenantId, sessionId, avatarId: body.avatar_id, input: body });
-  const room = await createRoom(patient, { tenantId, sessionId, roomName, agent }, realtime.rooms, requestContext);
+  const room = await createRoom(patient, { tenantId, sessionId, roomName, agent }, realtime, requestContext);
   if (room === "unavailable" || room === "failed") throw livekitUnavailable();
 };
 
@@ -229,9 +230,10 @@ const RELEASE_CALL = {
   write: releaseCall,
   settle: (
     outcome: OutcomeOf<typeof releaseCall>,
-    { dependencies: { metrics, realtime } }: Attempt<ReleaseCall>,
+    { db, dependencies: { metrics, realtime } }: Attempt<ReleaseCall>,
   ): Settled<ReleasedCall> => {
     if (outcome.kind === "written" && outcome.hasEnded) metrics?.sessionSettled();
+    if (outcome.kind === "written" && outcome.hasEnded) realtime?.waitingWorkers(db).look();
     if (outcome.kind === "written" && outcome.roomName !== null) realtime?.rooms.deleteLater([outcome.roomName]);
     return outcome;
   },

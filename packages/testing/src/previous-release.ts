@@ -11,35 +11,65 @@ export const PREVIOUS_RELEASE = "041c18776959a6fd2d32e16cb0ac84591e517e7e";
 /** How many migrations it has. */
 export const PREVIOUS_MIGRATIONS = 18;
 
-/** Whether the repository has that commit. A shallow clone and a source archive do not. */
-export const hasPreviousRelease =
+/**
+ * The commit whose avatar worker and service are the other side of the wire in tests of it: the release before has none. Both sides
+ * of that commit refuse fields that they do not know.
+ */
+export const PREVIOUS_WIRE = "72fcdb50bf22bd23891fe82899f0277f856f65d6";
+
+/** Whether the repository has a commit. A shallow clone and a source archive do not. */
+const hasCommit = (commit: string): boolean =>
   Bun.which("git") !== null &&
-  Bun.spawnSync(["git", "cat-file", "-e", PREVIOUS_RELEASE], { cwd: REPOSITORY, stderr: "ignore" }).exitCode === 0;
+  Bun.spawnSync(["git", "cat-file", "-e", commit], { cwd: REPOSITORY, stderr: "ignore" }).exitCode === 0;
+export const hasPreviousRelease = hasCommit(PREVIOUS_RELEASE);
+export const hasPreviousWire = hasCommit(PREVIOUS_WIRE);
 
 const draftOf = (target: string): string => `${target}.${process.pid}`;
 
-/** Installs the packages of that release, and builds its programs. The test processes run at once: the first wins. */
-const build = async (target: string): Promise<void> => {
-  const draft = draftOf(target);
-  const checkout = join(draft, "source");
+/** Writes the sources of a commit into a folder, and installs its packages. */
+const checkOut = async (commit: string, checkout: string): Promise<void> => {
   await mkdir(checkout, { recursive: true });
-  await $`git -C ${REPOSITORY} archive ${PREVIOUS_RELEASE} | tar -x -C ${checkout}`.quiet();
+  await $`git -C ${REPOSITORY} archive ${commit} | tar -x -C ${checkout}`.quiet();
   await $`${process.execPath} install --frozen-lockfile --ignore-scripts`.cwd(checkout).quiet();
+};
+
+/** Makes a folder of the cache. The test processes run at once: the first wins. */
+const cached = async (target: string, make: (draft: string) => Promise<void>): Promise<void> => {
+  if (existsSync(target)) return;
+  const draft = draftOf(target);
+  try {
+    await make(draft);
+    await rename(draft, target).catch((error: Error) => {
+      if (!existsSync(target)) throw error;
+    });
+  } finally {
+    await rm(draft, { recursive: true, force: true });
+  }
+};
+
+/** Builds the programs of the release before. */
+const build = async (draft: string): Promise<void> => {
+  const checkout = join(draft, "source");
+  await checkOut(PREVIOUS_RELEASE, checkout);
   for (const app of ["api", "cli"]) {
     const settings = ["--target=bun", "--splitting", "--entry-naming=[name].[ext]", `--outdir=${join(draft, app)}`];
     await $`${process.execPath} --no-env-file build apps/${app}/src/main.ts ${settings}`.cwd(checkout).quiet();
   }
   await rm(checkout, { recursive: true });
-  await rename(draft, target).catch((error: Error) => {
-    if (!existsSync(target)) throw error;
-  });
 };
 
 /** The command for a program of the previous release. */
 export const previousRelease = async (app: "api" | "cli", ...args: string[]): Promise<string[]> => {
   const folder = join(CACHE, "releases", PREVIOUS_RELEASE);
-  if (!existsSync(folder)) await build(folder).finally(() => rm(draftOf(folder), { recursive: true, force: true }));
+  await cached(folder, build);
   return source(join(folder, app, "main.js"), ...args);
+};
+
+/** The command for a program of `PREVIOUS_WIRE`, which runs from its source: the avatar worker needs its packages beside it. */
+export const previousWire = async (app: "api" | "avatar-worker" | "cli", ...args: string[]): Promise<string[]> => {
+  const folder = join(CACHE, "releases", PREVIOUS_WIRE);
+  await cached(folder, (draft) => checkOut(PREVIOUS_WIRE, draft));
+  return source(join(folder, "apps", app, "src/main.ts"), ...args);
 };
 
 /** The texts of the database functions of that release, the types first. */

@@ -1,4 +1,5 @@
 /** Request bodies: bytes, text, JSON, and then a valid value. Nothing is coerced. */
+import { withoutUnknownFields } from "@realtime-avatar/domain/known-fields";
 import { type FieldError, Problem } from "@realtime-avatar/domain/problem";
 import { MAX_ERRORS, validate } from "@realtime-avatar/domain/schema";
 import type { Static, TSchema } from "@sinclair/typebox";
@@ -7,8 +8,11 @@ import type { RequestContext } from "./request-context.ts";
 
 const MAX_DEPTH = 64;
 
-/** The media type that a body must have, without parameters except its charset, and its maximum size. */
-export type BodyKind = { mediaType: string; maxBytes: number };
+/**
+ * The media type that a body must have, without parameters except its charset, and its maximum size. Unknown fields are refused,
+ * unless they are ignored: where the client is a part of the service, of another release.
+ */
+export type BodyKind = { mediaType: string; maxBytes: number; ignoresUnknownFields?: true };
 const JSON_BODY: BodyKind = { mediaType: "application/json", maxBytes: 128 * 1024 };
 
 const PARAMETERS = /^[ \t]*(;[ \t]*charset=("utf-8"|utf-8)[ \t]*)?$/i;
@@ -141,7 +145,8 @@ export const readBody = async <Schema extends TSchema>(
   errors: readonly FieldError[] = [],
   kind: BodyKind = JSON_BODY,
 ): Promise<Static<Schema>> => {
-  const value = parseJson(await readText(request, context, kind));
+  const parsed = parseJson(await readText(request, context, kind));
+  const value = kind.ignoresUnknownFields ? withoutUnknownFields(schema, parsed) : parsed;
   const query = queryOf(request, NO_PARAMETERS);
   refuseIfAny([...query.errors, ...errors, ...validate(schema, value)].slice(0, MAX_ERRORS));
   return value as Static<Schema>;

@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { preparedFile } from "@realtime-avatar/domain/avatars/preparation";
+import type { SessionId } from "@realtime-avatar/domain/id";
 import { Secret } from "@realtime-avatar/storage/secret";
 import { createService } from "./service.ts";
 
@@ -39,6 +40,39 @@ test.each([
   );
   expect(failure).toContain(message);
   expect(failure).not.toContain("s3cret");
+});
+
+test("a response with fields that the worker does not know: read without them", async () => {
+  respond = () =>
+    Response.json({ ...lease, end: [{ session_id: "ses_1", generation: 1, reason: null, later: 1 }], later: 1 });
+  expect(await sync()).toEqual({ ...lease, end: [{ session_id: "ses_1" as SessionId, generation: 1, reason: null }] });
+});
+
+/** Sends without end, and counts the mebibytes. */
+const endless = () => {
+  const sent = { mebibytes: 0, isCancelled: Promise.withResolvers<void>() };
+  const stream = new ReadableStream<Uint8Array>({
+    pull: (controller) => {
+      sent.mebibytes++;
+      controller.enqueue(new Uint8Array(2 ** 20).fill(0x20));
+    },
+    cancel: () => sent.isCancelled.resolve(),
+  });
+  return { sent, response: () => new Response(stream) };
+};
+
+test.each(["a file", "a response"])("%s without end: refused at its limit, and not read on", async (what) => {
+  const { sent, response } = endless();
+  respond = response;
+  const name = preparedFile(1, "0".repeat(64), "webp");
+  const read = what === "a file" ? service.file("ses_1", name) : sync();
+  expect(
+    await read.then(
+      () => null,
+      (error: Error) => error.message,
+    ),
+  ).toContain("too large");
+  await sent.isCancelled.promise;
 });
 
 test("a file: is read when it has the digest of its name", async () => {

@@ -1,17 +1,47 @@
 /** The requests of the worker to the service. */
 import { createHash } from "node:crypto";
 import { readPreparedFile } from "@realtime-avatar/domain/avatars/preparation";
-import { callFilePath, type SyncRequest, SyncResponse, syncPath } from "@realtime-avatar/domain/calls/worker-sync";
-import { isValid } from "@realtime-avatar/domain/schema";
+import {
+  callFilePath,
+  readSyncResponse,
+  type SyncRequest,
+  type SyncResponse,
+  syncPath,
+} from "@realtime-avatar/domain/calls/worker-sync";
 import type { AvatarWorkerConfig } from "../config.ts";
 
 /** The service holds a sync for at most a second. */
 const SYNC_MS = 5000;
 const FILE_MS = 10_000;
 const MAX_FILE_BYTES = 32 * 1024 * 1024;
+/** A response has up to a thousand calls, each with a manifest of up to 64 KiB. */
+const MAX_RESPONSE_BYTES = 128 * 1024 * 1024;
+
+/** The service has responded with an error: `status`. */
+export class RefusedRequest extends Error {
+  readonly status: number;
+  constructor(status: number) {
+    super(`the service responded with ${status}`);
+    this.name = "RefusedRequest";
+    this.status = status;
+  }
+}
+
+/** The bytes of a response, whatever length it has said. Throws when it has more than `maxBytes`. */
+const readBytes = async ({ body }: Response, maxBytes: number): Promise<Buffer> => {
+  const chunks: Uint8Array[] = [];
+  let sizeBytes = 0;
+  for await (const chunk of body ?? []) {
+    sizeBytes += chunk.length;
+    // The loop cancels the body when it is left.
+    if (sizeBytes > maxBytes) throw new Error("the response is too large");
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+};
 
 export type Service = {
-  /** Throws when there is no valid response. `signal` ends the wait for it. */
+  /** Throws when there is no valid response; `RefusedRequest` when it is an error. `signal` ends the wait for it. */
   sync(request: SyncRequest, signal: AbortSignal): Promise<SyncResponse>;
   /** A prepared file of the avatar of a call. Throws unless it has the digest that is in its name. */
   file(sessionId: string, file: string): Promise<Uint8Array>;
@@ -25,7 +55,7 @@ export const createService = ({
   const request = async (path: string, init: RequestInit): Promise<Response> => {
     const headers = { ...init.headers, authorization: `Bearer ${secret.reveal()}` };
     const response = await fetch(serviceUrl + path, { ...init, headers, redirect: "error" });
-    if (!response.ok) throw new Error(`the service responded with ${response.status}`);
+    if (!response.ok) throw new RefusedRequest(response.status);
     return response;
   };
   return {
@@ -36,8 +66,8 @@ export const createService = ({
         body: JSON.stringify(body),
         signal: AbortSignal.any([signal, AbortSignal.timeout(SYNC_MS)]),
       });
-      const content: unknown = await response.json();
-      if (!isValid(SyncResponse, content)) throw new Error("the service sent an invalid response");
+      const content = readSyncResponse(JSON.parse((await readBytes(response, MAX_RESPONSE_BYTES)).toString()));
+      if (content === null) throw new Error("the service sent an invalid response");
       return content;
     },
     file: async (sessionId, file) => {
@@ -45,8 +75,7 @@ export const createService = ({
       if (!name) throw new Error("the manifest names an invalid file");
       const signal = AbortSignal.timeout(FILE_MS);
       const response = await request(callFilePath(workerId, sessionId, file), { signal });
-      if (Number(response.headers.get("content-length")) > MAX_FILE_BYTES) throw new Error("the file is too large");
-      const bytes = new Uint8Array(await response.arrayBuffer());
+      const bytes = await readBytes(response, MAX_FILE_BYTES);
       const digest = createHash("sha256").update(bytes).digest("hex");
       if (digest !== name.sha256) throw new Error("the file has another digest than its name");
       return bytes;

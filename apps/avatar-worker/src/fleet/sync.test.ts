@@ -1,8 +1,26 @@
 /** What a worker does with the responses of the service, without a room: test/fleet.system.test.ts has both. */
 import { expect, test } from "bun:test";
+import {
+  MAX_FIRST_FEATURES,
+  type SyncRequest,
+  type SyncResponse,
+  WIRE_2,
+} from "@realtime-avatar/domain/calls/worker-sync";
+import type { SessionId } from "@realtime-avatar/domain/id";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { assigned } from "../../test/support/assigned.ts";
+import type { CallProcesses } from "../process/spare.ts";
+import { RefusedRequest } from "./service.ts";
 import { startSync } from "./sync.ts";
+
+/** Of tests that start no call. */
+const noProcesses: CallProcesses = {
+  take: () => {
+    throw new Error("no process");
+  },
+  ready: async () => {},
+  stop: async () => {},
+};
 
 test("a response that comes when its lease has ended: starts no call", async () => {
   const again = Promise.withResolvers<void>();
@@ -19,10 +37,97 @@ test("a response that comes when its lease has ended: starts no call", async () 
     taken++;
     throw new Error("no process");
   };
-  const processes = { take, ready: () => Promise.resolve(), stop: () => Promise.resolve() };
+  const processes = { ...noProcesses, take };
   const parts = { service, slots: 1, features: [], processes, log: createLog("silent"), metrics: null, traces: null };
   const sync = startSync(parts);
   await again.promise;
   await sync.stop();
   expect(taken).toBe(0);
+});
+
+const lease = { lease_seconds: 15, start: [], end: [] };
+const file = () => Promise.reject(new Error("no file"));
+/** A worker whose syncs get the answers of `respond`, in their order: `requests` are those so far. */
+const workerWith = (
+  respond: (number: number, request: SyncRequest) => Promise<SyncResponse>,
+  features: string[] = [],
+) => {
+  const requests: SyncRequest[] = [];
+  const sync = (request: SyncRequest) => respond(requests.push(request), request);
+  const log = createLog("silent");
+  const { stop } = startSync({
+    ...{ service: { sync, file }, slots: 1, features, processes: noProcesses },
+    ...{ log, metrics: null, traces: null },
+  });
+  return { requests, stop };
+};
+/** Never settles: a sync that waits at the service. */
+const waits = () => new Promise<SyncResponse>(() => {});
+const firstSyncs = async (count: number, respond: Parameters<typeof workerWith>[0], features?: string[]) => {
+  const reached = Promise.withResolvers<void>();
+  const end = Promise.withResolvers<SyncResponse>();
+  const worker = workerWith(async (number, request) => {
+    if (number === count) reached.resolve();
+    return number < count ? respond(number, request) : end.promise;
+  }, features);
+  await reached.promise;
+  end.resolve(lease);
+  await worker.stop();
+  return worker.requests.slice(0, count);
+};
+
+test("after each response, also one that has not waited: a sync is at the service without a pause", async () => {
+  const second = Promise.withResolvers<string>();
+  const end = Promise.withResolvers<SyncResponse>();
+  const { stop } = workerWith(async (number) => {
+    if (number === 2) second.resolve("sent");
+    return number === 1 ? lease : end.promise;
+  });
+  expect(await Promise.race([second.promise, Bun.sleep(900).then(() => "paused")])).toBe("sent");
+  end.resolve(lease);
+  await stop();
+});
+
+test("a service that brings nothing new, and does not wait: is not asked again and again", async () => {
+  const ended = { session_id: "ses_x" as SessionId, generation: 1, reason: null };
+  const { requests, stop } = workerWith(async () => ({ ...lease, end: [ended] }));
+  await Bun.sleep(300);
+  expect(requests.length).toBeWithin(1, 4);
+  await stop();
+});
+
+test("a service that fails: is asked again with pauses, the first within the time in which a worker is lost", async () => {
+  const second = Promise.withResolvers<string>();
+  const { requests, stop } = workerWith((number) => {
+    if (number === 2) second.resolve("sent");
+    return Promise.reject(new Error("away"));
+  });
+  expect(await Promise.race([second.promise, Bun.sleep(900).then(() => "lost")])).toBe("sent");
+  await Bun.sleep(300);
+  expect(requests.length).toBeWithin(2, 8);
+  await stop();
+});
+
+test("the features: a first form that the release before accepts, and all once the service has named its own", async () => {
+  const many = Array.from({ length: 20 }, (_, number) => `later-${number}`);
+  const named = { ...lease, features: [WIRE_2] };
+  const lengths = (requests: SyncRequest[]) => requests.map(({ features }) => features.length);
+  expect(lengths(await firstSyncs(3, async () => named, many))).toEqual([MAX_FIRST_FEATURES, 21, 21]);
+  // A replica of the release before names none.
+  expect(lengths(await firstSyncs(3, async (number) => (number === 1 ? named : lease), many))).toEqual([16, 21, 16]);
+  const [first] = await firstSyncs(1, waits);
+  expect(first).toEqual({ slots: 1, features: [WIRE_2], calls: [] });
+});
+
+test("a replica of the release before, which refuses a later form: gets the first one at once", async () => {
+  const many = Array.from({ length: 20 }, (_, number) => `later-${number}`);
+  const requests = await firstSyncs(
+    4,
+    async (number) => {
+      if (number === 2) throw new RefusedRequest(422);
+      return { ...lease, features: [WIRE_2] };
+    },
+    many,
+  );
+  expect(requests.map(({ features }) => features.length)).toEqual([16, 21, 16, 21]);
 });

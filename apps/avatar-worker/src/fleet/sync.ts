@@ -1,15 +1,26 @@
 /** Keeps the service informed, and does what it says. */
-import type { AssignedCall, ReportedCall, SyncRequest, SyncResponse } from "@realtime-avatar/domain/calls/worker-sync";
+import {
+  type AssignedCall,
+  MAX_FIRST_FEATURES,
+  type ReportedCall,
+  type SyncRequest,
+  type SyncResponse,
+  WIRE_2,
+} from "@realtime-avatar/domain/calls/worker-sync";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import type { WorkerMetrics } from "../metrics.ts";
 import type { CallProcesses } from "../process/spare.ts";
 import type { CallTraces } from "../tracing.ts";
 import { type Call, startCall } from "./call.ts";
 import { createLease, type Lease } from "./lease.ts";
-import type { Service } from "./service.ts";
+import { RefusedRequest, type Service } from "./service.ts";
 
-/** How often the worker syncs when nothing changes. */
+/** A sync waits for work at the service. One that brings nothing new before this time has not waited. */
+const MIN_WAIT_MS = 500;
+/** From such a sync to the next one. */
 const SYNC_INTERVAL_MS = 1000;
+/** The pauses after syncs that fail, one after another. A worker that does not sync for a second is lost. */
+const RETRY_MS = [100, 250, 500];
 /** Changes within this time go into one sync. */
 const GATHER_MS = 20;
 /** The maximum time for the last sync. */
@@ -37,32 +48,60 @@ export type Sync = {
 /** The calls of the worker, by session. */
 const createCalls = ({ metrics, ...parts }: SyncParts, lease: () => Lease, onChange: () => void) => {
   const calls = new Map<string, Call>();
+  /** The calls that start once their last generation has left the room, and those that were told to end. */
+  const starting = new Set<string>();
+  const ending = new Set<string>();
 
-  const start = async (assigned: AssignedCall): Promise<void> => {
+  /** Starts a call, unless it has: returns whether it does. No sync waits for the end of its last generation. */
+  const start = (assigned: AssignedCall): boolean => {
     const { session_id: session, generation } = assigned;
     const known = calls.get(session);
-    if (known?.report().generation === generation) return;
-    await known?.leave();
+    if (starting.has(session) || known?.report().generation === generation) return false;
     const leaseMs = (): number => lease().restMs();
-    calls.set(session, startCall(assigned, { ...parts, watcher: metrics?.watcher ?? null, leaseMs, onChange }));
+    const begin = (): void => {
+      starting.delete(session);
+      calls.set(session, startCall(assigned, { ...parts, watcher: metrics?.watcher ?? null, leaseMs, onChange }));
+    };
+    if (!known) begin();
+    else {
+      starting.add(session);
+      // It may have been told to leave meanwhile, with all others.
+      const beginUnlessLeft = (): void => {
+        if (!starting.has(session)) return;
+        begin();
+        onChange();
+      };
+      void known.leave().then(beginUnlessLeft, beginUnlessLeft);
+    }
+    return true;
+  };
+
+  /** Ends a call, unless it does: returns whether it has not been told before. */
+  const end = ({ session_id: session, generation, reason }: SyncResponse["end"][number]): boolean => {
+    const call = calls.get(session);
+    if (call?.report().generation !== generation || ending.has(session)) return false;
+    if (reason !== null) {
+      ending.add(session);
+      call.end(reason);
+    } else {
+      calls.delete(session);
+      void call.leave();
+    }
+    return true;
   };
 
   return {
     report: () => [...calls.values()].map((call) => call.report()),
-    /** Does what the response to `request` says. */
-    apply: async ({ start: assigned, end }: SyncResponse, request: SyncRequest): Promise<void> => {
-      // What has ended was reported, and that was answered.
-      for (const { session_id, state } of request.calls) if (state === "ended") calls.delete(session_id);
-      for (const { session_id, generation, reason } of end) {
-        const call = calls.get(session_id);
-        if (call?.report().generation !== generation) continue;
-        if (reason !== null) call.end(reason);
-        else {
-          calls.delete(session_id);
-          void call.leave();
-        }
+    /** Does what the response to `request` says. Returns whether it says anything new. */
+    apply: (response: SyncResponse, request: SyncRequest): boolean => {
+      for (const { session_id, state } of request.calls) {
+        if (state !== "ended") continue;
+        // It was reported, and that was answered.
+        calls.delete(session_id);
+        ending.delete(session_id);
       }
-      for (const call of assigned) await start(call);
+      const ended = response.end.filter(end);
+      return response.start.filter(start).length + ended.length > 0;
     },
     renewLeases: (): void => {
       for (const call of calls.values()) call.renewLease();
@@ -71,6 +110,8 @@ const createCalls = ({ metrics, ...parts }: SyncParts, lease: () => Lease, onCha
     leaveAll: async (): Promise<void> => {
       const left = [...calls.values()];
       calls.clear();
+      starting.clear();
+      ending.clear();
       await Promise.all(left.map((call) => call.leave()));
     },
   };
@@ -80,20 +121,53 @@ const createCalls = ({ metrics, ...parts }: SyncParts, lease: () => Lease, onCha
 const pause = (ms: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) return resolve();
-    const timer = setTimeout(resolve, Math.max(0, ms));
-    signal.addEventListener("abort", () => {
+    const end = (): void => {
       clearTimeout(timer);
+      signal.removeEventListener("abort", end);
       resolve();
-    });
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener("abort", end);
   });
 
-/** Syncs until `stop`. */
+/** What the service learns of calls at once. */
+const statesOf = (calls: readonly ReportedCall[]): string =>
+  JSON.stringify(calls.map(({ session_id, generation, state }) => [session_id, generation, state]));
+
+/**
+ * The form of requests: what the service accepts. A worker begins with the form of the release before, and uses what the last
+ * response has named. A replica of the release before names nothing, and refuses what it does not know.
+ */
+const createForm = (rendererFeatures: readonly string[]) => {
+  const features = [WIRE_2, ...rendererFeatures];
+  let serviceFeatures: readonly string[] = [];
+  return {
+    /** Fields of later forms are sent while `serviceFeatures` has their names. */
+    requestOf: (slots: number, calls: ReportedCall[]): SyncRequest => {
+      const known = serviceFeatures.includes(WIRE_2) ? features : features.slice(0, MAX_FIRST_FEATURES);
+      return { slots, features: [...known], calls };
+    },
+    answered: (response: SyncResponse): void => {
+      serviceFeatures = response.features ?? [];
+    },
+    /** Goes back to the first form. Returns whether that is to be sent at once, because a later one was refused. */
+    failed: (error: unknown): boolean => {
+      const wasLater = serviceFeatures.length > 0;
+      serviceFeatures = [];
+      return wasLater && error instanceof RefusedRequest && [400, 422].includes(error.status);
+    },
+  };
+};
+
+/** Syncs until `stop`. One sync is at the service at all times, and waits there for work. */
 export const startSync = (parts: SyncParts): Sync => {
-  const { service, slots, features, log, traces } = parts;
+  const { service, slots, log, traces, metrics } = parts;
   // Aborted by a change: a sync that waits for work is then sent again, with the change.
   let change = new AbortController();
   let isStopping = false;
-  let isReachable = true;
+  let failures = 0;
+  let lastStates = "";
+  const form = createForm(parts.features);
   const calls = createCalls(
     parts,
     () => lease,
@@ -104,35 +178,47 @@ export const startSync = (parts: SyncParts): Sync => {
     void calls.leaveAll();
   });
 
-  const syncOnce = async (): Promise<void> => {
-    const { signal } = change;
+  const failed = (error: unknown): void => {
+    if (failures === 0) log.warn({ reason: error instanceof Error ? error.message : "unknown" }, "a sync has failed");
+    failures++;
+    metrics?.syncFailed();
+  };
+
+  /** Does a sync. Returns for how many milliseconds to wait before the next one. */
+  const syncOnce = async (signal: AbortSignal): Promise<number> => {
     const sentAt = performance.now();
     const sentTime = Date.now();
-    const request: SyncRequest = { slots, features: [...features], calls: calls.report() };
+    const request = form.requestOf(slots, calls.report());
+    const states = statesOf(request.calls);
+    const isSame = states === lastStates;
+    lastStates = states;
     try {
       const response = await service.sync(request, signal);
       traces?.synced(request.calls, sentTime, false);
-      if (isStopping) return;
+      if (isStopping) return 0;
       lease.renew(sentAt, response.lease_seconds);
       calls.renewLeases();
-      if (!isReachable) log.info("the service responds again");
-      isReachable = true;
+      if (failures > 0) log.info("the service responds again");
+      failures = 0;
+      form.answered(response);
       // A worker that was stopped reads it too late: the calls may be at another worker.
-      if (lease.isHeld()) await calls.apply(response, request);
+      const isNews = lease.isHeld() && calls.apply(response, request);
+      const elapsed = performance.now() - sentAt;
+      return isSame && !isNews && elapsed < MIN_WAIT_MS ? SYNC_INTERVAL_MS - elapsed : 0;
     } catch (error) {
-      if (signal.aborted) return;
-      if (isReachable) log.warn({ reason: error instanceof Error ? error.message : "unknown" }, "a sync has failed");
-      isReachable = false;
-      parts.metrics?.syncFailed();
+      if (signal.aborted) return 0;
       traces?.synced(request.calls, sentTime, true);
+      if (form.failed(error)) return 0;
+      failed(error);
+      return RETRY_MS[Math.min(failures, RETRY_MS.length) - 1] as number;
     }
-    await pause(sentAt + SYNC_INTERVAL_MS - performance.now(), signal);
   };
 
   const loop = (async () => {
     while (!isStopping) {
-      await syncOnce();
-      if (!change.signal.aborted) continue;
+      const { signal } = change;
+      await pause(await syncOnce(signal), signal);
+      if (!signal.aborted) continue;
       await new Promise((next) => setTimeout(next, GATHER_MS));
       change = new AbortController();
     }
@@ -148,8 +234,7 @@ export const startSync = (parts: SyncParts): Sync => {
       lease.stop();
       await calls.leaveAll();
       // Without it, the service would wait until the lease ends.
-      const goodbye: SyncRequest = { slots: 0, features: [...features], calls: [] };
-      await service.sync(goodbye, AbortSignal.timeout(GOODBYE_MS)).catch(() => {});
+      await service.sync(form.requestOf(0, []), AbortSignal.timeout(GOODBYE_MS)).catch(() => {});
     },
   };
 };

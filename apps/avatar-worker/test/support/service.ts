@@ -6,7 +6,7 @@ import type { AvatarId, SessionId } from "@realtime-avatar/domain/id";
 import { createRooms } from "@realtime-avatar/livekit/rooms";
 import { Secret } from "@realtime-avatar/storage/secret";
 import { seedCaller } from "@realtime-avatar/testing/credits";
-import { testDatabase } from "@realtime-avatar/testing/database";
+import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
 import { startLivekit } from "@realtime-avatar/testing/livekit/server";
 import { freePorts } from "@realtime-avatar/testing/network/ports";
 import { bun, type RunningProcess, source, startProcess } from "@realtime-avatar/testing/processes";
@@ -22,10 +22,10 @@ export const AVATAR_WORKER = source("apps/avatar-worker/src/main.ts");
 export type StartedCall = { id: SessionId; room: string; token: string; url: string };
 
 /** Starts the API, which also does the work of the worker. `restart`: at the same address, when the one before has exited. */
-const startApi = async (variables: Record<string, string>) => {
+const startApi = async (command: readonly string[], variables: Record<string, string>) => {
   const [port] = await freePorts(1);
   const start = async (): Promise<RunningProcess> => {
-    const started = startProcess(bun("apps/api/src/main.ts"), {
+    const started = startProcess(command, {
       ...{ PORT: String(port), SWEEP_IN_API: "true", ...variables },
     });
     await started.waitFor(/"url":"http:/);
@@ -59,21 +59,37 @@ export type ServiceOptions = {
   webhookUrl?: string;
   /** Where the service and its clients find the LiveKit server that is at this address. */
   livekitAt?: (url: string) => Promise<string>;
+  /** What runs the API; that of the source when it is not given. */
+  apiCommand?: readonly string[];
+  /** Called with the URL of the database before the API starts. */
+  prepareDatabase?: (url: string) => Promise<void>;
   /** A network where LiveKit and the service can be reached as well. */
   network?: LossyNetwork | null;
 };
 
 const sameUrl = async (url: string): Promise<string> => url;
 
+/** The session of a call. */
+const stateIn =
+  ({ db }: TestDatabase) =>
+  async (id: SessionId) => {
+    const [row] = await db.client`
+      select status, used::integer, reason, room, generation from usage_sessions session
+      join calls on session_id = id and calls.tenant_id = session.tenant_id where id = ${id}`;
+    return { ...row };
+  };
+
 /** Starts LiveKit and the API, which reconciles. `stop` ends them, and the avatar workers. */
 export const startService = async (livekitProgram: string, options: ServiceOptions = {}) => {
-  const { slots = 8, agentName = "", livekitAt = sameUrl, network = null, ...livekitOptions } = options;
+  const { slots = 8, agentName = "", livekitAt = sameUrl, network = null, apiCommand, ...others } = options;
+  const { prepareDatabase, ...livekitOptions } = others;
   const [folder, database] = await Promise.all([temporaryFolder(), testDatabase({ isServed: true })]);
   const { db } = database;
+  await prepareDatabase?.(database.url);
   const livekit = await startLivekit(livekitProgram, { ...livekitOptions, ...(network && { network }) });
   const AVATAR_WORKER_SECRET = randomBytes(32).toString("hex");
   const { apiKey: LIVEKIT_API_KEY, apiSecret: LIVEKIT_API_SECRET } = livekit;
-  const api = await startApi({
+  const api = await startApi(apiCommand ?? bun("apps/api/src/main.ts"), {
     ...{ ...database.variables, DATA_DIR: folder, AVATAR_WORKER_SECRET, ...(network && { HOST: "0.0.0.0" }) },
     ...{ LIVEKIT_URL: await livekitAt(livekit.url), LIVEKIT_API_KEY, LIVEKIT_API_SECRET, CALL_AGENT_NAME: agentName },
   });
@@ -124,13 +140,7 @@ export const startService = async (livekitProgram: string, options: ServiceOptio
       const { session_id = "", room_name = "", participant_token = "", livekit_url = "" } = grant;
       return { id: session_id as SessionId, room: room_name, token: participant_token, url: livekit_url };
     },
-    /** The session of a call. */
-    stateOf: async (id: SessionId) => {
-      const [row] = await db.client`
-        select status, used::integer, reason, room, generation from usage_sessions session
-        join calls on session_id = id and calls.tenant_id = session.tenant_id where id = ${id}`;
-      return { ...row };
-    },
+    stateOf: stateIn(database),
     stop: async (): Promise<void> => {
       for (const worker of workers) {
         worker.kill("SIGCONT");

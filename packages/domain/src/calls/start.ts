@@ -106,6 +106,12 @@ export const agentMetadata = (
 const ignoredFields = (input: Omit<CallInput, "stt_mode">, features: readonly string[]): CallGrant["ignored"] =>
   INPUT_FIELDS.filter((field) => input[field] !== undefined && !features.includes(field));
 
+/** What a worker with `features` gets of a request: the rest is in `ignored`, or is for the agent of the call. */
+export const usableInput = ({ stt_mode, ...input }: CallInput, features: readonly string[]): CallInput => ({
+  stt_mode,
+  ...Object.fromEntries(Object.entries(input).filter(([field]) => features.includes(field))),
+});
+
 /** The grant of a call, without what only the write knows. */
 export const presentPlannedGrant = (
   { session, roomName, input }: PlannedCall,

@@ -1,8 +1,19 @@
 import { expect, test } from "bun:test";
+import { withoutUnknownFields } from "../known-fields.ts";
 import { validate } from "../schema.ts";
 import { endReasonOf } from "./lifecycle.ts";
-import { RELEASE_REASONS } from "./schemas.ts";
-import { callFilePath, isWorkerId, SyncRequest, SyncResponse, syncPath } from "./worker-sync.ts";
+import { INPUT_FIELDS, RELEASE_REASONS } from "./schemas.ts";
+import {
+  AssignedCall,
+  callFilePath,
+  isWorkerId,
+  MAX_FIRST_FEATURES,
+  readSyncResponse,
+  SyncRequest,
+  SyncResponse,
+  syncPath,
+  WIRE_2,
+} from "./worker-sync.ts";
 
 const call = { session_id: "ses_1", generation: 1 };
 
@@ -52,6 +63,39 @@ test("a response: brings a call, ends one with a reason, and takes one away with
     { ...call, reason: null },
   ];
   expect(validate(SyncResponse, { lease_seconds: 15, start: [start], end })).toEqual([]);
+});
+
+test("a sync with features of a later release: valid, also beside those of a renderer", () => {
+  const features = [WIRE_2, ...INPUT_FIELDS, "of-a-later-release"];
+  expect(validate(SyncRequest, { slots: 1, features, calls: [] })).toEqual([]);
+  // What the release before accepts.
+  expect(1 + INPUT_FIELDS.length).toBeLessThanOrEqual(MAX_FIRST_FEATURES);
+});
+
+test("fields that a reader does not know: dropped at any depth; what it knows is validated", () => {
+  const later = { later: { deep: [1] } };
+  const sync = { slots: 1, features: [], calls: [{ ...call, state: "joined", used_seconds: 0, ...later }], ...later };
+  expect(withoutUnknownFields(SyncRequest, sync)).toEqual({
+    slots: 1,
+    features: [],
+    calls: [{ ...call, state: "joined", used_seconds: 0 }],
+  });
+  const response = { lease_seconds: 15, start: [], end: [{ ...call, reason: null, ...later }], ...later };
+  expect(readSyncResponse(response) as unknown).toEqual({
+    lease_seconds: 15,
+    start: [],
+    end: [{ ...call, reason: null }],
+  });
+  for (const invalid of [null, [], "x", { ...response, end: [{ ...call, reason: "later" }] }, { lease_seconds: 15 }]) {
+    expect(readSyncResponse(invalid)).toBeNull();
+  }
+});
+
+test("a manifest: has all of its members, whatever they are", () => {
+  const manifest = { pictures: null, later: { deep: [1] } };
+  expect(withoutUnknownFields(AssignedCall, { avatar: { avatar_id: "ava_1", manifest, later: 1 }, later: 1 })).toEqual({
+    avatar: { avatar_id: "ava_1", manifest },
+  });
 });
 
 test("the id of a worker: nothing that changes a path", () => {

@@ -8,11 +8,25 @@
  *
  * The worker lists a call that has ended until a sync that lists it was answered. A worker that stops sends a last sync with
  * no slots and no calls: its calls can go to another worker at once.
+ *
+ * **The wire grows.** The two sides can be of different releases. Each one ignores fields that it does not know, and
+ * names what it can do in `features`. The release before (72fcdb50) refuses unknown fields, so a worker begins with its form, and
+ * names `WIRE_2` in its features, which that release accepts as it does any name. The service sends `features` only to such a
+ * worker. To add a field:
+ *
+ * 1. Give the feature a name: of a field of a start, that of the field; of anything else, a constant here. Add it to
+ *    `SERVICE_FEATURES`, or to the features of a renderer. A new value of an old field is as a new field.
+ * 2. Add the field to the schema, as `Type.Optional`.
+ * 3. The service sends it only to a worker whose features have the name. The worker sends it only while the features of the last
+ *    response have it (`createForm` of `fleet/sync.ts`). What a worker cannot use of a start is left out of `input` (`usableInput`), and is in
+ *    `ignored` of the grant by itself.
+ * 4. `previous-wire.system.test.ts` of the avatar worker runs the release before on either side, with a call.
  */
 import { type Static, Type } from "@sinclair/typebox";
 import { ENVIRONMENTS } from "../environment.ts";
 import type { SessionId } from "../id.ts";
-import { ClosedObject, Count, JsonObject, Nullable, OneOf, Text } from "../schema.ts";
+import { withoutUnknownFields } from "../known-fields.ts";
+import { ClosedObject, Count, isValid, JsonObject, Nullable, OneOf, Text } from "../schema.ts";
 import { END_REASONS } from "./end-reasons.ts";
 import { CALL_MODES, CallInput } from "./schemas.ts";
 
@@ -38,6 +52,19 @@ export const syncPath = (workerId: string): string => `/internal/avatar-workers/
 export const callFilePath = (workerId: string, session: string, file: string): string =>
   `/internal/avatar-workers/${workerId}/calls/${session}/files/${file}`;
 
+/**
+ * A worker with this feature reads `features` of a response, and always has a sync at the service: after each response or failure it
+ * sends the next one within half a second. So it is lost when the connection of a sync ends and none follows.
+ */
+export const WIRE_2 = "wire-2";
+/** What the service can do beyond the form of the release before. */
+export const SERVICE_FEATURES: readonly string[] = [WIRE_2];
+/** Maximum number of features in the first form of a request, which the release before accepts. */
+export const MAX_FIRST_FEATURES = 16;
+
+const Features = (description: string) =>
+  Type.Array(Text({ minLength: 1, maxLength: 40 }), { minItems: 0, maxItems: 64, description });
+
 /** The largest `integer` of PostgreSQL. */
 const MAX_INTEGER = 2 ** 31 - 1;
 
@@ -61,11 +88,9 @@ export type ReportedCall = Static<typeof ReportedCall>;
 
 export const SyncRequest = ClosedObject({
   slots: Count({ maximum: MAX_SLOTS, description: "How many calls the worker can have at once." }),
-  features: Type.Array(Text({ minLength: 1, maxLength: 40 }), {
-    minItems: 0,
-    maxItems: 16,
-    description: "What the renderer can use: names of fields of the start of a call.",
-  }),
+  features: Features(
+    "What the worker can do: names of fields of the start of a call that its renderer can use, and parts of this wire.",
+  ),
   calls: Type.Array(ReportedCall, { minItems: 0, maxItems: MAX_CALLS }),
 });
 export type SyncRequest = Static<typeof SyncRequest>;
@@ -108,5 +133,12 @@ export const SyncResponse = ClosedObject({
     }),
     { minItems: 0, maxItems: MAX_CALLS },
   ),
+  features: Type.Optional(Features("What the service can do. Only for a worker with the feature `wire-2`.")),
 });
 export type SyncResponse = Static<typeof SyncResponse>;
+
+/** A response as the worker reads it: without fields that it does not know; null when what it knows is not valid. */
+export const readSyncResponse = (content: unknown): SyncResponse | null => {
+  const known = withoutUnknownFields(SyncResponse, content);
+  return isValid(SyncResponse, known) ? known : null;
+};

@@ -1,0 +1,112 @@
+import { expect, test } from "bun:test";
+import { manifestId } from "@realtime-avatar/domain/avatars/preparation";
+import type { AvatarId, TenantId } from "@realtime-avatar/domain/id";
+import { createManifests, MAX_MANIFEST_BYTES } from "./manifests.ts";
+
+const HOUR = 3_600_000;
+const call = (sessionId = "ses_1") => ({
+  ...{ tenantId: "ten_1" as TenantId, sessionId, generation: 1, avatarId: "ava_1" as AvatarId },
+  manifest: manifestId(1, "0".repeat(64)),
+});
+const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
+/** A store whose files are this stream. */
+const storeWith = (stream: () => ReadableStream<Uint8Array>, sizeBytes = 1) => ({
+  open: async () => ({ stream: stream(), sizeBytes }),
+});
+const streamOf =
+  (...chunks: Uint8Array[]) =>
+  () =>
+    new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        for (const chunk of chunks) controller.enqueue(chunk);
+        controller.close();
+      },
+    });
+const read = (store: Parameters<typeof createManifests>[0], times = { read: HOUR, remember: HOUR }) =>
+  createManifests(store, times).of(call());
+
+test("a manifest, in pieces: read, whatever length the store tells", async () => {
+  const store = storeWith(streamOf(encode('{"pictures":'), encode("null}")), 50 * 2 ** 30);
+  expect(await read(store)).toEqual({ kind: "read", manifest: { pictures: null } });
+});
+
+test("no manifest, or no file in the store: null", async () => {
+  const none = { ...call(), manifest: null };
+  const store = { open: async () => null };
+  expect(await createManifests(store).of(none)).toEqual({ kind: "read", manifest: null });
+  expect(await read(store)).toEqual({ kind: "read", manifest: null });
+});
+
+test.each([
+  ["text that is no JSON", "<html>"],
+  ["an array", "[]"],
+  ["null", "null"],
+])("%s: unusable", async (_, text) => {
+  expect(await read(storeWith(streamOf(encode(text))))).toEqual({ kind: "unusable", why: "no JSON object" });
+});
+
+test("a file of the limit: read; of a byte more: unusable", async () => {
+  const text = JSON.stringify({ a: "x".repeat(MAX_MANIFEST_BYTES - 8) });
+  expect(text.length).toBe(MAX_MANIFEST_BYTES);
+  expect((await read(storeWith(streamOf(encode(text))))).kind).toBe("read");
+  const longer = storeWith(streamOf(encode(text), encode(" ")));
+  expect(await read(longer)).toEqual({ kind: "unusable", why: "too large" });
+});
+
+test("a stream without end: no more is read than the limit, and the stream is cancelled", async () => {
+  const cancelled = Promise.withResolvers<void>();
+  let sent = 0;
+  const endless = () =>
+    new ReadableStream<Uint8Array>(
+      {
+        pull: (controller) => {
+          sent++;
+          controller.enqueue(new Uint8Array(1024).fill(0x20));
+        },
+        cancel: () => cancelled.resolve(),
+      },
+      { highWaterMark: 0 },
+    );
+  expect(await read(storeWith(endless))).toEqual({ kind: "unusable", why: "too large" });
+  await cancelled.promise;
+  expect(sent).toBe(MAX_MANIFEST_BYTES / 1024 + 1);
+});
+
+test("a stream that does not end in time: late, and cancelled", async () => {
+  const cancelled = Promise.withResolvers<void>();
+  const stalled = () => new ReadableStream<Uint8Array>({ cancel: () => cancelled.resolve() });
+  expect(await read(storeWith(stalled), { read: 10, remember: HOUR })).toEqual({ kind: "unusable", why: "late" });
+  await cancelled.promise;
+});
+
+test("a store that opens the file too late: late, and the stream that comes then is cancelled", async () => {
+  const opened = Promise.withResolvers<{ stream: ReadableStream<Uint8Array>; sizeBytes: number }>();
+  const cancelled = Promise.withResolvers<void>();
+  const store = { open: () => opened.promise };
+  expect(await read(store, { read: 10, remember: HOUR })).toEqual({ kind: "unusable", why: "late" });
+  opened.resolve({ stream: new ReadableStream({ cancel: () => cancelled.resolve() }), sizeBytes: 1 });
+  await cancelled.promise;
+});
+
+test("a store that fails: not asked again at once, and later it is", async () => {
+  let opened = 0;
+  const error = new Error("the store is away");
+  const manifests = createManifests(
+    {
+      open: async () => {
+        if (++opened === 1) throw error;
+        return { stream: streamOf(encode("{}"))(), sizeBytes: 2 };
+      },
+    },
+    { read: HOUR, remember: 20 },
+  );
+  const both = await Promise.all([manifests.of(call()), manifests.of(call())]);
+  expect(both).toEqual([
+    { kind: "failed", error },
+    { kind: "failed", error },
+  ]);
+  expect(opened).toBe(1);
+  for (let outcome = await manifests.of(call()); outcome.kind === "failed"; outcome = await manifests.of(call()))
+    await Bun.sleep(5);
+  expect(opened).toBe(2);
+});

@@ -1,0 +1,102 @@
+/**
+ * The manifests of the avatars of calls, which avatar workers get with the calls. The store can be slow, and a file in it can be
+ * anything: a manifest is read within a second and up to 64 KiB, and what is late or larger fails its call alone. A sync waits for
+ * a fraction of a second only: a manifest that comes later is in the next response.
+ */
+import { manifestFile, preparedKey } from "@realtime-avatar/domain/avatars/preparation";
+import type { AvatarId, TenantId } from "@realtime-avatar/domain/id";
+import type { Storage } from "@realtime-avatar/storage/storage";
+
+export const MAX_MANIFEST_BYTES = 64 * 1024;
+/** `read`: until a manifest is late. `remember`: how long what was read, or has failed, is not read again. */
+export type ManifestTimes = { read: number; remember: number };
+const TIMES_MS: ManifestTimes = { read: 1000, remember: 1000 };
+
+export type Manifest = Record<string, unknown>;
+
+/**
+ * What became of the reading of a manifest: `read`: null for an avatar without one. `unusable`: the call cannot go on. `failed`: the
+ * store has failed, and may be back soon.
+ */
+export type ManifestOutcome =
+  | { kind: "read"; manifest: Manifest | null }
+  | { kind: "unusable"; why: "late" | "too large" | "no JSON object" }
+  | { kind: "failed"; error: unknown };
+
+/** The avatar of a call that a worker is to start. `manifest`: the id of its manifest. */
+type ManifestRequest = {
+  tenantId: TenantId;
+  sessionId: string;
+  generation: number;
+  avatarId: AvatarId;
+  manifest: string | null;
+};
+
+const parse = (bytes: Uint8Array): ManifestOutcome => {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+      return { kind: "read", manifest: value as Manifest };
+    }
+  } catch {}
+  return { kind: "unusable", why: "no JSON object" };
+};
+
+/** Reads a file. Whatever length the store tells, no more bytes than the limit are kept. `signal` ends the reading. */
+const readFile = async (storage: Pick<Storage, "open">, key: string, signal: AbortSignal): Promise<ManifestOutcome> => {
+  const opened = await storage.open(key);
+  if (opened === null) return { kind: "read", manifest: null };
+  const reader = opened.stream.getReader();
+  const cancel = (): void => void reader.cancel().catch(() => {});
+  signal.addEventListener("abort", cancel);
+  if (signal.aborted) cancel();
+  const chunks: Uint8Array[] = [];
+  let sizeBytes = 0;
+  for (let { value } = await reader.read(); value !== undefined; { value } = await reader.read()) {
+    sizeBytes += value.length;
+    if (sizeBytes > MAX_MANIFEST_BYTES) {
+      cancel();
+      return { kind: "unusable", why: "too large" };
+    }
+    chunks.push(value);
+  }
+  return parse(Buffer.concat(chunks));
+};
+
+export type Manifests = {
+  /** The manifest of the avatar of a call: read once, for all syncs of these seconds. */
+  of(call: ManifestRequest): Promise<ManifestOutcome>;
+};
+
+export const createManifests = (storage: Pick<Storage, "open">, times: ManifestTimes = TIMES_MS): Manifests => {
+  const readings = new Map<string, Promise<ManifestOutcome>>();
+
+  const read = async (key: string): Promise<ManifestOutcome> => {
+    const reading = new AbortController();
+    let timer: Timer | undefined;
+    const late = new Promise<ManifestOutcome>((resolve) => {
+      timer = setTimeout(() => resolve({ kind: "unusable", why: "late" }), times.read);
+    });
+    const outcome = readFile(storage, key, reading.signal).catch(
+      (error: unknown): ManifestOutcome => ({ kind: "failed", error }),
+    );
+    const first = await Promise.race([outcome, late]);
+    clearTimeout(timer);
+    reading.abort();
+    return first;
+  };
+
+  return {
+    of: ({ tenantId, sessionId, generation, avatarId, manifest }) => {
+      const file = manifest === null ? null : manifestFile(manifest);
+      if (file === null) return Promise.resolve({ kind: "read", manifest: null });
+      const call = `${sessionId} ${generation}`;
+      const known = readings.get(call);
+      if (known) return known;
+      const reading = read(preparedKey({ tenantId, id: avatarId }, file));
+      readings.set(call, reading);
+      void reading.then(() => setTimeout(() => readings.delete(call), times.remember));
+      return reading;
+    },
+  };
+};

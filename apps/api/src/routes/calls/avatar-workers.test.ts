@@ -4,7 +4,7 @@ import { heapStats } from "bun:jsc";
 import { describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { manifestId, preparedFile, preparedKey } from "@realtime-avatar/domain/avatars/preparation";
-import { type ReportedCall, SyncResponse } from "@realtime-avatar/domain/calls/worker-sync";
+import { type ReportedCall, SyncResponse, WIRE_2 } from "@realtime-avatar/domain/calls/worker-sync";
 import type { AvatarId, SessionId } from "@realtime-avatar/domain/id";
 import { validate } from "@realtime-avatar/domain/schema";
 import { TokenVerifier } from "livekit-server-sdk";
@@ -39,10 +39,10 @@ const preparedAvatar = async (): Promise<AvatarId> => {
 const ready = await preparedAvatar();
 
 /** A worker with one slot, and a call that it has got. */
-const workerWithCall = async (workerId: string, body: object = {}) => {
-  await syncOf(workerId, { slots: 1 });
+const workerWithCall = async (workerId: string, body: object = {}, features: string[] = []) => {
+  await syncOf(workerId, { slots: 1, features });
   const { body: grant } = await start({ avatar_id: ready, ...body });
-  const { start: assigned } = await syncOf(workerId, { slots: 1 });
+  const { start: assigned } = await syncOf(workerId, { slots: 1, features });
   const [call] = assigned;
   if (!call || call.session_id !== grant.session_id) throw new Error("the worker has not got the call");
   const report = (state: ReportedCall["state"], used_seconds: number, more: Partial<ReportedCall> = {}) => ({
@@ -80,19 +80,21 @@ describe("a sync", () => {
   });
 
   test("after a call, once its room exists: brings it with all that its renderer needs, again until it is reported", async () => {
-    const { grant, call } = await workerWithCall("wrk_a", { instructions: "Be kind.", mode: "voice" });
+    const asked = { instructions: "Be kind.", capabilities: ["client_tools"], mode: "voice" };
+    const { grant, call } = await workerWithCall("wrk_a", asked, ["instructions"]);
+    expect(grant.ignored).toEqual(["capabilities"]);
     expect(call).toMatchObject({
       generation: 1,
       environment: "live",
       url: livekit.url,
       mode: "voice",
       avatar: { avatar_id: ready, manifest: MANIFEST },
-      input: { stt_mode: "server", instructions: "Be kind." },
       max_seconds: grant.max_session_seconds,
       limit: "session_cap",
       used_seconds: 0,
       idle_seconds: 120,
     });
+    expect(call.input).toEqual({ stt_mode: "server", instructions: "Be kind." });
     const claims = await new TokenVerifier(livekit.apiKey, livekit.apiSecret).verify(call.token);
     expect(claims).toMatchObject({ sub: "avatar", kind: "agent", video: { room: grant.room_name, roomJoin: true } });
     const again = await syncOf("wrk_a", { slots: 1 });
@@ -148,6 +150,106 @@ describe("a sync", () => {
     expect(await syncOf("wrk_d", { slots: 1 })).toEqual({ lease_seconds: 15, start: [], end: [] });
     expect(spans).toEqual(["sync_worker"]);
     await stop("wrk_d");
+  });
+
+  test("with fields that the service does not know: accepted; of a worker that reads `features`: they are in the response", async () => {
+    const later = { later: { deep: true } } as object;
+    const calls = [
+      { session_id: "ses_x" as SessionId, generation: 1, state: "joined" as const, used_seconds: 0, ...later },
+    ];
+    const response = await syncOf("wrk_n", { slots: 1, calls, ...later });
+    expect(response).toEqual({
+      lease_seconds: 15,
+      start: [],
+      end: [{ session_id: "ses_x", generation: 1, reason: null }],
+    });
+    expect((await syncOf("wrk_n", { slots: 2, features: [WIRE_2, "of-a-later-release"] })).features).toEqual([WIRE_2]);
+    expectProblem(await sync("wrk_n", { slots: -1, ...later }), "validation_failed");
+    await stop("wrk_n");
+  });
+
+  test("that waits while a call ends: told once, then waits on, and hears of a new call", async () => {
+    const { grant, report } = await workerWithCall("wrk_o");
+    await syncOf("wrk_o", { slots: 2, calls: [report("started", 1)] });
+    await release({ session_id: grant.session_id });
+    const calls = [report("started", 2)];
+    const first = syncOf("wrk_o", { slots: 2, calls });
+    expect((await first).end).toMatchObject([{ session_id: grant.session_id, reason: "user_ended" }]);
+    // The worker is leaving the room meanwhile.
+    const second = syncOf("wrk_o", { slots: 2, calls });
+    const { body: next } = await start({ avatar_id: ready });
+    expect((await second).start).toMatchObject([{ session_id: next.session_id }]);
+    await release({ session_id: next.session_id });
+    await stop("wrk_o");
+  });
+
+  /** A call, and another whose manifest is read from this stream. */
+  const withManifest = async (workerId: string, stream: () => ReadableStream<Uint8Array>) => {
+    await syncOf(workerId, { slots: 2 });
+    const bad = await preparedAvatar();
+    const { storage } = api.files;
+    const { open } = storage;
+    storage.open = (key, range) =>
+      key.includes(bad) ? Promise.resolve({ stream: stream(), sizeBytes: 1 }) : open(key, range);
+    const [failing, other] = [await start({ avatar_id: bad }), await start({ avatar_id: ready })];
+    const restore = (): void => {
+      storage.open = open;
+    };
+    return { failing: failing.body, other: other.body, restore };
+  };
+  const endless = () =>
+    new ReadableStream<Uint8Array>({ pull: (controller) => controller.enqueue(new Uint8Array(65_536)) });
+  const stalled = () => new ReadableStream<Uint8Array>({});
+
+  test.each([
+    ["is larger than 64 KiB", "wrk_p", endless],
+    ["does not come", "wrk_q", stalled],
+  ])(
+    "of a call whose manifest %s: starts the others, and that call ends alone, at no charge",
+    async (_, worker, stream) => {
+      const { failing, other, restore } = await withManifest(worker, stream);
+      try {
+        const { start: started } = await syncOf(worker, { slots: 2 });
+        expect(started.map(({ session_id }) => session_id)).toEqual([other.session_id]);
+        const calls = started.map(({ session_id, generation }) => ({
+          ...{ session_id, generation, state: "started" as const, used_seconds: 1 },
+        }));
+        await until(async () => {
+          expect((await syncOf(worker, { slots: 2, calls })).start).toEqual([]);
+          return (await session(failing.session_id)).status === "failed";
+        });
+        expect(await session(failing.session_id)).toMatchObject({ endReason: "failed", billedCreditMicros: 0 });
+        await until(() => !livekit.rooms().includes(failing.room_name));
+        expect((await session(other.session_id)).status).toBe("started");
+      } finally {
+        restore();
+        await release({ session_id: other.session_id });
+        await stop(worker);
+      }
+    },
+  );
+
+  test("of a call whose manifest comes after the response: it is in the next one, which does not wait", async () => {
+    const opened = Promise.withResolvers<void>();
+    const slow = () =>
+      new ReadableStream<Uint8Array>({
+        pull: async (controller) => {
+          await opened.promise;
+          controller.enqueue(Buffer.from(JSON.stringify(MANIFEST)));
+          controller.close();
+        },
+      });
+    const { failing: slowCall, other, restore } = await withManifest("wrk_r", slow);
+    const { start: first } = await syncOf("wrk_r", { slots: 2 });
+    expect(first.map(({ session_id }) => session_id)).toEqual([other.session_id]);
+    const calls = [{ session_id: other.session_id, generation: 1, state: "joining" as const, used_seconds: 0 }];
+    const second = syncOf("wrk_r", { slots: 2, calls });
+    opened.resolve();
+    const started = [...(await second).start, ...(await syncOf("wrk_r", { slots: 2, calls })).start];
+    expect(started).toContainEqual(expect.objectContaining({ session_id: slowCall.session_id }));
+    restore();
+    for (const { session_id } of [slowCall, other]) await release({ session_id });
+    await stop("wrk_r");
   });
 
   test("whose avatar cannot be read from the store: leaves the call out, and brings it later", async () => {

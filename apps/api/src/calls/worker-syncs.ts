@@ -1,0 +1,223 @@
+/** The syncs of avatar workers: what they report is written, and the response has their work or waits for it. */
+import { createHash } from "node:crypto";
+import { type Assignment, type SyncResult, syncWorker } from "@realtime-avatar/db/calls/fleet";
+import { endLostCall } from "@realtime-avatar/db/calls/reconcile";
+import { describeError } from "@realtime-avatar/db/connection/errors";
+import type { Db } from "@realtime-avatar/db/connection/pool";
+import { openRoomToken } from "@realtime-avatar/domain/calls/brought-room";
+import {
+  AGENT_AWAY_SECONDS,
+  AWAY_SECONDS,
+  IDLE_TIMEOUT_SECONDS,
+  LEASE_SECONDS,
+  MIN_CALL_LEASE_SECONDS,
+} from "@realtime-avatar/domain/calls/limits";
+import { avatarToken } from "@realtime-avatar/domain/calls/room";
+import { usableInput } from "@realtime-avatar/domain/calls/start";
+import {
+  type AssignedCall,
+  SERVICE_FEATURES,
+  type SyncRequest,
+  type SyncResponse,
+  WIRE_2,
+} from "@realtime-avatar/domain/calls/worker-sync";
+import { mintToken } from "@realtime-avatar/livekit/tokens";
+import type { Dependencies } from "../dependencies.ts";
+import { runWrite } from "../http/problem.ts";
+import { originOf, type RequestContext } from "../http/request-context.ts";
+import { createLostWorkers } from "./lost-workers.ts";
+import { createManifests, type Manifest, type ManifestOutcome } from "./manifests.ts";
+import type { Realtime } from "./realtime.ts";
+import { BACKGROUND_MS } from "./room-checks.ts";
+
+/** How long a response waits for the manifests of new calls. One that comes later is in the next response. */
+const MANIFEST_WAIT_MS = 200;
+/** Maximum number of workers whose last sync is remembered. */
+const MAX_WORKERS = 10_000;
+
+/** A sync, as its request brings it. */
+export type WorkerSync = {
+  db: Db;
+  workerId: string;
+  request: SyncRequest;
+  realtime: Realtime;
+  context: RequestContext;
+  /** Ends with the connection. */
+  signal: AbortSignal;
+};
+
+/** With what the avatar joins: what an agent has brought, or a new token for our room. Throws when the former cannot be opened. */
+const accessOf = async (
+  { tenantId, sessionId, brought, roomName, mode, maxSeconds }: Assignment,
+  { config, tokenKey }: Realtime,
+): Promise<Pick<AssignedCall, "url" | "token" | "agent_identity">> => {
+  if (brought === null) {
+    const token = await mintToken(config, avatarToken(roomName, mode, maxSeconds));
+    return { url: config.url, token, agent_identity: null };
+  }
+  const token = openRoomToken(brought.token, { tenantId, sessionId }, tokenKey);
+  if (token === null) throw new Error("a token of a room was sealed with another SESSION_SECRET");
+  return { url: brought.url, token, agent_identity: brought.agentIdentity };
+};
+
+const presentAssigned = async (
+  assignment: Assignment,
+  manifest: Manifest | null,
+  { realtime, request: { features } }: WorkerSync,
+): Promise<AssignedCall> => ({
+  session_id: assignment.sessionId,
+  generation: assignment.generation,
+  environment: assignment.environment,
+  ...(await accessOf(assignment, realtime)),
+  // An agent sends no sound before it sees a picture.
+  mode: assignment.brought === null ? assignment.mode : "avatar",
+  avatar: { avatar_id: assignment.avatarId, manifest },
+  input: usableInput(assignment.input, features),
+  max_seconds: assignment.maxSeconds,
+  limit: assignment.limit,
+  used_seconds: assignment.usedSeconds,
+  idle_seconds: IDLE_TIMEOUT_SECONDS,
+  away_seconds: assignment.brought === null ? AWAY_SECONDS : AGENT_AWAY_SECONDS,
+});
+
+/** What is ready of the calls that a worker is to start, and the manifests that are still being read. */
+type Started = { start: AssignedCall[]; reading: Promise<ManifestOutcome>[] };
+
+/**
+ * Returns a function that presents the calls to start. One whose manifest is unusable ends, alone. One that cannot be presented for
+ * now, because the store fails or its token cannot be opened, is left out: each sync tries again, until nobody can join the call.
+ */
+const createStarting = (dependencies: Dependencies) => {
+  const { databases, storage, metrics, log } = dependencies;
+  const manifests = createManifests(storage);
+
+  /** Ends a call in the background, charged what was reported. */
+  const fail = ({ tenantId, sessionId }: Assignment, why: string, { realtime, context }: WorkerSync): void => {
+    log.warn({ session: sessionId, why }, "the manifest of an avatar is unusable: its call ends");
+    const db = databases.ofTenant(tenantId).within(BACKGROUND_MS);
+    const ending = endLostCall(db, tenantId, sessionId, "failed", originOf(dependencies, null, context));
+    ending.then(
+      (room) => {
+        if (room === null) return;
+        metrics?.sessionSettled();
+        realtime.rooms.deleteLater([room]);
+        realtime.waitingWorkers(db).look();
+      },
+      (error: unknown) => log.warn({ error: describeError(error) }, "failed to end a call without a manifest"),
+    );
+  };
+
+  const startOne = async (
+    assignment: Assignment,
+    outcome: ManifestOutcome,
+    sync: WorkerSync,
+  ): Promise<AssignedCall | null> => {
+    if (outcome.kind === "unusable") fail(assignment, outcome.why, sync);
+    if (outcome.kind === "unusable") return null;
+    try {
+      if (outcome.kind === "failed") throw outcome.error;
+      return await presentAssigned(assignment, outcome.manifest, sync);
+    } catch (error) {
+      log.warn({ error: describeError(error) }, "failed to read what an avatar worker needs of a call");
+      return null;
+    }
+  };
+
+  return async (assignments: readonly Assignment[], sync: WorkerSync): Promise<Started> => {
+    if (assignments.length === 0) return { start: [], reading: [] };
+    let timer: Timer | undefined;
+    const over = new Promise<null>((resolve) => {
+      timer = setTimeout(() => resolve(null), MANIFEST_WAIT_MS);
+    });
+    const reading: Started["reading"] = [];
+    const started = assignments.map(async (assignment) => {
+      const manifest = manifests.of(assignment);
+      const outcome = await Promise.race([manifest, over]);
+      if (outcome !== null) return startOne(assignment, outcome, sync);
+      reading.push(manifest);
+      return null;
+    });
+    const start = (await Promise.all(started)).filter((call) => call !== null);
+    clearTimeout(timer);
+    return { start, reading };
+  };
+};
+
+/**
+ * Remembers what each worker has said and was told. Only news ends a wait: a call that ends is listed, and told again, until its
+ * worker has left. As a digest, because the calls of a worker can be 400 kB. A sync with a change does not wait: a worker aborts its
+ * wait at each change, and would lose its lease while its calls change more often than a wait lasts.
+ */
+const createMemory = () => {
+  const last = new Map<string, string>();
+  return {
+    /** Remembers this sync. Returns whether it differs from the one before. */
+    isNews: (workerId: string, { slots, calls }: SyncRequest, { end }: SyncResult): boolean => {
+      const states = calls.map(({ session_id, generation, state }) => [session_id, generation, state]);
+      const ends = end.map(({ sessionId, generation }) => [sessionId, generation]);
+      const digest = createHash("sha256")
+        .update(JSON.stringify([slots, states, ends]))
+        .digest("base64");
+      const isSame = last.get(workerId) === digest;
+      if (last.size >= MAX_WORKERS) last.clear();
+      // A worker without slots stops.
+      if (slots === 0) last.delete(workerId);
+      else last.set(workerId, digest);
+      return !isSame;
+    },
+    /** A response was not received. */
+    forget: (workerId: string): void => void last.delete(workerId),
+  };
+};
+
+/** Returns a function that does a sync. */
+export const createWorkerSyncs = (dependencies: Dependencies) => {
+  const { config, metrics } = dependencies;
+  const sessionLeaseSeconds = Math.max(config.sessionLeaseSeconds, MIN_CALL_LEASE_SECONDS);
+  const leases = { leaseSeconds: LEASE_SECONDS, sessionLeaseSeconds };
+  const lostWorkers = createLostWorkers(dependencies);
+  const startCalls = createStarting(dependencies);
+  const memory = createMemory();
+
+  const write = async ({ db, workerId, request, realtime, context }: WorkerSync): Promise<SyncResult> => {
+    const origin = originOf(dependencies, null, context);
+    const result = await runWrite(() => syncWorker(db, workerId, request, leases, origin));
+    realtime.rooms.deleteLater(result.rooms.filter((room) => room !== null));
+    metrics?.sessionSettled(result.rooms.length);
+    return result;
+  };
+
+  const respond = ({ end }: SyncResult, start: AssignedCall[], { features }: SyncRequest): SyncResponse => ({
+    lease_seconds: LEASE_SECONDS,
+    start,
+    end: end.map(({ sessionId, generation, reason }) => ({ session_id: sessionId, generation, reason })),
+    ...(features.includes(WIRE_2) && { features: [...SERVICE_FEATURES] }),
+  });
+
+  const syncOnce = async (sync: WorkerSync, written: (leaseEnds: Date) => void) => {
+    const result = await write(sync);
+    written(result.leaseEnds);
+    const { start, reading } = await startCalls(result.start, sync);
+    const isNews = memory.isNews(sync.workerId, sync.request, result) || start.length > 0;
+    return { response: respond(result, start, sync.request), reading, isNews };
+  };
+
+  return async (sync: WorkerSync): Promise<SyncResponse> => {
+    const { db, workerId, request, realtime, signal } = sync;
+    const watched = lostWorkers.watch(workerId, request.features, signal);
+    try {
+      const first = await syncOnce(sync, watched.written);
+      // A worker without slots has nothing to wait for.
+      if (first.isNews || request.slots === 0) return first.response;
+      const waiting = realtime.waitingWorkers(db);
+      const waited = waiting.wait(workerId);
+      for (const manifest of first.reading) void manifest.then(() => waiting.wake(workerId));
+      // One that is aborted gets no second lease: another sync of the worker may have come, or none will.
+      if (!(await waited) || signal.aborted) return first.response;
+      return (await syncOnce(sync, watched.written)).response;
+    } finally {
+      if (signal.aborted) memory.forget(workerId);
+      watched.end();
+    }
+  };
+};

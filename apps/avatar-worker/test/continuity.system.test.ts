@@ -1,0 +1,94 @@
+/** A call goes on when its avatar worker is lost, and does not move when it is not: on a real LiveKit server, with real processes. */
+import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
+import { startNetwork } from "@realtime-avatar/testing/network/network";
+import type { RunningProcess } from "@realtime-avatar/testing/processes";
+import { die, idOf, type OwnCall, startWorld, until, type World } from "./support/faults.ts";
+
+setDefaultTimeout(60_000);
+
+const binary = await livekitBinary();
+const title = `a call and its workers${binary.kind === "missing" ? ` (skipped: ${binary.reason})` : ""}`;
+
+describe.skipIf(binary.kind === "missing")(title, () => {
+  let world: World;
+  beforeAll(async () => {
+    world = await startWorld(binary.kind === "found" ? binary.path : "", false);
+  });
+  afterAll(() => world?.stop());
+  afterEach(async () => {
+    world.leaveAll();
+    await world.clean();
+    await world.noWorker();
+  });
+
+  /** A call that has started, with its avatar in the room. */
+  const startedCall = async (): Promise<{ call: OwnCall; avatar: string | null }> => {
+    const call = await world.startJoined();
+    await until(async () => (await world.avatarOf(call)) !== null);
+    return { call, avatar: await world.avatarOf(call) };
+  };
+  const endAndVerify = async (call: OwnCall): Promise<void> => {
+    await world.endCall(call);
+    await world.expectCharged(call);
+  };
+  const workerOf = async ({ id }: OwnCall): Promise<string> =>
+    (await world.service.db.client`select worker_id from fleet.avatar_slots where session_id = ${id}`)[0]?.[
+      "worker_id"
+    ];
+
+  test("a worker that is killed: it is lost when its connection ends, and another one has the call", async () => {
+    const first = await world.service.startWorker();
+    const { call, avatar } = await startedCall();
+    const second = await world.service.startWorker();
+    await die(first);
+    await until(async () => ![null, avatar].includes(await world.avatarOf(call)));
+    await until(async () => (await world.state(call))["status"] === "started");
+    // Not by the end of the lease.
+    expect(world.service.api.process().stdout()).toMatch(
+      new RegExp(`"worker":"${await idOf(first)}","moved":1,"msg":"an avatar worker is lost`),
+    );
+    expect(await workerOf(call)).toBe(await idOf(second));
+    await endAndVerify(call);
+  });
+
+  test.each(["SIGTERM", "SIGKILL"] as const)(
+    "the API, stopped by %s and started again: no call moves",
+    async (signal) => {
+      const first = await world.service.startWorker();
+      // A free worker would get the calls.
+      await world.service.startWorker();
+      const { call, avatar } = await startedCall();
+      const owner = await workerOf(call);
+      const api = world.service.api.process();
+      api.kill(signal);
+      await api.exited;
+      // Longer than a worker has to sync again, and than a pass of the reconciler.
+      await Bun.sleep(2500);
+      await world.service.api.restart();
+      await first.waitFor(/the service responds again/);
+      await Bun.sleep(4000);
+      expect(await world.state(call)).toMatchObject({ status: "started", generation: 1 });
+      expect([await workerOf(call), await world.avatarOf(call)]).toEqual([owner, avatar]);
+      await endAndVerify(call);
+    },
+  );
+
+  test("a worker that is cut from the service alone: LiveKit puts its avatar out when another joins, and it stays out", async () => {
+    const network = await startNetwork(Number(new URL(world.service.url).port));
+    const first: RunningProcess = await world.service.startWorker(`http://127.0.0.1:${network.port}`);
+    const { call, avatar } = await startedCall();
+    const second = await world.service.startWorker();
+    // It refuses connections from now on, and those that were there end.
+    network.close();
+    network.cut();
+    await until(async () => (await world.state(call))["generation"] === 2);
+    await until(async () => ![null, avatar].includes(await world.avatarOf(call)));
+    expect(await world.identities(call)).toBe("avatar,person");
+    await first.waitFor(/"state":"ended"[^\n]*"reason":"disconnected"/);
+    const successor = await world.avatarOf(call);
+    await Bun.sleep(3000);
+    expect([await world.avatarOf(call), await workerOf(call)]).toEqual([successor, await idOf(second)]);
+    await endAndVerify(call);
+  });
+});

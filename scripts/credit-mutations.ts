@@ -33,7 +33,9 @@ const filesOf = (name: string): readonly string[] => {
   if (name in EVENT_MUTATIONS) {
     return ["webhooks/events", "webhooks/session-events", "webhooks/threshold-events", "webhooks/event-histories"];
   }
-  if (name in CALL_MUTATIONS) return ["calls/agents", "calls/calls", "calls/fleet", "calls/queue", "calls/rooms"];
+  if (name in CALL_MUTATIONS) {
+    return ["calls/charged-seconds", "calls/agents", "calls/calls", "calls/fleet", "calls/queue", "calls/rooms"];
+  }
   return [
     "credits/session-limits",
     "credits/session-changes",

@@ -9,6 +9,24 @@ export const CALL_MUTATIONS = {
     "call.session_id = slot.session_id and call.generation = report.generation",
     "call.session_id = slot.session_id",
   ],
+  "seconds that count on while a call moves": [
+    "generation = generation + 1, counts_from = null\n",
+    "generation = generation + 1\n",
+  ],
+  "seconds that count on while a worker joins again": [
+    ") or report.state in ('joining', 'joined') and call.counts_from is not null\n",
+    ")\n",
+  ],
+  "seconds that count on without a worker": [
+    "ceil(extract(epoch from least(\n      p_now,",
+    "ceil(extract(epoch from greatest(\n      p_now,",
+  ],
+  "a moved call that is charged its last report alone": ["set used = p_used, version", "set used = used, version"],
+  "a call that does not wait for a slot": ["elsif not v_can_wait[v_at] then", "else"],
+  "a hold that is used up by the clock alone": [
+    "and call.counts_from + make_interval(secs => session.reserved / session.price + 3) <= p_now\n",
+    "\n",
+  ],
   "a call that ends keeps the token of its agent": [
     "where agent.tenant_id = session.tenant_id and agent.session_id = session.id;",
     "where agent.tenant_id = session.tenant_id and agent.session_id = session.id and false;",

@@ -41,6 +41,9 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     const first = await world.service.startWorker();
     const { call, avatar } = await startedCall();
     const second = await world.service.startWorker();
+    // Its sync has just been written: it waits at the service for most of a second.
+    const lease = await world.leaseOf(first);
+    await until(async () => (await world.leaseOf(first)) > lease);
     await die(first);
     await until(async () => ![null, avatar].includes(await world.avatarOf(call)));
     await until(async () => (await world.state(call))["status"] === "started");

@@ -48,8 +48,8 @@ const moveCalls = async (db: Db, { clock, random }: Dependencies, realtime: Real
 
 export const createLostWorkers = (dependencies: Dependencies): LostWorkers => {
   const { databases, isEnding, log } = dependencies;
-  /** By worker, how many syncs have arrived here. */
-  const arrivals = new Map<string, number>();
+  /** By worker, how many syncs have arrived here, and until when it has its calls by the last one that was written. */
+  const workers = new Map<string, { arrivals: number; leaseEnds: Date | null }>();
 
   const lose = async (workerId: string, leaseEnds: Date): Promise<void> => {
     const db = databases.ofShard(shardOfWorkerId(workerId));
@@ -63,13 +63,15 @@ export const createLostWorkers = (dependencies: Dependencies): LostWorkers => {
 
   return {
     watch: (workerId, features, signal) => {
-      const arrival = (arrivals.get(workerId) ?? 0) + 1;
-      if (arrivals.size >= MAX_WORKERS) arrivals.clear();
-      arrivals.set(workerId, arrival);
-      let leaseEnds: Date | null = null;
+      if (workers.size >= MAX_WORKERS) workers.clear();
+      const worker = workers.get(workerId) ?? { arrivals: 0, leaseEnds: null };
+      workers.set(workerId, worker);
+      const arrival = ++worker.arrivals;
       const decide = async (): Promise<void> => {
         for (let part = 0; part < PARTS; part++) await Bun.sleep(PART_MS);
-        if (leaseEnds === null || isEnding() || arrivals.get(workerId) !== arrival) return;
+        // A sync that ends before it is written leaves the lease of the one before.
+        const { leaseEnds } = worker;
+        if (leaseEnds === null || isEnding() || worker.arrivals !== arrival) return;
         await lose(workerId, leaseEnds).catch((error: unknown) =>
           log.warn({ error: describeError(error) }, "failed to end the lease of an avatar worker that is lost"),
         );
@@ -81,7 +83,7 @@ export const createLostWorkers = (dependencies: Dependencies): LostWorkers => {
       else signal.addEventListener("abort", onAbort, { once: true });
       return {
         written: (ends) => {
-          leaseEnds = ends;
+          worker.leaseEnds = ends;
         },
         end: () => signal.removeEventListener("abort", onAbort),
       };

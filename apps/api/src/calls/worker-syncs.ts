@@ -149,24 +149,27 @@ const createStarting = (dependencies: Dependencies) => {
  * wait at each change, and would lose its lease while its calls change more often than a wait lasts.
  */
 const createMemory = () => {
-  const last = new Map<string, string>();
+  const last = new Map<string, { digest: string; request: SyncRequest }>();
   return {
     /** Remembers this sync. Returns whether it differs from the one before. */
-    isNews: (workerId: string, { slots, calls }: SyncRequest, { end }: SyncResult): boolean => {
+    isNews: (workerId: string, request: SyncRequest, { end }: SyncResult): boolean => {
+      const { slots, calls } = request;
       const states = calls.map(({ session_id, generation, state }) => [session_id, generation, state]);
       const ends = end.map(({ sessionId, generation }) => [sessionId, generation]);
       const digest = createHash("sha256")
         .update(JSON.stringify([slots, states, ends]))
         .digest("base64");
-      const isSame = last.get(workerId) === digest;
+      const isSame = last.get(workerId)?.digest === digest;
       if (last.size >= MAX_WORKERS) last.clear();
       // A worker without slots stops.
       if (slots === 0) last.delete(workerId);
-      else last.set(workerId, digest);
+      else last.set(workerId, { digest, request });
       return !isSame;
     },
-    /** A response was not received. */
-    forget: (workerId: string): void => void last.delete(workerId),
+    /** The response to a sync was not received. A later sync of the worker stays as it is. */
+    forget: (workerId: string, request: SyncRequest): void => {
+      if (last.get(workerId)?.request === request) last.delete(workerId);
+    },
   };
 };
 
@@ -181,7 +184,10 @@ export const createWorkerSyncs = (dependencies: Dependencies) => {
 
   const write = async ({ db, workerId, request, realtime, context }: WorkerSync): Promise<SyncResult> => {
     const origin = originOf(dependencies, null, context);
-    const result = await runWrite(() => syncWorker(db, workerId, request, leases, origin));
+    // Also when the connection has ended meanwhile: otherwise it is not known which lease is to end.
+    const { deadline, recordSpan } = context;
+    const patient = db.until({ deadline, recordSpan });
+    const result = await runWrite(() => syncWorker(patient, workerId, request, leases, origin));
     realtime.rooms.deleteLater(result.rooms.filter((room) => room !== null));
     metrics?.sessionSettled(result.rooms.length);
     return result;
@@ -216,7 +222,7 @@ export const createWorkerSyncs = (dependencies: Dependencies) => {
       if (!(await waited) || signal.aborted) return first.response;
       return (await syncOnce(sync, watched.written)).response;
     } finally {
-      if (signal.aborted) memory.forget(workerId);
+      if (signal.aborted) memory.forget(workerId, request);
       watched.end();
     }
   };

@@ -17,8 +17,9 @@ import { RefusedRequest, type Service } from "./service.ts";
 
 /** A sync waits for work at the service. One that brings nothing new before this time has not waited. */
 const MIN_WAIT_MS = 500;
-/** From such a sync to the next one. */
+/** From such a sync to the next one, when several in a row have not waited: each replica answers the first one that it gets at once. */
 const SYNC_INTERVAL_MS = 1000;
+const MAX_QUICK_SYNCS = 4;
 /** The pauses after syncs that fail, one after another. A worker that does not sync for a second is lost. */
 const RETRY_MS = [100, 250, 500];
 /** Changes within this time go into one sync. */
@@ -167,6 +168,7 @@ export const startSync = (parts: SyncParts): Sync => {
   let isStopping = false;
   let failures = 0;
   let lastStates = "";
+  let quickSyncs = 0;
   const form = createForm(parts.features);
   const calls = createCalls(
     parts,
@@ -204,7 +206,8 @@ export const startSync = (parts: SyncParts): Sync => {
       // A worker that was stopped reads it too late: the calls may be at another worker.
       const isNews = lease.isHeld() && calls.apply(response, request);
       const elapsed = performance.now() - sentAt;
-      return isSame && !isNews && elapsed < MIN_WAIT_MS ? SYNC_INTERVAL_MS - elapsed : 0;
+      quickSyncs = isSame && !isNews && elapsed < MIN_WAIT_MS ? quickSyncs + 1 : 0;
+      return quickSyncs > MAX_QUICK_SYNCS ? SYNC_INTERVAL_MS - elapsed : 0;
     } catch (error) {
       if (signal.aborted) return 0;
       traces?.synced(request.calls, sentTime, true);

@@ -176,7 +176,7 @@ const authorize = (caller: AnyCaller, required: RequiredScopes, operation: strin
 };
 
 /** What authentication needs of a request. */
-type RequestParts = {
+export type RequestParts = {
   request: Request;
   params?: unknown;
   path: string;

@@ -7,16 +7,25 @@ import { createHash } from "node:crypto";
 import type { Static } from "@sinclair/typebox";
 import type { RandomBytes, SessionId, TenantId } from "../id.ts";
 import { type FieldError, validationFailed } from "../problem.ts";
-import { ClosedObject, isValid, Text } from "../schema.ts";
+import { ClosedObject, isValid, OneOf, Text } from "../schema.ts";
 import { deriveKey, openSealed, seal } from "../secrets/sealed.ts";
 
-/** The body of `POST /compat/bey/v1/session`, as the plugin `bey` of LiveKit Agents sends it. */
-export const BringRoom = ClosedObject({
-  avatar_id: Text({ minLength: 1, maxLength: 160 }),
-  livekit_url: Text({ minLength: 1, maxLength: 2048 }),
-  livekit_token: Text({ minLength: 1, maxLength: 4096 }),
-});
+const AVATAR_ID = Text({ minLength: 1, maxLength: 160 });
+const ROOM_URL = Text({ minLength: 1, maxLength: 2048 });
+const ROOM_TOKEN = Text({ minLength: 1, maxLength: 4096 });
+
+/** The body of `POST /compat/bey/v1/session`: of the plugin `bey` of LiveKit Agents up to 1.8.8, and of the one in JavaScript. */
+export const BringRoom = ClosedObject({ avatar_id: AVATAR_ID, livekit_url: ROOM_URL, livekit_token: ROOM_TOKEN });
 export type BringRoom = Static<typeof BringRoom>;
+
+/** The body of `POST /compat/bey/v1/sessions`: of the plugin from 1.8.9 on. */
+export const BringRoomByTransport = ClosedObject({
+  transport: OneOf(["livekit"]),
+  avatar_id: AVATAR_ID,
+  url: ROOM_URL,
+  token: ROOM_TOKEN,
+});
+export type BringRoomByTransport = Static<typeof BringRoomByTransport>;
 
 export const BroughtCall = ClosedObject({ id: Text({ minLength: 1, maxLength: 64 }) });
 export type BroughtCall = Static<typeof BroughtCall>;

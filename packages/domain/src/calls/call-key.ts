@@ -1,7 +1,7 @@
 /**
  * The key that the agent of one call gets in the metadata of its dispatch: `rtc_<tenant>_<session>_<expiry>_<signature>`. It does
- * nothing but bring the avatar of that call: `POST /compat/bey/v1/session`. Nothing is stored: it is signed with HMAC-SHA-256 under a
- * key that HKDF-SHA-256 (RFC 5869) derives from `SESSION_SECRET`.
+ * nothing but bring the avatar of that call: `POST /compat/bey/v1/session` or `/sessions`. Nothing is stored: it is signed with
+ * HMAC-SHA-256 under a key that HKDF-SHA-256 (RFC 5869) derives from `SESSION_SECRET`.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { isId, type SessionId, type TenantId } from "../id.ts";

@@ -1,6 +1,6 @@
 /**
- * `/compat/bey`: what the plugin `bey` of LiveKit Agents asks for. It sends the API key as `x-api-key`, no Idempotency-Key, and the
- * same token up to three times, so the same token is the same call. The document leaves the route out: its form is that of the plugin,
+ * `/compat/bey`: what the plugin `bey` of LiveKit Agents asks for, in two forms (`FORMS`). It sends the API key as `x-api-key`, no
+ * Idempotency-Key, and the same token up to four times, so the same token is the same call. The document leaves the route out: its form is that of the plugin,
  * and its credentials come by another header than those of every operation there.
  */
 import type { Caller } from "@realtime-avatar/db/api-keys/callers";
@@ -15,6 +15,7 @@ import type { Db } from "@realtime-avatar/db/connection/pool";
 import type { Claim } from "@realtime-avatar/db/idempotency/idempotency-keys";
 import {
   BringRoom,
+  BringRoomByTransport,
   BroughtCall,
   isOwnServer,
   readRoomToken,
@@ -28,22 +29,48 @@ import { roomName, roomPrefix } from "@realtime-avatar/domain/calls/room";
 import { type PlannedCall, plannedCall } from "@realtime-avatar/domain/calls/start";
 import { type AvatarId, newId, type SessionId } from "@realtime-avatar/domain/id";
 import { notFound, Problem, validationFailed } from "@realtime-avatar/domain/problem";
+import type { Static, TSchema } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { realtimeOf } from "../../calls/realtime.ts";
 import type { Dependencies } from "../../dependencies.ts";
-import { authenticateRequest, INVALID } from "../../http/authenticate.ts";
+import { authenticateRequest, INVALID, type RequestParts } from "../../http/authenticate.ts";
 import { readBody } from "../../http/body.ts";
 import { keyOf } from "../../http/people/person.ts";
 import { runWrite } from "../../http/problem.ts";
-import { type RequestContext, withRequestContext } from "../../http/request-context.ts";
-import { type ResponseHead, responseText, sendText } from "../../http/response.ts";
-import { type Attempt, execute, type ResourceResponse, type Settled } from "../../http/write.ts";
+import { withRequestContext } from "../../http/request-context.ts";
+import { responseText, sendText } from "../../http/response.ts";
+import { type Attempt, executeWithBody, type ResourceResponse, type Settled } from "../../http/write.ts";
 import type { RouteDetail } from "../../openapi/operation.ts";
 import { countRefusal, openingRefused, openWithinLimits } from "../opening.ts";
 import { countRefused } from "./calls.ts";
 
 const DETAIL: RouteDetail = { isHidden: true };
 const MISSING = new Problem("missing_api_key", "Send the API key in the header `x-api-key`.");
+
+/** A form of the request: the schema of its body, its values, and the pointers to its fields in errors. */
+type BringForm<Schema extends TSchema> = {
+  schema: Schema;
+  read(body: Static<Schema>): BringRoom;
+  /** By the pointers of `BringRoom`. */
+  pointers: Record<string, string>;
+};
+const SESSION: BringForm<typeof BringRoom> = { schema: BringRoom, read: (body) => body, pointers: {} };
+const SESSIONS: BringForm<typeof BringRoomByTransport> = {
+  schema: BringRoomByTransport,
+  read: ({ avatar_id, url, token }) => ({ avatar_id, livekit_url: url, livekit_token: token }),
+  pointers: { "#/livekit_url": "#/url", "#/livekit_token": "#/token" },
+};
+
+/** Throws `error` again. An error of a field of `BringRoom` points to the field of the form. */
+const throwInForm =
+  <Schema extends TSchema>({ pointers }: BringForm<Schema>) =>
+  (error: unknown): never => {
+    const errors = error instanceof Problem ? error.extras.errors : undefined;
+    if (errors === undefined) throw error;
+    throw validationFailed(
+      errors.map((one) => ("pointer" in one ? { ...one, pointer: pointers[one.pointer] ?? one.pointer } : one)),
+    );
+  };
 
 const REPRESENTATION = { schema: BroughtCall, toText: JSON.stringify, present: () => ({}) };
 
@@ -69,7 +96,6 @@ type Opening = Pick<BringAttempt, "dependencies" | "origin"> & { caller: Caller 
 
 /** Opens a call in a brought room. The service does not create, list or delete that room. `price`: for one second. */
 const bringOperation = (price: number) => ({
-  body: BringRoom,
   representation: REPRESENTATION,
   /** No look at the limits here: the same token may have opened the call that reaches them. */
   lookUp: async ({ body, db, caller, origin, dependencies }: BringAttempt): Promise<BringBasis> => {
@@ -174,10 +200,11 @@ const broughtTo = async (
 };
 
 /** Lets the avatar of a call join, as its agent asks for with the key of the call. Nothing is held: the call has its session. */
-const attach = async (
+const attach = async <Schema extends TSchema>(
   dependencies: Dependencies,
   presented: string,
-  { request, set, requestContext }: { request: Request; set: ResponseHead; requestContext: RequestContext },
+  form: BringForm<Schema>,
+  { request, set, requestContext }: RequestParts,
 ): Promise<string> => {
   const call = readCallKey(presented, realtimeOf(dependencies).callKey, dependencies.clock());
   if (call === null) throw INVALID;
@@ -185,9 +212,9 @@ const attach = async (
   requestContext.tenantId = tenantId;
   const counted = { tenantId, id: sessionId, lineage: [] };
   await dependencies.limitRequests?.(counted, set.headers as Record<string, string>);
-  const body = await readBody(request, requestContext, BringRoom);
+  const body = form.read(await readBody(request, requestContext, form.schema));
   const db = dependencies.databases.ofTenant(tenantId).until(requestContext);
-  const brought = await broughtTo(dependencies, db, body, call);
+  const brought = await broughtTo(dependencies, db, body, call).catch(throwInForm(form));
   switch (await runWrite(() => attachAgent(db, call, body.avatar_id, brought))) {
     case "attached": {
       realtimeOf(dependencies).waitingWorkers(db).look();
@@ -195,7 +222,7 @@ const attach = async (
       return sendText(responseText(REPRESENTATION, created), { status: 201, location, etag: "" }, set);
     }
     case "other":
-      throw refusedToken("The avatar of the call was brought with another token before.");
+      return throwInForm(form)(refusedToken("The avatar of the call was brought with another token before."));
     case "not_found":
       throw notFound();
     case "ended":
@@ -205,18 +232,30 @@ const attach = async (
 
 export const broughtRoomRoutes = (dependencies: Dependencies) => {
   const { metrics, config } = dependencies;
-  const bring = bringOperation(config.creditPriceMicrosPerSecond);
+  const operation = bringOperation(config.creditPriceMicrosPerSecond);
   const needed = { scopes: ["realtime:write"], including: "headroom" } as const;
-  return new Elysia({ name: "brought-rooms", prefix: "/compat/bey/v1" }).use(withRequestContext).post(
-    "/session",
-    async ({ request, path, route, set, requestContext }) => {
-      const presented = request.headers.get("x-api-key");
-      if (presented === null) throw MISSING;
-      if (looksLikeCallKey(presented)) return attach(dependencies, presented, { request, set, requestContext });
-      const parts = { request, path, route, set, requestContext };
-      const write = await authenticateRequest(dependencies, needed, parts, () => presented);
-      return execute(write, bring).catch(countRefused(metrics)).catch(countRefusal(metrics));
-    },
-    { detail: DETAIL },
-  );
+  const bring = async <Schema extends TSchema>(form: BringForm<Schema>, parts: RequestParts): Promise<string> => {
+    const presented = parts.request.headers.get("x-api-key");
+    if (presented === null) throw MISSING;
+    if (looksLikeCallKey(presented)) return attach(dependencies, presented, form, parts);
+    const write = await authenticateRequest(dependencies, needed, parts, () => presented);
+    return readBody(parts.request, parts.requestContext, form.schema)
+      .then((body) => executeWithBody(write, operation, form.read(body), body).catch(throwInForm(form)))
+      .catch(countRefused(metrics))
+      .catch(countRefusal(metrics));
+  };
+  return new Elysia({ name: "brought-rooms", prefix: "/compat/bey/v1" })
+    .use(withRequestContext)
+    .post(
+      "/session",
+      async ({ request, path, route, set, requestContext }) =>
+        bring(SESSION, { request, path, route, set, requestContext }),
+      { detail: DETAIL },
+    )
+    .post(
+      "/sessions",
+      async ({ request, path, route, set, requestContext }) =>
+        bring(SESSIONS, { request, path, route, set, requestContext }),
+      { detail: DETAIL },
+    );
 };

@@ -23,7 +23,18 @@ export const roomClaims = () => ({
 export const roomToken = (changes: object = {}): string =>
   `${encode({ alg: "HS256" })}.${encode({ ...roomClaims(), ...changes })}.${"x".repeat(43)}`;
 
-/** Sends what the plugin sends. */
+/** The path and the fields of the plugin from 1.8.9 on. */
+export const BRING_BY_TRANSPORT = "/compat/bey/v1/sessions";
+
+/** Sends what the plugin from 1.8.9 on sends. */
+export const bringByTransportTo =
+  (call: TestApi["call"]) =>
+  (key: string, avatarId: string, changes: object = {}, headers: Record<string, string> = {}): Promise<Answer> => {
+    const body = { transport: "livekit", avatar_id: avatarId, url: ROOM_URL, token: roomToken(), ...changes };
+    return call("POST", BRING_BY_TRANSPORT, { body, headers: { "x-api-key": key, ...headers } });
+  };
+
+/** Sends what the plugin up to 1.8.8 sends, and the one in JavaScript. */
 export const bringTo =
   (call: TestApi["call"]) =>
   (key: string, avatarId: string, changes: object = {}, headers: Record<string, string> = {}): Promise<Answer> => {

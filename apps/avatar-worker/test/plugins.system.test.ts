@@ -19,19 +19,30 @@ const EXAMPLE = join(REPOSITORY, "examples/agent");
 const TOLERANCE = 0.2;
 
 const binary = await livekitBinary();
-/** PYTHON_AGENTS names an interpreter with the packages of examples/agent/requirements.txt: of a virtual environment, for example. */
-const python = process.env["PYTHON_AGENTS"] ?? "";
-const find = 'import importlib.util, sys; sys.exit(importlib.util.find_spec("livekit.plugins.bey") is None)';
-const hasPackages = python !== "" && existsSync(python) && (await runToEnd([python, "-c", find])).code === 0;
+/** Prints the version of the plugin, or fails without it. */
+const VERSION = 'from importlib.metadata import version; print(version("livekit-plugins-bey"), end="")';
+/** The interpreter that a variable names, of a virtual environment for example, and the version of its plugin; null: it has none. */
+const pythonOf = async (variable: string): Promise<{ python: string; version: string | null }> => {
+  const python = process.env[variable] ?? "";
+  if (python === "" || !existsSync(python)) return { python, version: null };
+  const { code, stdout } = await runToEnd([python, "-c", VERSION]);
+  return { python, version: code === 0 ? stdout : null };
+};
+/** PYTHON_AGENTS has the packages of examples/agent/requirements.txt: the newest release. */
+const newest = await pythonOf("PYTHON_AGENTS");
+/** PYTHON_AGENTS_OLDEST has the first release of the plugin that does something. */
+const oldest = await pythonOf("PYTHON_AGENTS_OLDEST");
 /** NODE_AGENTS names a folder whose node_modules has the packages. */
 const modules = process.env["NODE_AGENTS"] ?? "";
 const LONG = process.env["LONG"] === "1";
-const hasModules = LONG && modules !== "" && existsSync(join(modules, "node_modules/@livekit/agents-plugin-bey"));
+const hasModules = modules !== "" && existsSync(join(modules, "node_modules/@livekit/agents-plugin-bey"));
+const hasPackages = newest.version !== null;
 
 const missing = binary.kind === "missing" ? ` (skipped: ${binary.reason})` : "";
 const unless = (isThere: boolean, what: string): string => (isThere ? "" : ` (skipped: ${what})`);
 const withoutPython = unless(hasPackages, "PYTHON_AGENTS names no Python with livekit-agents and livekit-plugins-bey");
-const withoutModules = unless(hasModules, "only with LONG=1 and NODE_AGENTS, a folder with @livekit/agents-plugin-bey");
+const withoutOldest = unless(oldest.version !== null, "PYTHON_AGENTS_OLDEST names no Python with livekit-plugins-bey");
+const withoutModules = unless(hasModules, "NODE_AGENTS names no folder with @livekit/agents-plugin-bey");
 
 type PlaybackEvent = { event: string; position: number; interrupted: boolean };
 
@@ -53,7 +64,7 @@ describe.skipIf(missing !== "").each(SETTINGS)(
     const agents: RunningProcess[] = [];
     let rooms: RoomServiceClient;
     /** Passes on what the plugin asks for, each request twice, as if the first response had been lost. */
-    const requests: { avatarId: string; ids: string[] }[] = [];
+    const requests: { path: string; avatarId: string; ids: string[] }[] = [];
     const proxy = Bun.serve({
       hostname: "127.0.0.1",
       port: 0,
@@ -64,7 +75,7 @@ describe.skipIf(missing !== "").each(SETTINGS)(
           fetch(`${service.url}${pathname}`, { method: request.method, headers: request.headers, body });
         const [first, again] = [await send(), await send()];
         const ids = [first.clone(), again].map(async (response) => ((await response.json()) as { id: string }).id);
-        requests.push({ avatarId: JSON.parse(body).avatar_id, ids: await Promise.all(ids) });
+        requests.push({ path: pathname, avatarId: JSON.parse(body).avatar_id, ids: await Promise.all(ids) });
         return first;
       },
     });
@@ -97,16 +108,16 @@ describe.skipIf(missing !== "").each(SETTINGS)(
     type Agent = Awaited<ReturnType<typeof startAgent>>;
     /** The agent in Python, which the tests share: it takes long to start. */
     const startPythonAgent = (): Promise<Agent> => {
-      const command = [python, join(import.meta.dir, "support/agent.py"), "dev", "--no-reload"];
+      const command = [newest.python, join(import.meta.dir, "support/agent.py"), "dev", "--no-reload"];
       pythonAgent ??= startAgent(command, CALL_AGENT);
       return pythonAgent;
     };
 
     /**
      * Has an agent in a room of its own, until it leaves. `greetingSeconds`: of sound before what the agent tells of: 2 s, ten
-     * seconds that are interrupted, and 1 s.
+     * seconds that are interrupted, and 1 s. `path`: the end of the path that the plugin asks for.
      */
-    const expectSpeech = async (agent: Agent, greetingSeconds: number): Promise<void> => {
+    const expectSpeech = async (agent: Agent, path: string, greetingSeconds = 0): Promise<void> => {
       const { name: agentName, process, apiKey } = agent;
       const room = `of ${agentName}`;
       await rooms.createRoom({ name: room, agents: [new RoomAgentDispatch({ agentName })] });
@@ -122,8 +133,8 @@ describe.skipIf(missing !== "").each(SETTINGS)(
       expect(person.heardSeconds()).toBeGreaterThan(said - 1);
       expect(new Set(person.seen.map(({ digest }) => digest)).size).toBeGreaterThan(3);
 
-      const { avatarId, ids } = requests.at(-1) ?? { avatarId: "", ids: [] };
-      expect(avatarId).toBe(service.avatarId);
+      const { ids, ...asked } = requests.at(-1) ?? { ids: [] };
+      expect(asked).toEqual({ path: `/compat/bey/v1/${path}`, avatarId: service.avatarId });
       expect(new Set(ids).size).toBe(1);
       const id = ids[0] as SessionId;
       while ((await service.stateOf(id))["status"] === "started") await Bun.sleep(50);
@@ -159,11 +170,18 @@ describe.skipIf(missing !== "").each(SETTINGS)(
     };
 
     const CHECKS = "seen and heard, each position is right, a token sent twice is one call, and the end is charged";
-    test.skipIf(!hasPackages)(`the plugin in Python, and examples/agent: ${CHECKS}${withoutPython}`, async () =>
-      expectSpeech(await startPythonAgent(), 2),
+    test.skipIf(!hasPackages)(`the newest plugin in Python, and examples/agent: ${CHECKS}${withoutPython}`, async () =>
+      expectSpeech(await startPythonAgent(), "sessions", 2),
     );
+    test.skipIf(oldest.version === null)(`the oldest plugin in Python: ${CHECKS}${withoutOldest}`, async () => {
+      const command = [oldest.python, join(import.meta.dir, "support/agent-oldest.py"), "dev", "--no-watch"];
+      await expectSpeech(await startAgent(command, "the oldest"), "session");
+    });
     test.skipIf(!hasModules)(`the plugin in JavaScript, under Node: ${CHECKS}${withoutModules}`, async () =>
-      expectSpeech(await startAgent(["node", join(import.meta.dir, "support/agent.mjs"), "dev"], "in JavaScript"), 0),
+      expectSpeech(
+        await startAgent(["node", join(import.meta.dir, "support/agent.mjs"), "dev"], "in JavaScript"),
+        "session",
+      ),
     );
     test.skipIf(!hasPackages)(
       `CALL_AGENT_NAME, its agent in Python: brings the avatar of a call; a kept token brings neither back${withoutPython}`,

@@ -74,11 +74,14 @@ const refused: [fault: string, changes: object, pointer: string, code: string][]
   ["no transport", { transport: undefined }, "#/transport", "required"],
   ["the URL under its earlier name", { livekit_url: ROOM_URL }, "#/livekit_url", "unknown_field"],
 ];
-test.each(refused)("POST /sessions with %s: 422 that names the field as it was sent", async (_, changes, pointer, code) => {
-  const answer = await bringByTransport(one.root.key, one.avatarId, changes);
-  expectProblem(answer, "validation_failed");
-  expect(answer.body.errors).toMatchObject([{ pointer, code }]);
-});
+test.each(refused)(
+  "POST /sessions with %s: 422 that names the field as it was sent",
+  async (_, changes, pointer, code) => {
+    const answer = await bringByTransport(one.root.key, one.avatarId, changes);
+    expectProblem(answer, "validation_failed");
+    expect(answer.body.errors).toMatchObject([{ pointer, code }]);
+  },
+);
 
 test("POST /sessions without a key: 401; with a key without the scope: 403; nothing is read", async () => {
   const post = (headers: Record<string, string>) => api.call("POST", BRING_BY_TRANSPORT, { body: "no JSON", headers });

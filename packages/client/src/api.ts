@@ -2033,33 +2033,6 @@ export interface components {
       /** Format: date-time */
       createdAt: string;
     };
-    ApiKeyEvent: {
-      /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
-      id: string;
-      /** @enum {string} */
-      type:
-        | "api_key.created"
-        | "api_key.updated"
-        | "api_key.rotated"
-        | "api_key.revoked"
-        | "api_key.reported_leaked"
-        | "api_key.spend_limit_reached"
-        | "api_key.expiring";
-      /**
-       * Format: date-time
-       * @description When it happened.
-       */
-      timestamp: string;
-      data: {
-        /** @description Id of the resource. */
-        id: string;
-        /** @enum {string} */
-        object: "api_key";
-        /** @description Grows with each event of this resource. */
-        sequence: number;
-        resource: components["schemas"]["ApiKey"];
-      };
-    };
     ApiKeyPage: {
       data: components["schemas"]["ApiKeyWithCreator"][];
       /** @description The `cursor` for the next page; null on the last page. */
@@ -2215,26 +2188,6 @@ export interface components {
       createdAt: string;
       /** Format: date-time */
       updatedAt: string;
-    };
-    AssetEvent: {
-      /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
-      id: string;
-      /** @enum {string} */
-      type: "asset.created" | "asset.uploaded" | "asset.ready" | "asset.failed" | "asset.deleted";
-      /**
-       * Format: date-time
-       * @description When it happened.
-       */
-      timestamp: string;
-      data: {
-        /** @description Id of the resource. */
-        id: string;
-        /** @enum {string} */
-        object: "asset";
-        /** @description Grows with each event of this resource. */
-        sequence: number;
-        resource: components["schemas"]["Asset"];
-      };
     };
     AssetPage: {
       data: components["schemas"]["Asset"][];
@@ -2406,26 +2359,6 @@ export interface components {
       createdAt: string;
       /** Format: date-time */
       updatedAt: string;
-    };
-    AvatarEvent: {
-      /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
-      id: string;
-      /** @enum {string} */
-      type: "avatar.created" | "avatar.updated" | "avatar.deleted" | "avatar.prepared" | "avatar.preparation_failed";
-      /**
-       * Format: date-time
-       * @description When it happened.
-       */
-      timestamp: string;
-      data: {
-        /** @description Id of the resource. */
-        id: string;
-        /** @enum {string} */
-        object: "avatar";
-        /** @description Grows with each event of this resource. */
-        sequence: number;
-        resource: components["schemas"]["Avatar"];
-      };
     };
     AvatarPage: {
       data: components["schemas"]["Avatar"][];
@@ -2729,32 +2662,6 @@ export interface components {
       data: components["schemas"]["CreditEntry"][];
       /** @description The `cursor` for the next page; null on the last page. */
       nextCursor: string | null;
-    };
-    CreditsEvent: {
-      /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
-      id: string;
-      /** @enum {string} */
-      type:
-        | "credits.granted"
-        | "credits.voided"
-        | "credits.adjusted"
-        | "credits.limit_changed"
-        | "credits.low"
-        | "credits.exhausted";
-      /**
-       * Format: date-time
-       * @description When it happened.
-       */
-      timestamp: string;
-      data: {
-        /** @description Id of the resource. */
-        id: string;
-        /** @enum {string} */
-        object: "credits";
-        /** @description Grows with each event of this resource. */
-        sequence: number;
-        resource: components["schemas"]["CreditBalance"];
-      };
     };
     CurrentSession: {
       id: string;
@@ -3185,17 +3092,11 @@ export interface components {
       };
       /** @description The ticket of the previous response, when the call was queued. */
       queue_ticket_id?: string;
-      /** @enum {unknown} */
       recording?: "off" | false;
-      /** @enum {unknown} */
       transcript_webhook?: "off" | false;
-      /** @enum {unknown} */
       connection_history?: "off" | false;
-      /** @enum {unknown} */
       camera?: "off" | false;
-      /** @enum {unknown} */
       render_backend?: "off" | false;
-      /** @enum {unknown} */
       support_edits?: "off" | false;
     };
     UpdateApiKey: {
@@ -3376,26 +3277,6 @@ export interface components {
         | null;
       /** @description The `reason` that the key gave which released the session. */
       releaseReason: string | null;
-    };
-    UsageSessionEvent: {
-      /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
-      id: string;
-      /** @enum {string} */
-      type: "usage_session.opened" | "usage_session.started" | "usage_session.ended";
-      /**
-       * Format: date-time
-       * @description When it happened.
-       */
-      timestamp: string;
-      data: {
-        /** @description Id of the resource. */
-        id: string;
-        /** @enum {string} */
-        object: "usage_session";
-        /** @description Grows with each event of this resource. */
-        sequence: number;
-        resource: components["schemas"]["UsageSession"];
-      };
     };
     UsageSessionPage: {
       /**
@@ -3693,27 +3574,6 @@ export interface components {
       createdAt: string;
       /** Format: date-time */
       updatedAt: string;
-    };
-    WebhookEndpointEvent: {
-      /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
-      id: string;
-      /** @enum {string} */
-      type: "webhook_endpoint.disabled" | "webhook_endpoint.test";
-      /**
-       * Format: date-time
-       * @description When it happened.
-       */
-      timestamp: string;
-      data: {
-        /** @description Id of the resource. */
-        id: string;
-        /** @enum {string} */
-        object: "webhook_endpoint";
-        /** @description Grows with each event of this resource. */
-        sequence: number;
-        /** @description Null when the endpoint was deleted before the event was sent. */
-        resource: components["schemas"]["WebhookEndpoint"] | null;
-      };
     };
     WebhookEndpointPage: {
       data: components["schemas"]["WebhookEndpoint"][];
@@ -5697,21 +5557,6 @@ export interface components {
     IfMatch: string;
     /** @description The versions that you already have, such as `"1"`. If the resource has one of them, the response is 304. A malformed value is ignored. */
     IfNoneMatch: string;
-    /**
-     * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
-     * @example evt_01h455vb4pex5vsknk084sn02q
-     */
-    WebhookId: string;
-    /**
-     * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
-     * @example 1795176000
-     */
-    WebhookTimestamp: string;
-    /**
-     * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
-     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
-     */
-    WebhookSignature: string;
   };
   requestBodies: never;
   headers: {
@@ -11878,17 +11723,17 @@ export interface operations {
          * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
          * @example evt_01h455vb4pex5vsknk084sn02q
          */
-        "webhook-id": components["parameters"]["WebhookId"];
+        "webhook-id": string;
         /**
          * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
          * @example 1795176000
          */
-        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        "webhook-timestamp": string;
         /**
          * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
          * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
          */
-        "webhook-signature": components["parameters"]["WebhookSignature"];
+        "webhook-signature": string;
       };
       path?: never;
       cookie?: never;
@@ -11931,7 +11776,33 @@ export interface operations {
          *       }
          *     }
          */
-        "application/json": components["schemas"]["ApiKeyEvent"];
+        "application/json": {
+          /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
+          id: string;
+          /** @enum {string} */
+          type:
+            | "api_key.created"
+            | "api_key.updated"
+            | "api_key.rotated"
+            | "api_key.revoked"
+            | "api_key.reported_leaked"
+            | "api_key.spend_limit_reached"
+            | "api_key.expiring";
+          /**
+           * Format: date-time
+           * @description When it happened.
+           */
+          timestamp: string;
+          data: {
+            /** @description Id of the resource. */
+            id: string;
+            /** @enum {string} */
+            object: "api_key";
+            /** @description Grows with each event of this resource. */
+            sequence: number;
+            resource: components["schemas"]["ApiKey"];
+          };
+        };
       };
     };
     responses: {
@@ -11949,17 +11820,17 @@ export interface operations {
          * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
          * @example evt_01h455vb4pex5vsknk084sn02q
          */
-        "webhook-id": components["parameters"]["WebhookId"];
+        "webhook-id": string;
         /**
          * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
          * @example 1795176000
          */
-        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        "webhook-timestamp": string;
         /**
          * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
          * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
          */
-        "webhook-signature": components["parameters"]["WebhookSignature"];
+        "webhook-signature": string;
       };
       path?: never;
       cookie?: never;
@@ -12002,7 +11873,33 @@ export interface operations {
          *       }
          *     }
          */
-        "application/json": components["schemas"]["ApiKeyEvent"];
+        "application/json": {
+          /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
+          id: string;
+          /** @enum {string} */
+          type:
+            | "api_key.created"
+            | "api_key.updated"
+            | "api_key.rotated"
+            | "api_key.revoked"
+            | "api_key.reported_leaked"
+            | "api_key.spend_limit_reached"
+            | "api_key.expiring";
+          /**
+           * Format: date-time
+           * @description When it happened.
+           */
+          timestamp: string;
+          data: {
+            /** @description Id of the resource. */
+            id: string;
+            /** @enum {string} */
+            object: "api_key";
+            /** @description Grows with each event of this resource. */
+            sequence: number;
+            resource: components["schemas"]["ApiKey"];
+          };
+        };
       };
     };
     responses: {
@@ -12020,17 +11917,17 @@ export interface operations {
          * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
          * @example evt_01h455vb4pex5vsknk084sn02q
          */
-        "webhook-id": components["parameters"]["WebhookId"];
+        "webhook-id": string;
         /**
          * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
          * @example 1795176000
          */
-        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        "webhook-timestamp": string;
         /**
          * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
          * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
          */
-        "webhook-signature": components["parameters"]["WebhookSignature"];
+        "webhook-signature": string;
       };
       path?: never;
       cookie?: never;
@@ -12073,7 +11970,33 @@ export interface operations {
          *       }
          *     }
          */
-        "application/json": components["schemas"]["ApiKeyEvent"];
+        "application/json": {
+          /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
+          id: string;
+          /** @enum {string} */
+          type:
+            | "api_key.created"
+            | "api_key.updated"
+            | "api_key.rotated"
+            | "api_key.revoked"
+            | "api_key.reported_leaked"
+            | "api_key.spend_limit_reached"
+            | "api_key.expiring";
+          /**
+           * Format: date-time
+           * @description When it happened.
+           */
+          timestamp: string;
+          data: {
+            /** @description Id of the resource. */
+            id: string;
+            /** @enum {string} */
+            object: "api_key";
+            /** @description Grows with each event of this resource. */
+            sequence: number;
+            resource: components["schemas"]["ApiKey"];
+          };
+        };
       };
     };
     responses: {
@@ -12091,17 +12014,17 @@ export interface operations {
          * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
          * @example evt_01h455vb4pex5vsknk084sn02q
          */
-        "webhook-id": components["parameters"]["WebhookId"];
+        "webhook-id": string;
         /**
          * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
          * @example 1795176000
          */
-        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        "webhook-timestamp": string;
         /**
          * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
          * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
          */
-        "webhook-signature": components["parameters"]["WebhookSignature"];
+        "webhook-signature": string;
       };
       path?: never;
       cookie?: never;
@@ -12144,7 +12067,33 @@ export interface operations {
          *       }
          *     }
          */
-        "application/json": components["schemas"]["ApiKeyEvent"];
+        "application/json": {
+          /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
+          id: string;
+          /** @enum {string} */
+          type:
+            | "api_key.created"
+            | "api_key.updated"
+            | "api_key.rotated"
+            | "api_key.revoked"
+            | "api_key.reported_leaked"
+            | "api_key.spend_limit_reached"
+            | "api_key.expiring";
+          /**
+           * Format: date-time
+           * @description When it happened.
+           */
+          timestamp: string;
+          data: {
+            /** @description Id of the resource. */
+            id: string;
+            /** @enum {string} */
+            object: "api_key";
+            /** @description Grows with each event of this resource. */
+            sequence: number;
+            resource: components["schemas"]["ApiKey"];
+          };
+        };
       };
     };
     responses: {
@@ -12162,17 +12111,17 @@ export interface operations {
          * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
          * @example evt_01h455vb4pex5vsknk084sn02q
          */
-        "webhook-id": components["parameters"]["WebhookId"];
+        "webhook-id": string;
         /**
          * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
          * @example 1795176000
          */
-        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        "webhook-timestamp": string;
         /**
          * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
          * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
          */
-        "webhook-signature": components["parameters"]["WebhookSignature"];
+        "webhook-signature": string;
       };
       path?: never;
       cookie?: never;
@@ -12215,7 +12164,33 @@ export interface operations {
          *       }
          *     }
          */
-        "application/json": components["schemas"]["ApiKeyEvent"];
+        "application/json": {
+          /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
+          id: string;
+          /** @enum {string} */
+          type:
+            | "api_key.created"
+            | "api_key.updated"
+            | "api_key.rotated"
+            | "api_key.revoked"
+            | "api_key.reported_leaked"
+            | "api_key.spend_limit_reached"
+            | "api_key.expiring";
+          /**
+           * Format: date-time
+           * @description When it happened.
+           */
+          timestamp: string;
+          data: {
+            /** @description Id of the resource. */
+            id: string;
+            /** @enum {string} */
+            object: "api_key";
+            /** @description Grows with each event of this resource. */
+            sequence: number;
+            resource: components["schemas"]["ApiKey"];
+          };
+        };
       };
     };
     responses: {
@@ -12233,17 +12208,17 @@ export interface operations {
          * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
          * @example evt_01h455vb4pex5vsknk084sn02q
          */
-        "webhook-id": components["parameters"]["WebhookId"];
+        "webhook-id": string;
         /**
          * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
          * @example 1795176000
          */
-        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        "webhook-timestamp": string;
         /**
          * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
          * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
          */
-        "webhook-signature": components["parameters"]["WebhookSignature"];
+        "webhook-signature": string;
       };
       path?: never;
       cookie?: never;
@@ -12286,7 +12261,33 @@ export interface operations {
          *       }
          *     }
          */
-        "application/json": components["schemas"]["ApiKeyEvent"];
+        "application/json": {
+          /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
+          id: string;
+          /** @enum {string} */
+          type:
+            | "api_key.created"
+            | "api_key.updated"
+            | "api_key.rotated"
+            | "api_key.revoked"
+            | "api_key.reported_leaked"
+            | "api_key.spend_limit_reached"
+            | "api_key.expiring";
+          /**
+           * Format: date-time
+           * @description When it happened.
+           */
+          timestamp: string;
+          data: {
+            /** @description Id of the resource. */
+            id: string;
+            /** @enum {string} */
+            object: "api_key";
+            /** @description Grows with each event of this resource. */
+            sequence: number;
+            resource: components["schemas"]["ApiKey"];
+          };
+        };
       };
     };
     responses: {
@@ -12304,17 +12305,17 @@ export interface operations {
          * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
          * @example evt_01h455vb4pex5vsknk084sn02q
          */
-        "webhook-id": components["parameters"]["WebhookId"];
+        "webhook-id": string;
         /**
          * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
          * @example 1795176000
          */
-        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        "webhook-timestamp": string;
         /**
          * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
          * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
          */
-        "webhook-signature": components["parameters"]["WebhookSignature"];
+        "webhook-signature": string;
       };
       path?: never;
       cookie?: never;
@@ -12357,7 +12358,33 @@ export interface operations {
          *       }
          *     }
          */
-        "application/json": components["schemas"]["ApiKeyEvent"];
+        "application/json": {
+          /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
+          id: string;
+          /** @enum {string} */
+          type:
+            | "api_key.created"
+            | "api_key.updated"
+            | "api_key.rotated"
+            | "api_key.revoked"
+            | "api_key.reported_leaked"
+            | "api_key.spend_limit_reached"
+            | "api_key.expiring";
+          /**
+           * Format: date-time
+           * @description When it happened.
+           */
+          timestamp: string;
+          data: {
+            /** @description Id of the resource. */
+            id: string;
+            /** @enum {string} */
+            object: "api_key";
+            /** @description Grows with each event of this resource. */
+            sequence: number;
+            resource: components["schemas"]["ApiKey"];
+          };
+        };
       };
     };
     responses: {
@@ -12375,17 +12402,17 @@ export interface operations {
          * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
          * @example evt_01h455vb4pex5vsknk084sn02q
          */
-        "webhook-id": components["parameters"]["WebhookId"];
+        "webhook-id": string;
         /**
          * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
          * @example 1795176000
          */
-        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        "webhook-timestamp": string;
         /**
          * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
          * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
          */
-        "webhook-signature": components["parameters"]["WebhookSignature"];
+        "webhook-signature": string;
       };
       path?: never;
       cookie?: never;
@@ -12444,7 +12471,31 @@ export interface operations {
          *       }
          *     }
          */
-        "application/json": components["schemas"]["AvatarEvent"];
+        "application/json": {
+          /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
+          id: string;
+          /** @enum {string} */
+          type:
+            | "avatar.created"
+            | "avatar.updated"
+            | "avatar.deleted"
+            | "avatar.prepared"
+            | "avatar.preparation_failed";
+          /**
+           * Format: date-time
+           * @description When it happened.
+           */
+          timestamp: string;
+          data: {
+            /** @description Id of the resource. */
+            id: string;
+            /** @enum {string} */
+            object: "avatar";
+            /** @description Grows with each event of this resource. */
+            sequence: number;
+            resource: components["schemas"]["Avatar"];
+          };
+        };
       };
     };
     responses: {
@@ -12462,17 +12513,17 @@ export interface operations {
          * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
          * @example evt_01h455vb4pex5vsknk084sn02q
          */
-        "webhook-id": components["parameters"]["WebhookId"];
+        "webhook-id": string;
         /**
          * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
          * @example 1795176000
          */
-        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        "webhook-timestamp": string;
         /**
          * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
          * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
          */
-        "webhook-signature": components["parameters"]["WebhookSignature"];
+        "webhook-signature": string;
       };
       path?: never;
       cookie?: never;
@@ -12531,7 +12582,31 @@ export interface operations {
          *       }
          *     }
          */
-        "application/json": components["schemas"]["AvatarEvent"];
+        "application/json": {
+          /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
+          id: string;
+          /** @enum {string} */
+          type:
+            | "avatar.created"
+            | "avatar.updated"
+            | "avatar.deleted"
+            | "avatar.prepared"
+            | "avatar.preparation_failed";
+          /**
+           * Format: date-time
+           * @description When it happened.
+           */
+          timestamp: string;
+          data: {
+            /** @description Id of the resource. */
+            id: string;
+            /** @enum {string} */
+            object: "avatar";
+            /** @description Grows with each event of this resource. */
+            sequence: number;
+            resource: components["schemas"]["Avatar"];
+          };
+        };
       };
     };
     responses: {
@@ -12549,17 +12624,17 @@ export interface operations {
          * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
          * @example evt_01h455vb4pex5vsknk084sn02q
          */
-        "webhook-id": components["parameters"]["WebhookId"];
+        "webhook-id": string;
         /**
          * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
          * @example 1795176000
          */
-        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        "webhook-timestamp": string;
         /**
          * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
          * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
          */
-        "webhook-signature": components["parameters"]["WebhookSignature"];
+        "webhook-signature": string;
       };
       path?: never;
       cookie?: never;
@@ -12618,7 +12693,31 @@ export interface operations {
          *       }
          *     }
          */
-        "application/json": components["schemas"]["AvatarEvent"];
+        "application/json": {
+          /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
+          id: string;
+          /** @enum {string} */
+          type:
+            | "avatar.created"
+            | "avatar.updated"
+            | "avatar.deleted"
+            | "avatar.prepared"
+            | "avatar.preparation_failed";
+          /**
+           * Format: date-time
+           * @description When it happened.
+           */
+          timestamp: string;
+          data: {
+            /** @description Id of the resource. */
+            id: string;
+            /** @enum {string} */
+            object: "avatar";
+            /** @description Grows with each event of this resource. */
+            sequence: number;
+            resource: components["schemas"]["Avatar"];
+          };
+        };
       };
     };
     responses: {
@@ -12636,17 +12735,17 @@ export interface operations {
          * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
          * @example evt_01h455vb4pex5vsknk084sn02q
          */
-        "webhook-id": components["parameters"]["WebhookId"];
+        "webhook-id": string;
         /**
          * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
          * @example 1795176000
          */
-        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        "webhook-timestamp": string;
         /**
          * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
          * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
          */
-        "webhook-signature": components["parameters"]["WebhookSignature"];
+        "webhook-signature": string;
       };
       path?: never;
       cookie?: never;
@@ -12705,7 +12804,31 @@ export interface operations {
          *       }
          *     }
          */
-        "application/json": components["schemas"]["AvatarEvent"];
+        "application/json": {
+          /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
+          id: string;
+          /** @enum {string} */
+          type:
+            | "avatar.created"
+            | "avatar.updated"
+            | "avatar.deleted"
+            | "avatar.prepared"
+            | "avatar.preparation_failed";
+          /**
+           * Format: date-time
+           * @description When it happened.
+           */
+          timestamp: string;
+          data: {
+            /** @description Id of the resource. */
+            id: string;
+            /** @enum {string} */
+            object: "avatar";
+            /** @description Grows with each event of this resource. */
+            sequence: number;
+            resource: components["schemas"]["Avatar"];
+          };
+        };
       };
     };
     responses: {
@@ -12723,17 +12846,17 @@ export interface operations {
          * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
          * @example evt_01h455vb4pex5vsknk084sn02q
          */
-        "webhook-id": components["parameters"]["WebhookId"];
+        "webhook-id": string;
         /**
          * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
          * @example 1795176000
          */
-        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        "webhook-timestamp": string;
         /**
          * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
          * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
          */
-        "webhook-signature": components["parameters"]["WebhookSignature"];
+        "webhook-signature": string;
       };
       path?: never;
       cookie?: never;
@@ -12792,7 +12915,31 @@ export interface operations {
          *       }
          *     }
          */
-        "application/json": components["schemas"]["AvatarEvent"];
+        "application/json": {
+          /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
+          id: string;
+          /** @enum {string} */
+          type:
+            | "avatar.created"
+            | "avatar.updated"
+            | "avatar.deleted"
+            | "avatar.prepared"
+            | "avatar.preparation_failed";
+          /**
+           * Format: date-time
+           * @description When it happened.
+           */
+          timestamp: string;
+          data: {
+            /** @description Id of the resource. */
+            id: string;
+            /** @enum {string} */
+            object: "avatar";
+            /** @description Grows with each event of this resource. */
+            sequence: number;
+            resource: components["schemas"]["Avatar"];
+          };
+        };
       };
     };
     responses: {
@@ -12810,17 +12957,17 @@ export interface operations {
          * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
          * @example evt_01h455vb4pex5vsknk084sn02q
          */
-        "webhook-id": components["parameters"]["WebhookId"];
+        "webhook-id": string;
         /**
          * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
          * @example 1795176000
          */
-        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        "webhook-timestamp": string;
         /**
          * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
          * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
          */
-        "webhook-signature": components["parameters"]["WebhookSignature"];
+        "webhook-signature": string;
       };
       path?: never;
       cookie?: never;
@@ -12855,7 +13002,26 @@ export interface operations {
          *       }
          *     }
          */
-        "application/json": components["schemas"]["AssetEvent"];
+        "application/json": {
+          /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
+          id: string;
+          /** @enum {string} */
+          type: "asset.created" | "asset.uploaded" | "asset.ready" | "asset.failed" | "asset.deleted";
+          /**
+           * Format: date-time
+           * @description When it happened.
+           */
+          timestamp: string;
+          data: {
+            /** @description Id of the resource. */
+            id: string;
+            /** @enum {string} */
+            object: "asset";
+            /** @description Grows with each event of this resource. */
+            sequence: number;
+            resource: components["schemas"]["Asset"];
+          };
+        };
       };
     };
     responses: {
@@ -12873,17 +13039,17 @@ export interface operations {
          * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
          * @example evt_01h455vb4pex5vsknk084sn02q
          */
-        "webhook-id": components["parameters"]["WebhookId"];
+        "webhook-id": string;
         /**
          * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
          * @example 1795176000
          */
-        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        "webhook-timestamp": string;
         /**
          * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
          * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
          */
-        "webhook-signature": components["parameters"]["WebhookSignature"];
+        "webhook-signature": string;
       };
       path?: never;
       cookie?: never;
@@ -12918,7 +13084,26 @@ export interface operations {
          *       }
          *     }
          */
-        "application/json": components["schemas"]["AssetEvent"];
+        "application/json": {
+          /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
+          id: string;
+          /** @enum {string} */
+          type: "asset.created" | "asset.uploaded" | "asset.ready" | "asset.failed" | "asset.deleted";
+          /**
+           * Format: date-time
+           * @description When it happened.
+           */
+          timestamp: string;
+          data: {
+            /** @description Id of the resource. */
+            id: string;
+            /** @enum {string} */
+            object: "asset";
+            /** @description Grows with each event of this resource. */
+            sequence: number;
+            resource: components["schemas"]["Asset"];
+          };
+        };
       };
     };
     responses: {
@@ -12936,17 +13121,17 @@ export interface operations {
          * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
          * @example evt_01h455vb4pex5vsknk084sn02q
          */
-        "webhook-id": components["parameters"]["WebhookId"];
+        "webhook-id": string;
         /**
          * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
          * @example 1795176000
          */
-        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        "webhook-timestamp": string;
         /**
          * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
          * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
          */
-        "webhook-signature": components["parameters"]["WebhookSignature"];
+        "webhook-signature": string;
       };
       path?: never;
       cookie?: never;
@@ -12981,7 +13166,26 @@ export interface operations {
          *       }
          *     }
          */
-        "application/json": components["schemas"]["AssetEvent"];
+        "application/json": {
+          /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
+          id: string;
+          /** @enum {string} */
+          type: "asset.created" | "asset.uploaded" | "asset.ready" | "asset.failed" | "asset.deleted";
+          /**
+           * Format: date-time
+           * @description When it happened.
+           */
+          timestamp: string;
+          data: {
+            /** @description Id of the resource. */
+            id: string;
+            /** @enum {string} */
+            object: "asset";
+            /** @description Grows with each event of this resource. */
+            sequence: number;
+            resource: components["schemas"]["Asset"];
+          };
+        };
       };
     };
     responses: {
@@ -12999,17 +13203,17 @@ export interface operations {
          * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
          * @example evt_01h455vb4pex5vsknk084sn02q
          */
-        "webhook-id": components["parameters"]["WebhookId"];
+        "webhook-id": string;
         /**
          * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
          * @example 1795176000
          */
-        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        "webhook-timestamp": string;
         /**
          * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
          * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
          */
-        "webhook-signature": components["parameters"]["WebhookSignature"];
+        "webhook-signature": string;
       };
       path?: never;
       cookie?: never;
@@ -13044,7 +13248,26 @@ export interface operations {
          *       }
          *     }
          */
-        "application/json": components["schemas"]["AssetEvent"];
+        "application/json": {
+          /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
+          id: string;
+          /** @enum {string} */
+          type: "asset.created" | "asset.uploaded" | "asset.ready" | "asset.failed" | "asset.deleted";
+          /**
+           * Format: date-time
+           * @description When it happened.
+           */
+          timestamp: string;
+          data: {
+            /** @description Id of the resource. */
+            id: string;
+            /** @enum {string} */
+            object: "asset";
+            /** @description Grows with each event of this resource. */
+            sequence: number;
+            resource: components["schemas"]["Asset"];
+          };
+        };
       };
     };
     responses: {
@@ -13062,17 +13285,17 @@ export interface operations {
          * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
          * @example evt_01h455vb4pex5vsknk084sn02q
          */
-        "webhook-id": components["parameters"]["WebhookId"];
+        "webhook-id": string;
         /**
          * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
          * @example 1795176000
          */
-        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        "webhook-timestamp": string;
         /**
          * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
          * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
          */
-        "webhook-signature": components["parameters"]["WebhookSignature"];
+        "webhook-signature": string;
       };
       path?: never;
       cookie?: never;
@@ -13107,7 +13330,26 @@ export interface operations {
          *       }
          *     }
          */
-        "application/json": components["schemas"]["AssetEvent"];
+        "application/json": {
+          /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
+          id: string;
+          /** @enum {string} */
+          type: "asset.created" | "asset.uploaded" | "asset.ready" | "asset.failed" | "asset.deleted";
+          /**
+           * Format: date-time
+           * @description When it happened.
+           */
+          timestamp: string;
+          data: {
+            /** @description Id of the resource. */
+            id: string;
+            /** @enum {string} */
+            object: "asset";
+            /** @description Grows with each event of this resource. */
+            sequence: number;
+            resource: components["schemas"]["Asset"];
+          };
+        };
       };
     };
     responses: {
@@ -13125,17 +13367,17 @@ export interface operations {
          * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
          * @example evt_01h455vb4pex5vsknk084sn02q
          */
-        "webhook-id": components["parameters"]["WebhookId"];
+        "webhook-id": string;
         /**
          * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
          * @example 1795176000
          */
-        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        "webhook-timestamp": string;
         /**
          * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
          * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
          */
-        "webhook-signature": components["parameters"]["WebhookSignature"];
+        "webhook-signature": string;
       };
       path?: never;
       cookie?: never;
@@ -13165,7 +13407,32 @@ export interface operations {
          *       }
          *     }
          */
-        "application/json": components["schemas"]["CreditsEvent"];
+        "application/json": {
+          /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
+          id: string;
+          /** @enum {string} */
+          type:
+            | "credits.granted"
+            | "credits.voided"
+            | "credits.adjusted"
+            | "credits.limit_changed"
+            | "credits.low"
+            | "credits.exhausted";
+          /**
+           * Format: date-time
+           * @description When it happened.
+           */
+          timestamp: string;
+          data: {
+            /** @description Id of the resource. */
+            id: string;
+            /** @enum {string} */
+            object: "credits";
+            /** @description Grows with each event of this resource. */
+            sequence: number;
+            resource: components["schemas"]["CreditBalance"];
+          };
+        };
       };
     };
     responses: {
@@ -13183,17 +13450,17 @@ export interface operations {
          * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
          * @example evt_01h455vb4pex5vsknk084sn02q
          */
-        "webhook-id": components["parameters"]["WebhookId"];
+        "webhook-id": string;
         /**
          * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
          * @example 1795176000
          */
-        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        "webhook-timestamp": string;
         /**
          * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
          * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
          */
-        "webhook-signature": components["parameters"]["WebhookSignature"];
+        "webhook-signature": string;
       };
       path?: never;
       cookie?: never;
@@ -13223,7 +13490,32 @@ export interface operations {
          *       }
          *     }
          */
-        "application/json": components["schemas"]["CreditsEvent"];
+        "application/json": {
+          /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
+          id: string;
+          /** @enum {string} */
+          type:
+            | "credits.granted"
+            | "credits.voided"
+            | "credits.adjusted"
+            | "credits.limit_changed"
+            | "credits.low"
+            | "credits.exhausted";
+          /**
+           * Format: date-time
+           * @description When it happened.
+           */
+          timestamp: string;
+          data: {
+            /** @description Id of the resource. */
+            id: string;
+            /** @enum {string} */
+            object: "credits";
+            /** @description Grows with each event of this resource. */
+            sequence: number;
+            resource: components["schemas"]["CreditBalance"];
+          };
+        };
       };
     };
     responses: {
@@ -13241,17 +13533,17 @@ export interface operations {
          * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
          * @example evt_01h455vb4pex5vsknk084sn02q
          */
-        "webhook-id": components["parameters"]["WebhookId"];
+        "webhook-id": string;
         /**
          * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
          * @example 1795176000
          */
-        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        "webhook-timestamp": string;
         /**
          * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
          * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
          */
-        "webhook-signature": components["parameters"]["WebhookSignature"];
+        "webhook-signature": string;
       };
       path?: never;
       cookie?: never;
@@ -13281,7 +13573,32 @@ export interface operations {
          *       }
          *     }
          */
-        "application/json": components["schemas"]["CreditsEvent"];
+        "application/json": {
+          /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
+          id: string;
+          /** @enum {string} */
+          type:
+            | "credits.granted"
+            | "credits.voided"
+            | "credits.adjusted"
+            | "credits.limit_changed"
+            | "credits.low"
+            | "credits.exhausted";
+          /**
+           * Format: date-time
+           * @description When it happened.
+           */
+          timestamp: string;
+          data: {
+            /** @description Id of the resource. */
+            id: string;
+            /** @enum {string} */
+            object: "credits";
+            /** @description Grows with each event of this resource. */
+            sequence: number;
+            resource: components["schemas"]["CreditBalance"];
+          };
+        };
       };
     };
     responses: {
@@ -13299,17 +13616,17 @@ export interface operations {
          * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
          * @example evt_01h455vb4pex5vsknk084sn02q
          */
-        "webhook-id": components["parameters"]["WebhookId"];
+        "webhook-id": string;
         /**
          * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
          * @example 1795176000
          */
-        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        "webhook-timestamp": string;
         /**
          * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
          * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
          */
-        "webhook-signature": components["parameters"]["WebhookSignature"];
+        "webhook-signature": string;
       };
       path?: never;
       cookie?: never;
@@ -13339,7 +13656,32 @@ export interface operations {
          *       }
          *     }
          */
-        "application/json": components["schemas"]["CreditsEvent"];
+        "application/json": {
+          /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
+          id: string;
+          /** @enum {string} */
+          type:
+            | "credits.granted"
+            | "credits.voided"
+            | "credits.adjusted"
+            | "credits.limit_changed"
+            | "credits.low"
+            | "credits.exhausted";
+          /**
+           * Format: date-time
+           * @description When it happened.
+           */
+          timestamp: string;
+          data: {
+            /** @description Id of the resource. */
+            id: string;
+            /** @enum {string} */
+            object: "credits";
+            /** @description Grows with each event of this resource. */
+            sequence: number;
+            resource: components["schemas"]["CreditBalance"];
+          };
+        };
       };
     };
     responses: {
@@ -13357,17 +13699,17 @@ export interface operations {
          * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
          * @example evt_01h455vb4pex5vsknk084sn02q
          */
-        "webhook-id": components["parameters"]["WebhookId"];
+        "webhook-id": string;
         /**
          * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
          * @example 1795176000
          */
-        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        "webhook-timestamp": string;
         /**
          * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
          * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
          */
-        "webhook-signature": components["parameters"]["WebhookSignature"];
+        "webhook-signature": string;
       };
       path?: never;
       cookie?: never;
@@ -13397,7 +13739,32 @@ export interface operations {
          *       }
          *     }
          */
-        "application/json": components["schemas"]["CreditsEvent"];
+        "application/json": {
+          /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
+          id: string;
+          /** @enum {string} */
+          type:
+            | "credits.granted"
+            | "credits.voided"
+            | "credits.adjusted"
+            | "credits.limit_changed"
+            | "credits.low"
+            | "credits.exhausted";
+          /**
+           * Format: date-time
+           * @description When it happened.
+           */
+          timestamp: string;
+          data: {
+            /** @description Id of the resource. */
+            id: string;
+            /** @enum {string} */
+            object: "credits";
+            /** @description Grows with each event of this resource. */
+            sequence: number;
+            resource: components["schemas"]["CreditBalance"];
+          };
+        };
       };
     };
     responses: {
@@ -13415,17 +13782,17 @@ export interface operations {
          * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
          * @example evt_01h455vb4pex5vsknk084sn02q
          */
-        "webhook-id": components["parameters"]["WebhookId"];
+        "webhook-id": string;
         /**
          * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
          * @example 1795176000
          */
-        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        "webhook-timestamp": string;
         /**
          * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
          * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
          */
-        "webhook-signature": components["parameters"]["WebhookSignature"];
+        "webhook-signature": string;
       };
       path?: never;
       cookie?: never;
@@ -13455,7 +13822,32 @@ export interface operations {
          *       }
          *     }
          */
-        "application/json": components["schemas"]["CreditsEvent"];
+        "application/json": {
+          /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
+          id: string;
+          /** @enum {string} */
+          type:
+            | "credits.granted"
+            | "credits.voided"
+            | "credits.adjusted"
+            | "credits.limit_changed"
+            | "credits.low"
+            | "credits.exhausted";
+          /**
+           * Format: date-time
+           * @description When it happened.
+           */
+          timestamp: string;
+          data: {
+            /** @description Id of the resource. */
+            id: string;
+            /** @enum {string} */
+            object: "credits";
+            /** @description Grows with each event of this resource. */
+            sequence: number;
+            resource: components["schemas"]["CreditBalance"];
+          };
+        };
       };
     };
     responses: {
@@ -13473,17 +13865,17 @@ export interface operations {
          * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
          * @example evt_01h455vb4pex5vsknk084sn02q
          */
-        "webhook-id": components["parameters"]["WebhookId"];
+        "webhook-id": string;
         /**
          * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
          * @example 1795176000
          */
-        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        "webhook-timestamp": string;
         /**
          * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
          * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
          */
-        "webhook-signature": components["parameters"]["WebhookSignature"];
+        "webhook-signature": string;
       };
       path?: never;
       cookie?: never;
@@ -13527,7 +13919,26 @@ export interface operations {
          *       }
          *     }
          */
-        "application/json": components["schemas"]["UsageSessionEvent"];
+        "application/json": {
+          /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
+          id: string;
+          /** @enum {string} */
+          type: "usage_session.opened" | "usage_session.started" | "usage_session.ended";
+          /**
+           * Format: date-time
+           * @description When it happened.
+           */
+          timestamp: string;
+          data: {
+            /** @description Id of the resource. */
+            id: string;
+            /** @enum {string} */
+            object: "usage_session";
+            /** @description Grows with each event of this resource. */
+            sequence: number;
+            resource: components["schemas"]["UsageSession"];
+          };
+        };
       };
     };
     responses: {
@@ -13545,17 +13956,17 @@ export interface operations {
          * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
          * @example evt_01h455vb4pex5vsknk084sn02q
          */
-        "webhook-id": components["parameters"]["WebhookId"];
+        "webhook-id": string;
         /**
          * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
          * @example 1795176000
          */
-        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        "webhook-timestamp": string;
         /**
          * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
          * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
          */
-        "webhook-signature": components["parameters"]["WebhookSignature"];
+        "webhook-signature": string;
       };
       path?: never;
       cookie?: never;
@@ -13599,7 +14010,26 @@ export interface operations {
          *       }
          *     }
          */
-        "application/json": components["schemas"]["UsageSessionEvent"];
+        "application/json": {
+          /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
+          id: string;
+          /** @enum {string} */
+          type: "usage_session.opened" | "usage_session.started" | "usage_session.ended";
+          /**
+           * Format: date-time
+           * @description When it happened.
+           */
+          timestamp: string;
+          data: {
+            /** @description Id of the resource. */
+            id: string;
+            /** @enum {string} */
+            object: "usage_session";
+            /** @description Grows with each event of this resource. */
+            sequence: number;
+            resource: components["schemas"]["UsageSession"];
+          };
+        };
       };
     };
     responses: {
@@ -13617,17 +14047,17 @@ export interface operations {
          * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
          * @example evt_01h455vb4pex5vsknk084sn02q
          */
-        "webhook-id": components["parameters"]["WebhookId"];
+        "webhook-id": string;
         /**
          * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
          * @example 1795176000
          */
-        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        "webhook-timestamp": string;
         /**
          * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
          * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
          */
-        "webhook-signature": components["parameters"]["WebhookSignature"];
+        "webhook-signature": string;
       };
       path?: never;
       cookie?: never;
@@ -13671,7 +14101,26 @@ export interface operations {
          *       }
          *     }
          */
-        "application/json": components["schemas"]["UsageSessionEvent"];
+        "application/json": {
+          /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
+          id: string;
+          /** @enum {string} */
+          type: "usage_session.opened" | "usage_session.started" | "usage_session.ended";
+          /**
+           * Format: date-time
+           * @description When it happened.
+           */
+          timestamp: string;
+          data: {
+            /** @description Id of the resource. */
+            id: string;
+            /** @enum {string} */
+            object: "usage_session";
+            /** @description Grows with each event of this resource. */
+            sequence: number;
+            resource: components["schemas"]["UsageSession"];
+          };
+        };
       };
     };
     responses: {
@@ -13689,17 +14138,17 @@ export interface operations {
          * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
          * @example evt_01h455vb4pex5vsknk084sn02q
          */
-        "webhook-id": components["parameters"]["WebhookId"];
+        "webhook-id": string;
         /**
          * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
          * @example 1795176000
          */
-        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        "webhook-timestamp": string;
         /**
          * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
          * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
          */
-        "webhook-signature": components["parameters"]["WebhookSignature"];
+        "webhook-signature": string;
       };
       path?: never;
       cookie?: never;
@@ -13736,7 +14185,27 @@ export interface operations {
          *       }
          *     }
          */
-        "application/json": components["schemas"]["WebhookEndpointEvent"];
+        "application/json": {
+          /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
+          id: string;
+          /** @enum {string} */
+          type: "webhook_endpoint.disabled" | "webhook_endpoint.test";
+          /**
+           * Format: date-time
+           * @description When it happened.
+           */
+          timestamp: string;
+          data: {
+            /** @description Id of the resource. */
+            id: string;
+            /** @enum {string} */
+            object: "webhook_endpoint";
+            /** @description Grows with each event of this resource. */
+            sequence: number;
+            /** @description Null when the endpoint was deleted before the event was sent. */
+            resource: components["schemas"]["WebhookEndpoint"] | null;
+          };
+        };
       };
     };
     responses: {
@@ -13754,17 +14223,17 @@ export interface operations {
          * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
          * @example evt_01h455vb4pex5vsknk084sn02q
          */
-        "webhook-id": components["parameters"]["WebhookId"];
+        "webhook-id": string;
         /**
          * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
          * @example 1795176000
          */
-        "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+        "webhook-timestamp": string;
         /**
          * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
          * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
          */
-        "webhook-signature": components["parameters"]["WebhookSignature"];
+        "webhook-signature": string;
       };
       path?: never;
       cookie?: never;
@@ -13801,7 +14270,27 @@ export interface operations {
          *       }
          *     }
          */
-        "application/json": components["schemas"]["WebhookEndpointEvent"];
+        "application/json": {
+          /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
+          id: string;
+          /** @enum {string} */
+          type: "webhook_endpoint.disabled" | "webhook_endpoint.test";
+          /**
+           * Format: date-time
+           * @description When it happened.
+           */
+          timestamp: string;
+          data: {
+            /** @description Id of the resource. */
+            id: string;
+            /** @enum {string} */
+            object: "webhook_endpoint";
+            /** @description Grows with each event of this resource. */
+            sequence: number;
+            /** @description Null when the endpoint was deleted before the event was sent. */
+            resource: components["schemas"]["WebhookEndpoint"] | null;
+          };
+        };
       };
     };
     responses: {

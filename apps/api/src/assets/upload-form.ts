@@ -36,10 +36,10 @@ const FILENAME_TEXT =
 /** Describes the form; `receiveUpload` reads it. */
 export const UploadAsset = ClosedObject(
   {
-    // Without a `type`, as OpenAPI 3.1 describes bytes: generators of types would make a string of it.
+    // As OpenAPI 3.0 describes a file. OpenAPI 3.1 leaves the `type` out, and then generated clients do not compile or send JSON.
     file: Type.Unsafe<Blob>({
+      type: "string",
       format: "binary",
-      contentMediaType: "application/octet-stream",
       description: `The file. ${FILENAME_TEXT} Its limits, by kind:\n\n${LIMITS_TEXT}`,
     }),
     ...UploadFields.properties,

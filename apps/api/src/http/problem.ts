@@ -15,7 +15,7 @@ import {
 } from "@realtime-avatar/domain/problem";
 import { Count, MAX_ERRORS, Nullable, OneOf } from "@realtime-avatar/domain/schema";
 import { StorageError } from "@realtime-avatar/storage/storage";
-import { type TProperties, Type } from "@sinclair/typebox";
+import { type TLiteral, type TProperties, Type } from "@sinclair/typebox";
 import type { ResponseHead } from "./response.ts";
 
 const UNAVAILABLE = "The database cannot be reached. Try again shortly.";
@@ -170,7 +170,8 @@ export const problemSchema = (code: ProblemCode) =>
     {
       type: Type.Literal(`/problems/${code}`),
       title: Type.Literal(PROBLEMS[code].title),
-      status: Type.Literal(PROBLEMS[code].status),
+      // TypeBox says `number`, for which generators write a floating-point type.
+      status: { ...Type.Literal(PROBLEMS[code].status), type: "integer" } as TLiteral<number>,
       detail: Type.String({ description: "What is wrong, for people." }),
       code: Type.Literal(code),
       requestId: Type.String({ description: "As in `X-Request-Id`." }),

@@ -186,6 +186,43 @@ describe("the OpenAPI document", () => {
   });
 });
 
+/** Every object in a value, with the path to it. */
+const objectsIn = (value: unknown, path = "#"): [path: string, object: Record<string, unknown>][] =>
+  typeof value !== "object" || value === null
+    ? []
+    : [
+        ...(Array.isArray(value)
+          ? []
+          : [[path, value as Record<string, unknown>] as [string, Record<string, unknown>]]),
+        ...Object.entries(value).flatMap(([name, member]) => objectsIn(member, `${path}/${name}`)),
+      ];
+
+// Each of these is valid, passes the linters, and broke a client that a generator wrote.
+describe("the document, for generators of clients", () => {
+  const schemas = objectsIn(document).filter(([path]) => !/\/(examples?|properties|mapping)$|\/examples?\//.test(path));
+  const paths = (isWrong: (schema: Record<string, unknown>) => boolean): string[] =>
+    schemas.filter(([, schema]) => isWrong(schema)).map(([path]) => path);
+
+  test("each schema with a format, a pattern, values or a constant: has one type", () => {
+    const named = ["format", "pattern", "enum", "const"];
+    expect(paths((schema) => named.some((name) => name in schema) && typeof schema["type"] !== "string")).toEqual([]);
+  });
+
+  test("each constant and value that is a whole number: an integer", () => {
+    expect(paths(({ type, const: value }) => type === "number" && Number.isInteger(value))).toEqual([]);
+  });
+
+  test("the webhooks: have a tag that no operation has, and refer to no parameter or event of components", () => {
+    const { webhooks: described } = document as OpenApi & { webhooks: unknown };
+    const webhooks = objectsIn(described);
+    const alone = /^#\/components\/(parameters\/|schemas\/\w+Event$)/;
+    expect(webhooks.filter(([, { $ref }]) => alone.test(String($ref)))).toEqual([]);
+    const tags = new Set(webhooks.flatMap(([, { tags = [] }]) => tags as string[]));
+    const used = new Set(objectsIn(document.paths).flatMap(([, { tags = [] }]) => tags as string[]));
+    expect([tags.size, [...tags].filter((tag) => used.has(tag))]).toEqual([1, []]);
+  });
+});
+
 describe("the examples of the document", () => {
   const validator = documentValidator(document);
 

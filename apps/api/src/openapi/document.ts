@@ -23,7 +23,7 @@ import {
   schemaJson,
 } from "./components.ts";
 import type { Operation, RouteDetail } from "./operation.ts";
-import { WEBHOOK_PARAMETERS, WEBHOOK_RESPONSES, webhooksOf } from "./webhooks.ts";
+import { EVENTS_TAG, WEBHOOK_RESPONSES, webhooksOf } from "./webhooks.ts";
 
 const ID_PREFIXES: Record<string, string> = {
   "/api/v1/api-keys": "key",
@@ -304,7 +304,7 @@ export const openApiDocument = (routes: readonly DescribedRoute[]): Json => {
       contact: { name: "Realtime Avatar Service" },
     },
     servers: [{ url: "/", description: "The service that serves this document." }],
-    tags: Object.values(TAGS).filter(({ description }) => description !== ""),
+    tags: [...Object.values(TAGS).filter(({ description }) => description !== ""), EVENTS_TAG],
     security: [{ apiKey: [] }],
     paths,
     webhooks,
@@ -330,7 +330,7 @@ export const openApiDocument = (routes: readonly DescribedRoute[]): Json => {
         Object.entries({ ...responses, ...WEBHOOK_RESPONSES }).sort(([a], [b]) => (a < b ? -1 : 1)),
       ),
       headers: HEADERS,
-      parameters: { ...PARAMETERS, ...WEBHOOK_PARAMETERS },
+      parameters: PARAMETERS,
     },
   };
 };

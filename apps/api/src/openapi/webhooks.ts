@@ -6,7 +6,7 @@ import {
   type WebhookEventType,
 } from "@realtime-avatar/domain/webhooks/events";
 import { WEBHOOK_EVENTS, type WebhookEvent } from "@realtime-avatar/domain/webhooks/schemas";
-import { content, type Json, ref } from "./components.ts";
+import { type Json, ref, schemaJson } from "./components.ts";
 import { EXAMPLES } from "./examples.ts";
 
 const header = (name: string, description: string, example: string, pattern: string): Json => ({
@@ -18,26 +18,35 @@ const header = (name: string, description: string, example: string, pattern: str
   example,
 });
 
-/** The headers of Standard Webhooks 1.0 (github.com/standard-webhooks/standard-webhooks). */
-export const WEBHOOK_PARAMETERS: Record<string, Json> = {
-  WebhookId: header(
+/**
+ * The headers of Standard Webhooks 1.0 (github.com/standard-webhooks/standard-webhooks). Inline, not under `components`: see
+ * `operationOf`.
+ */
+const PARAMETERS: Json[] = [
+  header(
     "webhook-id",
     "Id of the event: the same for each attempt. A receiver ignores one that it has handled.",
     "evt_01h455vb4pex5vsknk084sn02q",
     "^evt_[0-9a-z]{26}$",
   ),
-  WebhookTimestamp: header(
+  header(
     "webhook-timestamp",
     "When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.",
     "1795176000",
     "^[0-9]+$",
   ),
-  WebhookSignature: header(
+  header(
     "webhook-signature",
     "HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.",
     "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
     "^v1,[A-Za-z0-9+/]{43}=( v1,[A-Za-z0-9+/]{43}=)?$",
   ),
+];
+
+/** A tag of the webhooks alone: generators write a class for each tag, and would mix these requests with those of a client. */
+export const EVENTS_TAG = {
+  name: "Webhook events",
+  description: "The requests that your endpoints receive, one for each type of event.",
 };
 
 /** What the receiver says. */
@@ -70,18 +79,18 @@ const pascal = (type: WebhookEventType): string =>
   type.replace(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
 const operationOf = (type: WebhookEventType): Json => {
-  const described = content(WEBHOOK_EVENTS[objectOf(type)]);
-  const json = described["application/json"] as Json;
+  // Inline as well: oapi-codegen leaves out the components to which webhooks alone refer, and then does not compile.
+  const schema = schemaJson(WEBHOOK_EVENTS[objectOf(type)]);
   return {
     post: {
       operationId: `on${pascal(type)}`,
       summary: type,
       description: meaningOf(type),
-      tags: ["Webhooks"],
+      tags: [EVENTS_TAG.name],
       // The signature authenticates the sender.
       security: [],
-      parameters: Object.keys(WEBHOOK_PARAMETERS).map((name) => ref("parameters", name)),
-      requestBody: { required: true, content: { "application/json": { ...json, example: exampleOf(type) } } },
+      parameters: PARAMETERS,
+      requestBody: { required: true, content: { "application/json": { schema, example: exampleOf(type) } } },
       responses: {
         "2XX": ref("responses", "WebhookReceived"),
         410: ref("responses", "WebhookGone"),

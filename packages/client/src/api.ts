@@ -241,7 +241,7 @@ export interface paths {
     };
     /**
      * List avatars
-     * @description Lists the avatars in the environment of the calling key, newest first. Deleted avatars are included only with `status=deleted`.
+     * @description Lists the avatars in the environment of the calling key, newest first. Deleted avatars are included only with `status=deleted`. A request without parameters gets as many avatars as fit into 1 MiB, at most 2,000. With any parameter, `limit` is 50 when omitted.
      *
      *     Requires the scope `avatars:read`, or the session of a person with the role `viewer` or a greater one.
      */

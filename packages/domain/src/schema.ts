@@ -351,15 +351,7 @@ export const OneOf = <const Values extends readonly string[]>(
 
 /** A field for what is not supported: every value that does not turn it off is refused with `not_supported`. */
 export const Off = (described: Described = {}): TUnsafe<"off" | false> =>
-  Type.Unsafe({
-    [Kind]: "Off",
-    // One type each: generated clients have no enum with two.
-    anyOf: [
-      { type: "string", enum: ["off"] },
-      { type: "boolean", enum: [false] },
-    ],
-    ...described,
-  });
+  Type.Unsafe({ [Kind]: "Off", anyOf: [Type.Literal("off"), Type.Literal(false)], ...described });
 
 /** An email address. */
 export const Email = (described: Described = {}): TUnsafe<string> & TextBounds =>

@@ -19,7 +19,14 @@ import {
   unchangedAvatar,
 } from "@realtime-avatar/domain/avatars/avatar";
 import { acceptedStatuses } from "@realtime-avatar/domain/avatars/preparation";
-import { AVATAR_LIST, Avatar, AvatarPage, CreateAvatar, UpdateAvatar } from "@realtime-avatar/domain/avatars/schemas";
+import {
+  AVATAR_LIST,
+  Avatar,
+  AvatarPage,
+  CreateAvatar,
+  MAX_UNPAGED_AVATARS,
+  UpdateAvatar,
+} from "@realtime-avatar/domain/avatars/schemas";
 import type { SourceRefusal } from "@realtime-avatar/domain/avatars/source-kind";
 import { type AvatarStatus, DELETABLE_STATUSES } from "@realtime-avatar/domain/avatars/status";
 import { isUnknownTestAsset } from "@realtime-avatar/domain/avatars/test-assets";
@@ -37,6 +44,12 @@ import { sendResource } from "../http/response.ts";
 import { type Attempt, execute, type Settled, writtenResource } from "../http/write.ts";
 import { operations } from "../openapi/operation.ts";
 
+/** Reads the request for a page. Without parameters, it takes as many avatars as a page can hold. */
+const readAvatarPage: typeof readSearch = (list, parameters) => {
+  const page = readSearch(list, parameters);
+  return Object.keys(parameters).length === 0 ? { ...page, limit: MAX_UNPAGED_AVATARS } : page;
+};
+
 const OPERATIONS = operations({
   createAvatar: {
     summary: "Create an avatar",
@@ -48,7 +61,7 @@ const OPERATIONS = operations({
   listAvatars: {
     summary: "List avatars",
     description:
-      "Lists the avatars in the environment of the calling key, newest first. Deleted avatars are included only with `status=deleted`.",
+      "Lists the avatars in the environment of the calling key, newest first. Deleted avatars are included only with `status=deleted`. A request without parameters gets as many avatars as fit into 1 MiB, at most 2,000. With any parameter, `limit` is 50 when omitted.",
     query: AVATAR_LIST.query,
     success: { status: 200, description: "A page of avatars.", schema: AvatarPage },
   },
@@ -199,7 +212,7 @@ export const avatarRoutes = (dependencies: Dependencies) => {
         dependencies,
         AVATAR_LIST,
         ({ caller, db }, page) => listAvatars(db, caller, page, assetOrigin()),
-        readSearch,
+        readAvatarPage,
       ),
       { scope: "avatars:read", detail: OPERATIONS.listAvatars },
     )

@@ -103,4 +103,9 @@ export const AVATAR_LIST = listOf("ava", {
   sourceKind: Type.Optional(fields.sourceKind),
   ...searchFilters(MAX_DISPLAY_NAME_LENGTH),
 });
-export const AvatarPage = Page(Avatar);
+/**
+ * The most avatars in the response to `GET /api/v1/avatars` without parameters, which the published SDK sends: it reads no
+ * `nextCursor`. 1 MiB is about 1,600 avatars with no settings and no metadata.
+ */
+export const MAX_UNPAGED_AVATARS = 2000;
+export const AvatarPage = Page(Avatar, { maximum: MAX_UNPAGED_AVATARS });

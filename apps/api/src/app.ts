@@ -2,7 +2,7 @@
 
 import { DatabaseError, describeError } from "@realtime-avatar/db/connection/errors";
 import { newRequestId } from "@realtime-avatar/domain/id";
-import { notFound, Problem } from "@realtime-avatar/domain/problem";
+import { Problem } from "@realtime-avatar/domain/problem";
 import { type Health, healthStatus, live, ready } from "@realtime-avatar/runtime/health";
 import { Elysia } from "elysia";
 import { createUploadSlots } from "./assets/upload-slots.ts";
@@ -16,7 +16,7 @@ import { createPasskeyCeremonies } from "./http/people/passkeys.ts";
 import { isOverload, notFoundForKey, problemResponse, toProblem, writeProblem } from "./http/problem.ts";
 import { createRequestLimit } from "./http/rate-limit.ts";
 import { type RequestContext, requestIdFor, traceIdOf, withRequestContext } from "./http/request-context.ts";
-import type { ResponseHead } from "./http/response.ts";
+import { acceptsCoding, type ResponseHead } from "./http/response.ts";
 import { openApiDocument } from "./openapi/document.ts";
 import { operationsOf } from "./openapi/operation.ts";
 import { createOverdueSweep } from "./overdue-sessions.ts";
@@ -64,13 +64,15 @@ const MAX_UNREAD_BYTES = 1024 * 1024;
 const mayBeEndless = (headers: Headers): boolean =>
   headers.has("transfer-encoding") || Number(headers.get("content-length")) > MAX_UNREAD_BYTES;
 
-/** The methods that `routes` support at `path`. */
+/** The methods that `routes` support at `path`. A route without parameters at this path hides those with parameters. */
 const methodsAt = (routes: readonly { method: string; path: string }[], path: string): string[] => {
   const segments = path.split("/");
   const matches = (pattern: readonly string[]): boolean =>
     pattern.length === segments.length &&
     pattern.every((part, index) => (part.startsWith(":") ? segments[index] !== "" : part === segments[index]));
-  const methods = new Set(routes.filter((route) => matches(route.path.split("/"))).map(({ method }) => method));
+  const exact = routes.filter((route) => route.path === path);
+  const found = exact.length > 0 ? exact : routes.filter((route) => matches(route.path.split("/")));
+  const methods = new Set(found.map(({ method }) => method));
   if (methods.has("GET")) methods.add("HEAD");
   return [...methods].sort();
 };
@@ -152,7 +154,7 @@ const problemOf = (
     return problem.code === "not_found" && keyEnvironment ? notFoundForKey(keyEnvironment) : problem;
   }
   return allowed.length === 0
-    ? notFound()
+    ? new Problem("not_found", "No operation has this path. /openapi.json lists the operations, and /docs shows them.")
     : new Problem("method_not_allowed", "The resource does not support this method.");
 };
 
@@ -224,8 +226,8 @@ export const createApp = (options: AppOptions) => {
     operationsByRoute ??= operationsOf(app.routes);
     return operationsByRoute;
   };
-  /** The OpenAPI document as JSON; null before the first request for it. */
-  let document: string | null = null;
+  /** The OpenAPI document as JSON, and compressed; null before the first request for it. */
+  let document: { text: string; gzip: Uint8Array<ArrayBuffer> } | null = null;
   const app = new Elysia({
     // Unknown fields are refused, never removed.
     normalize: false,
@@ -275,10 +277,16 @@ export const createApp = (options: AppOptions) => {
     .use(publicAssetRoutes(dependencies))
     .use(publicAvatarRoutes(dependencies))
     .use(pageRoutes(dependencies, (): object => openApiDocument(app.routes)))
-    .get("/openapi.json", ({ set }): string => {
-      document ??= JSON.stringify(openApiDocument(app.routes));
+    .get("/openapi.json", ({ request, set }): string | Uint8Array<ArrayBuffer> => {
+      if (document === null) {
+        const text = JSON.stringify(openApiDocument(app.routes));
+        document = { text, gzip: Bun.gzipSync(text) };
+      }
       set.headers["content-type"] = "application/json";
-      return document;
+      set.headers["vary"] = "Accept-Encoding";
+      if (!acceptsCoding(request, "gzip")) return document.text;
+      set.headers["content-encoding"] = "gzip";
+      return document.gzip;
     });
   return app;
 };

@@ -1,0 +1,36 @@
+/** What the application responds at paths without an operation, and with the OpenAPI document. */
+import { expect, test } from "bun:test";
+import { startApi } from "../test/support/api.ts";
+
+const api = await startApi();
+
+test("a path without an operation: 404 that says so, and where the operations are listed", async () => {
+  const { status, body } = await api.call("GET", "/api/v1/avatar");
+  expect([status, body.code]).toEqual([404, "not_found"]);
+  expect(body.detail).toContain("/openapi.json");
+  const key = await api.key({ environment: "live", scopes: ["avatars:read"] });
+  const missing = await api.call("GET", "/api/v1/avatars/ava_01h455vb4pex5vsknk084sn02q", { key });
+  expect([missing.status, missing.body.detail.includes("/openapi.json")]).toEqual([404, false]);
+});
+
+test.each([
+  ["/api/v1/api-keys/self", "GET, HEAD"],
+  ["/api/v1/api-keys", "GET, HEAD, POST"],
+  ["/api/v1/avatars/ava_01h455vb4pex5vsknk084sn02q", "DELETE, GET, HEAD, PATCH"],
+])("PUT %s: 405 with the methods of this path alone", async (path, allowed) => {
+  const { status, headers } = await api.call("PUT", path);
+  expect([status, headers.get("allow")]).toEqual([405, allowed]);
+});
+
+test("/openapi.json: compressed for a client that accepts gzip, and plain for any other", async () => {
+  const lengthFor = async (coding: string) => {
+    const response = await fetch(`${api.url}/openapi.json`, {
+      headers: { "accept-encoding": coding },
+      decompress: false,
+    } as RequestInit);
+    expect(response.headers.get("vary")).toBe("Accept-Encoding");
+    return [response.headers.get("content-encoding"), (await response.bytes())[0]];
+  };
+  expect(await lengthFor("gzip")).toEqual(["gzip", 0x1f]);
+  for (const coding of ["identity", "gzip;q=0"]) expect(await lengthFor(coding)).toEqual([null, "{".charCodeAt(0)]);
+});

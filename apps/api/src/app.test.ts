@@ -22,6 +22,24 @@ test.each([
   expect([status, headers.get("allow")]).toEqual([405, allowed]);
 });
 
+test.each(["/docs", "/docs/main.js"])(
+  "%s: compressed for a client that accepts gzip, and plain for any other",
+  async (path) => {
+    for (const [coding, expected] of [
+      ["gzip", "gzip"],
+      ["identity", null],
+      ["gzip;q=0", null],
+    ] as const) {
+      const response = await fetch(`${api.url}${path}`, {
+        headers: { "accept-encoding": coding },
+        decompress: false,
+      } as RequestInit);
+      const isGzip = (await response.bytes())[0] === 0x1f;
+      expect([response.headers.get("content-encoding"), isGzip]).toEqual([expected, expected === "gzip"]);
+    }
+  },
+);
+
 test("/openapi.json: compressed for a client that accepts gzip, and plain for any other", async () => {
   const lengthFor = async (coding: string) => {
     const response = await fetch(`${api.url}/openapi.json`, {

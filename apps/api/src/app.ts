@@ -185,6 +185,22 @@ const pageRoutes = (dependencies: Dependencies, describe: () => object) =>
     .use(referenceRoutes(describe, dependencies))
     .use(dashboardRoutes(dependencies));
 
+/** The OpenAPI document, as `describe` returns it at the first request: as JSON, and compressed. */
+const documentRoutes = (describe: () => object) => {
+  let document: { text: string; gzip: Uint8Array<ArrayBuffer> } | null = null;
+  return new Elysia({ name: "document" }).get("/openapi.json", ({ request, set }): string | Uint8Array<ArrayBuffer> => {
+    if (document === null) {
+      const text = JSON.stringify(describe());
+      document = { text, gzip: Bun.gzipSync(text) };
+    }
+    set.headers["content-type"] = "application/json";
+    set.headers["vary"] = "Accept-Encoding";
+    if (!acceptsCoding(request, "gzip")) return document.text;
+    set.headers["content-encoding"] = "gzip";
+    return document.gzip;
+  });
+};
+
 const webhookRoutes = (dependencies: Dependencies) =>
   new Elysia({ name: "webhooks" })
     .use(webhookEndpointRoutes(dependencies))
@@ -226,8 +242,6 @@ export const createApp = (options: AppOptions) => {
     operationsByRoute ??= operationsOf(app.routes);
     return operationsByRoute;
   };
-  /** The OpenAPI document as JSON, and compressed; null before the first request for it. */
-  let document: { text: string; gzip: Uint8Array<ArrayBuffer> } | null = null;
   const app = new Elysia({
     // Unknown fields are refused, never removed.
     normalize: false,
@@ -277,16 +291,6 @@ export const createApp = (options: AppOptions) => {
     .use(publicAssetRoutes(dependencies))
     .use(publicAvatarRoutes(dependencies))
     .use(pageRoutes(dependencies, (): object => openApiDocument(app.routes)))
-    .get("/openapi.json", ({ request, set }): string | Uint8Array<ArrayBuffer> => {
-      if (document === null) {
-        const text = JSON.stringify(openApiDocument(app.routes));
-        document = { text, gzip: Bun.gzipSync(text) };
-      }
-      set.headers["content-type"] = "application/json";
-      set.headers["vary"] = "Accept-Encoding";
-      if (!acceptsCoding(request, "gzip")) return document.text;
-      set.headers["content-encoding"] = "gzip";
-      return document.gzip;
-    });
+    .use(documentRoutes((): object => openApiDocument(app.routes)));
   return app;
 };

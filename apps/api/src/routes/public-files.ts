@@ -51,8 +51,9 @@ const previewFile: FindFile = async (db, token) => {
   return { key: preparedKey(preview, preview.previewFile), contentType, tag: `"${file.sha256}"` };
 };
 
-/** The range of the request. With `If-Range`, only if the client has this version (RFC 9110 §13.1.5). */
-const requestedRange = ({ headers }: Request, tag: string, sizeBytes: number): RequestedRange => {
+/** The range of the request. With `If-Range`, only if the client has this version (RFC 9110 §13.1.5). A HEAD has none (§14.2). */
+const requestedRange = ({ headers, method }: Request, tag: string, sizeBytes: number): RequestedRange => {
+  if (method !== "GET") return { kind: "whole" };
   const condition = headers.get("if-range");
   return condition === null || condition === tag ? rangeOf(headers.get("range"), sizeBytes) : { kind: "whole" };
 };

@@ -34,8 +34,13 @@ type Transport = (typeof TRANSPORTS)[number];
 const BASE64URL = /^[A-Za-z0-9_-]+$/;
 
 /** The same text for every reason: the response of an authenticator shows an attacker nothing. */
-export const invalidPasskey = (cause?: unknown): Problem =>
-  new Problem("invalid_passkey", "The response of the passkey was not accepted.", {}, { cause });
+export const invalidPasskey = (cause?: unknown, reason = ""): Problem =>
+  new Problem("invalid_passkey", `The response of the passkey was not accepted.${reason}`, {}, { cause });
+
+/** The library has no code for this error. */
+const UNVERIFIED = /^User verification (was )?required/;
+const UNVERIFIED_REASON =
+  " The authenticator did not verify the user: use its PIN, fingerprint or face, or another authenticator.";
 
 type Dependencies = {
   publicUrl: () => string;
@@ -97,7 +102,7 @@ const accepted = async <Result extends { verified: boolean }>(
   try {
     result = await verify();
   } catch (error) {
-    throw invalidPasskey(error);
+    throw invalidPasskey(error, error instanceof Error && UNVERIFIED.test(error.message) ? UNVERIFIED_REASON : "");
   }
   if (!result.verified) throw invalidPasskey();
   return result;

@@ -142,7 +142,11 @@ describe("a registration", () => {
       { crossOrigin: true },
       { isUserVerified: false },
     ];
-    for (const deviation of deviations) expectProblem(await attempt(deviation), "invalid_passkey");
+    for (const deviation of deviations) {
+      const answer = await attempt(deviation);
+      expectProblem(answer, "invalid_passkey");
+      expect(answer.body.detail.includes("did not verify the user")).toBe("isUserVerified" in deviation);
+    }
   });
 
   test("a registration, with a certificate: refused before a revocation list is fetched", async () => {
@@ -292,7 +296,9 @@ describe("a sign-in", () => {
     for (const deviation of deviations) {
       const { body } = await post("user-sessions/options", {});
       const credential = authenticator.get(body.publicKey, deviation);
-      expectProblem(await post("user-sessions", { credential }), "invalid_passkey");
+      const answer = await post("user-sessions", { credential });
+      expectProblem(answer, "invalid_passkey");
+      expect(answer.body.detail.includes("did not verify the user")).toBe("isUserVerified" in deviation);
     }
   });
 

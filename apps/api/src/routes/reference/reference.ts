@@ -7,7 +7,7 @@ import { Elysia } from "elysia";
 import type { Dependencies } from "../../dependencies.ts";
 import { asPage, redirect } from "../../http/html-page.ts";
 import { cookieName } from "../../http/people/cookie.ts";
-import type { ResponseHead } from "../../http/response.ts";
+import { acceptsCoding, type ResponseHead } from "../../http/response.ts";
 import type { ApiDocument } from "./document.ts";
 import dom from "./page/dom.js" with { type: "text" };
 import key from "./page/key.js" with { type: "text" };
@@ -19,10 +19,17 @@ import { renderReference } from "./render.ts";
 const SCRIPTS = { dom, key, main, outcomes, trial };
 const ALLOWED = "script-src 'self'; connect-src 'self'; require-trusted-types-for 'script'";
 
-/** Marks a response as compressed. Every browser that can run the page supports it. */
-const compressed = (bytes: Uint8Array<ArrayBuffer>, set: Pick<ResponseHead, "headers">): Uint8Array<ArrayBuffer> => {
-  (set.headers as Record<string, string>)["content-encoding"] = "gzip";
-  return bytes;
+/** Sends what `gzip` holds: compressed to a client that accepts it, as every browser does, and plain to any other. */
+const sendGzip = (
+  gzip: Uint8Array<ArrayBuffer>,
+  request: Request,
+  set: Pick<ResponseHead, "headers">,
+): Uint8Array<ArrayBuffer> => {
+  const headers = set.headers as Record<string, string>;
+  headers["vary"] = "Accept-Encoding";
+  if (!acceptsCoding(request, "gzip")) return Bun.gunzipSync(gzip);
+  headers["content-encoding"] = "gzip";
+  return gzip;
 };
 
 /** The routes. `describe` returns the OpenAPI document; the page is rendered from it on first use. */
@@ -38,14 +45,14 @@ export const referenceRoutes = (describe: () => object, { publicUrl }: Pick<Depe
   };
   const routes = new Elysia({ name: "reference" })
     .get("/docs/", ({ set }) => redirect("/docs", set))
-    .get("/docs", ({ set }) => {
+    .get("/docs", ({ request, set }) => {
       const { bytes, allowed } = open();
-      return compressed(asPage(bytes, allowed, set), set);
+      return sendGzip(asPage(bytes, allowed, set), request, set);
     });
   for (const [name, script] of Object.entries(SCRIPTS)) {
-    routes.get(`/docs/${name}.js`, ({ set }) => {
+    routes.get(`/docs/${name}.js`, ({ request, set }) => {
       set.headers["content-type"] = "text/javascript; charset=utf-8";
-      return compressed(Bun.gzipSync(script), set);
+      return sendGzip(Bun.gzipSync(script), request, set);
     });
   }
   return routes;

@@ -7107,7 +7107,7 @@ select distinct fleet.avatar_slots.worker_id as "workerId" from fleet.avatar_slo
 where fleet.avatar_slots.has_news and fleet.avatar_slots.worker_id = any ($1::text[])
 
 -- lose_worker. Columns: workerId text.
-update fleet.avatar_workers set lease_until = now()
+update fleet.avatar_workers set lease_until = date_trunc('milliseconds', now())
 where fleet.avatar_workers.id = $1 and fleet.avatar_workers.lease_until > now()
   and fleet.avatar_workers.lease_until = $2::timestamptz
 returning fleet.avatar_workers.id as "workerId"

@@ -149,7 +149,7 @@ const createStarting = (dependencies: Dependencies) => {
  * wait at each change, and would lose its lease while its calls change more often than a wait lasts.
  */
 const createMemory = () => {
-  const last = new Map<string, { digest: string; request: SyncRequest }>();
+  const last = new Map<string, { digest: string; request: WeakRef<SyncRequest> }>();
   return {
     /** Remembers this sync. Returns whether it differs from the one before. */
     isNews: (workerId: string, request: SyncRequest, { end }: SyncResult): boolean => {
@@ -163,12 +163,12 @@ const createMemory = () => {
       if (last.size >= MAX_WORKERS) last.clear();
       // A worker without slots stops.
       if (slots === 0) last.delete(workerId);
-      else last.set(workerId, { digest, request });
+      else last.set(workerId, { digest, request: new WeakRef(request) });
       return !isSame;
     },
     /** The response to a sync was not received. A later sync of the worker stays as it is. */
     forget: (workerId: string, request: SyncRequest): void => {
-      if (last.get(workerId)?.request === request) last.delete(workerId);
+      if (last.get(workerId)?.request.deref() === request) last.delete(workerId);
     },
   };
 };

@@ -1,5 +1,5 @@
 /** Request bodies: bytes, text, JSON, and then a valid value. Nothing is coerced. */
-import { withoutUnknownFields } from "@realtime-avatar/domain/known-fields";
+import { withoutUnknownFields } from "@realtime-avatar/domain/calls/known-fields";
 import { type FieldError, Problem } from "@realtime-avatar/domain/problem";
 import { MAX_ERRORS, validate } from "@realtime-avatar/domain/schema";
 import type { Static, TSchema } from "@sinclair/typebox";

@@ -11,8 +11,9 @@ setDefaultTimeout(60_000);
 const ENDPOINTS = 16;
 const EVENTS = 4;
 
+const { db } = await fileDatabase();
+
 test("20 recoveries of 16 endpoints of one host that fails: one request until it works, then each event once", async () => {
-  const { db } = await fileDatabase();
   let status = 500;
   const receiver = await fixture(startReceiver((_, response) => response.writeHead(status).end()));
   const caller = await seedCaller(db);

@@ -96,7 +96,7 @@ export const syncWorker = async (
 const endLease = statement<{ workerId: string }>(
   "lose_worker",
   sql`
-    update ${avatarWorkers} set lease_until = now()
+    update ${avatarWorkers} set lease_until = date_trunc('milliseconds', now())
     where ${avatarWorkers.id} = ${sql.placeholder("workerId")} and ${avatarWorkers.leaseUntil} > now()
       and ${avatarWorkers.leaseUntil} = ${sql.placeholder("leaseEnds")}::timestamptz
     returning ${avatarWorkers.id} as "workerId"`,

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { withoutUnknownFields } from "../known-fields.ts";
 import { validate } from "../schema.ts";
+import { withoutUnknownFields } from "./known-fields.ts";
 import { endReasonOf } from "./lifecycle.ts";
 import { INPUT_FIELDS, RELEASE_REASONS } from "./schemas.ts";
 import {

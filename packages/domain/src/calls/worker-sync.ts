@@ -25,9 +25,9 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { ENVIRONMENTS } from "../environment.ts";
 import type { SessionId } from "../id.ts";
-import { withoutUnknownFields } from "../known-fields.ts";
 import { ClosedObject, Count, isValid, JsonObject, Nullable, OneOf, Text } from "../schema.ts";
 import { END_REASONS } from "./end-reasons.ts";
+import { withoutUnknownFields } from "./known-fields.ts";
 import { CALL_MODES, CallInput } from "./schemas.ts";
 
 /** Maximum number of slots of a worker. */

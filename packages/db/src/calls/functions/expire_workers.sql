@@ -16,7 +16,7 @@ declare
     select id from fleet.avatar_workers where lease_until <= clock_timestamp() order by id for update skip locked
   );
   v_call record;
-  v_now timestamptz := clock_timestamp();
+  v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
   v_can_move boolean[] := '{}'; -- of each call: whether it has not moved before
   v_can_wait boolean[] := '{}'; -- of each call
   v_closing rta.closing;

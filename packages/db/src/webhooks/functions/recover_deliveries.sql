@@ -40,7 +40,7 @@ declare
   v_outcome rta.write_outcome;
   v_refusal text;
   v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
-  v_last_id text := 'whd_' || rta.id_time(clock_timestamp()) || '~';
+  v_last_id text := 'whd_' || rta.id_time(v_now) || '~';
   v_host text;
   v_recovered_at timestamptz;
   v_recovered integer;

@@ -4,7 +4,7 @@
 create function rta.take_resend(p_tenant_id text, p_environment text, p_host text) returns integer
 language plpgsql as $$
 declare
-  v_now timestamptz := clock_timestamp();
+  v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
   v_each constant interval := interval '2 seconds';
   v_until timestamptz;
 begin

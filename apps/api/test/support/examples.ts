@@ -43,7 +43,7 @@ const settledText = (json: string): string =>
     // Of a webhook. A delivery that was sent again may have arrived.
     .replace(/"whsec_[A-Za-z0-9+/]{43}="/g, '"<secret>"')
     .replace(/http:\/\/127\.0\.0\.1:\d+\/hooks/g, "https://www.example.com/hooks")
-    .replace(/"(at|previousSecretExpiresAt)": ?"[-0-9T:.Z]+"/g, '"$1":"<time>"')
+    .replace(/"(at|previousSecretExpiresAt|nextRecoveryAt)": ?"[-0-9T:.Z]+"/g, '"$1":"<time>"')
     .replace(/"durationMs": ?\d+/g, '"durationMs":"<number>"')
     .replace(/"body": ?"(?:[^"\\]|\\.)*"/g, '"body":"<body>"')
     .replace(/"status": ?"(pending|delivered)",\s*"attempts"/g, '"status":"<sent or not>","attempts"')

@@ -98,9 +98,8 @@ def receive(body: bytes, headers: dict[str, str]) -> None:
 
 const eventHtml = ({ operationId, path, description, body }: Operation): string => {
   const resource = body?.schema.properties?.["data"]?.properties?.["resource"];
-  const type = body ? typeOf({ $ref: body.name }) : "";
   return `<details id="${operationId}"><summary><h3><span>EVENT</span> <code>${path}</code></h3> <span>${textHtml(description)}</span></summary>
-<div class="columns"><div>${markdown(description)}<p>The body is ${type}. Its <code>data.resource</code> is ${resource ? typeOf(resource) : ""}, as the API shows it.</p></div>
+<div class="columns"><div>${markdown(description)}<p>The <code>data.resource</code> of the body is ${resource ? typeOf(resource) : ""}, as the API shows it.</p></div>
 <div>${jsonHtml(path, body?.example)}</div></div></details>`;
 };
 

@@ -47,7 +47,10 @@ const keyCard = ({ publicUrl }: Site): string =>
 export const renderReference = (document: ApiDocument, site: Site) => {
   const operations = operationsOf(document);
   const events = eventsOf(document);
-  const groups = document.tags.map((tag) => ({ ...tag, items: operations.filter(({ tags }) => tags[0] === tag.name) }));
+  // The tag of the events has no operations: they have a section of their own.
+  const groups = document.tags
+    .map((tag) => ({ ...tag, items: operations.filter(({ tags }) => tags[0] === tag.name) }))
+    .filter(({ items }) => items.length > 0);
   const links = groups.map(({ name, items }) => group(anchorOf(name), name, items));
   const sections = groups.map(
     ({ name, description, items }) =>

@@ -12,10 +12,19 @@ import { startCall } from "./call.ts";
 const SCRIPTED = [process.execPath, "--no-env-file", join(import.meta.dir, "../process/scripted.testing.ts")];
 const STARTED: Step = { kind: "report", state: "started", used_seconds: 5 };
 
-type Options = { first: Step[]; again?: Step[]; change?: Partial<typeof assigned>; leaseMs?: number };
+/** `deaths`: how many processes end before they have the call. */
+type Options = {
+  first: Step[];
+  again?: Step[];
+  change?: Partial<typeof assigned>;
+  leaseMs?: number;
+  deaths?: number;
+};
 
 /** Starts a call. `states`: each change that is reported; `joins`: the milliseconds of each join that metrics receive. */
-const start = ({ first, again = [], change = {}, leaseMs = 60_000 }: Options) => {
+const start = ({ first, again = [], change = {}, leaseMs = 60_000, deaths = 0 }: Options) => {
+  let taken = 0;
+  const take = () => startCallProcess(taken++ < deaths ? ["/bin/false"] : SCRIPTED);
   const states: string[] = [];
   const joins: number[] = [];
   const watcher = { joined: (milliseconds: number) => void joins.push(milliseconds), ended: () => {} };
@@ -24,7 +33,7 @@ const start = ({ first, again = [], change = {}, leaseMs = 60_000 }: Options) =>
     { ...assigned, token: JSON.stringify({ first, again }), ...change },
     {
       service: { sync: () => Promise.reject(), file: async () => new Uint8Array(3) },
-      processes: { take: () => startCallProcess(SCRIPTED), ready: async () => {}, stop: async () => {} },
+      processes: { take, ready: async () => {}, stop: async () => {} },
       log: createLog("info", { write: (line: string) => void lines.push(line) }),
       watcher,
       traces: null,
@@ -61,6 +70,28 @@ test("a process that a stranger's room has ended: the call has failed, and no ot
   await until("ended");
   expect(states).toEqual(["started 5", "ended 5"]);
   expect(call.report().reason).toBe("failed");
+});
+
+test("processes that end before their first report: do not count as the one that is replaced", async () => {
+  const { call, states, until } = start({ first: [STARTED, { kind: "abort" }], deaths: 2 });
+  await until("joined");
+  expect(states).toEqual(["started 5", "joining 5", "joined 5"]);
+  await call.leave();
+});
+
+test("processes that always end before their first report: the call has failed", async () => {
+  const { call, until } = start({ first: [], deaths: 1000 });
+  await until("ended");
+  expect(call.report()).toMatchObject({ reason: "failed", used_seconds: 0 });
+});
+
+test("a process that says nothing for some seconds: the call is not started until it is heard again", async () => {
+  const { call, states, until } = start({ first: [STARTED] });
+  await until("joining");
+  expect(states).toEqual(["started 5", "joining 5"]);
+  call.end("user_ended");
+  await until("ended");
+  expect(call.report().used_seconds).toBe(9);
 });
 
 test("a process that ends when the lease is over: the call is left alone", async () => {

@@ -10,9 +10,12 @@ import type { CallProcesses } from "../process/spare.ts";
 import type { CallTraces } from "../tracing.ts";
 import type { Service } from "./service.ts";
 
-/** How often the process of a call is started again. */
+/** How often the process of a call is replaced. One that ends before its first report does not count, up to this many in all. */
 const MAX_RESTARTS = 1;
-/** A process that reports nothing for this long has stopped working. It reports once a second. */
+const MAX_PROCESSES = 5;
+/** A process reports once a second. After this long without a report, its call is not counted as started. */
+const DOUBTFUL_SECONDS = 3;
+/** A process that reports nothing for this long has stopped working. */
 const MAX_SILENT_SECONDS = 10;
 /** How long a process may take for the last message and to leave the room. */
 const END_MS = 6000;
@@ -87,12 +90,16 @@ const createRecord = (assigned: AssignedCall, log: Logger, { watcher, traces, on
   };
 };
 
-/** Watches that a process is alive and within its limits. `onFault` is called once; kill the process then. */
-const watchProcess = (pid: number | null, onFault: (fault: object) => void) => {
+/**
+ * Watches that a process is alive and within its limits. `onDoubt` is called when it has been silent for some seconds; `onFault` is
+ * called once: kill the process then.
+ */
+const watchProcess = (pid: number | null, onDoubt: () => void, onFault: (fault: object) => void) => {
   let silentSeconds = 0;
   // Counted, not measured: a worker that was stopped has not heard its processes, which are alive.
   const timer = setInterval(() => {
     silentSeconds++;
+    if (silentSeconds === DOUBTFUL_SECONDS) onDoubt();
     if (silentSeconds === MAX_SILENT_SECONDS) onFault({ silentSeconds });
   }, 1000);
   const stopLimits = pid === null ? () => {} : watchLimits(pid, (limit) => onFault({ limit }));
@@ -111,6 +118,8 @@ const watchProcess = (pid: number | null, onFault: (fault: object) => void) => {
 type Running = {
   send(message: ToCallProcess): void;
   hasEnded(): boolean;
+  /** Whether the process has had the call. */
+  hasReported(): boolean;
   kill(): void;
   stop(): Promise<void>;
 };
@@ -118,20 +127,22 @@ type Running = {
 type RunOptions = Pick<CallParts, "processes" | "service"> & {
   log: Logger;
   onReport: (report: CallReport) => void;
+  onDoubt: () => void;
   onEnd: (end: ProcessEnd) => void;
 };
 
 /** Runs a call in a process, which `start` describes. */
-const runProcess = (start: Start, { processes, service, log, onReport, onEnd }: RunOptions): Running => {
+const runProcess = (start: Start, { processes, service, log, onReport, onDoubt, onEnd }: RunOptions): Running => {
   const process = processes.take();
   const { pid } = process;
   const { session_id, mode } = start.assigned;
   log.info({ pid, mode }, start.isRestart ? "a call was started again" : "a call was assigned");
-  const watch = watchProcess(pid, (fault) => {
+  const watch = watchProcess(pid, onDoubt, (fault) => {
     log.warn(fault, "the process of a call is killed");
     process.kill();
   });
   let hasEnded = false;
+  let hasReported = false;
   let files = 0;
   const stop = (): Promise<void> => {
     watch.stop();
@@ -146,6 +157,7 @@ const runProcess = (start: Start, { processes, service, log, onReport, onEnd }: 
     watch.heard();
     switch (message.kind) {
       case "report":
+        hasReported = true;
         onReport(message);
         if (message.state === "ended") void stop();
         break;
@@ -171,7 +183,8 @@ const runProcess = (start: Start, { processes, service, log, onReport, onEnd }: 
       onEnd(end);
     },
   });
-  return { send: process.send, hasEnded: () => hasEnded, kill: process.kill, stop };
+  const { send, kill } = process;
+  return { send, hasEnded: () => hasEnded, hasReported: () => hasReported, kill, stop };
 };
 
 /** Runs a call in a process. A process that ends is replaced once, at once; the call has failed when the second one ends. */
@@ -181,6 +194,7 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   const log = parts.log.child({ session: session_id, generation });
   const record = createRecord(assigned, log, parts);
   let restarts = 0;
+  let started = 0;
   let ending: EndReason | null = null;
   let leaving: Promise<void> | null = null;
   let hasLeft = (): void => {};
@@ -193,18 +207,21 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
     // A stranger's room that has ended one process would end the next one as well.
     const isHostile = isCrash && agent_identity !== null;
     if (ending !== null) finish(ending);
-    else if (isHostile || restarts >= MAX_RESTARTS) finish("failed");
+    else if (isHostile || restarts >= MAX_RESTARTS || started >= MAX_PROCESSES) finish("failed");
     else {
-      restarts++;
+      if (running.hasReported()) restarts++;
       running = run();
-      record.update({ ...record.current(), state: "joining" });
+      doubt();
     }
   };
+  /** The seconds of a call count while it is `started`: not without a process, or with one that may be hanging. */
+  const doubt = (): void => record.update({ ...record.current(), state: "joining" });
   const run = (): Running => {
+    started++;
     const rest = { ...assigned, used_seconds: record.current().used_seconds };
     return runProcess(
       { kind: "start", assigned: rest, isRestart: restarts > 0, leaseMs: leaseMs() },
-      { processes, service, log, onReport: record.update, onEnd: handleEnd },
+      { processes, service, log, onReport: record.update, onDoubt: doubt, onEnd: handleEnd },
     );
   };
   let running = run();

@@ -2899,7 +2899,7 @@ export interface components {
     RecoveredDeliveries: {
       /** @description Deliveries that are sent again, one after another. Counted up to 50000. */
       recovered: number;
-      /** @description When the next one is tried, because those before have failed; null while the host gets up to 20 a second. */
+      /** @description When the next one is tried, because those before have failed; null when it is tried at once. */
       pausedUntil: string | null;
       /**
        * Format: date-time

@@ -195,8 +195,7 @@ export const RecoveredDeliveries = ClosedObject({
     description: `Deliveries that are sent again, one after another. Counted up to ${MAX_RECOVERED}.`,
   }),
   pausedUntil: Nullable(DateTime(), {
-    description:
-      "When the next one is tried, because those before have failed; null while the host gets up to 20 a second.",
+    description: "When the next one is tried, because those before have failed; null when it is tried at once.",
   }),
   nextRecoveryAt: DateTime({ description: "When the endpoint can be recovered again." }),
 });

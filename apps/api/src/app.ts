@@ -64,6 +64,16 @@ const MAX_UNREAD_BYTES = 1024 * 1024;
 const mayBeEndless = (headers: Headers): boolean =>
   headers.has("transfer-encoding") || Number(headers.get("content-length")) > MAX_UNREAD_BYTES;
 
+/**
+ * Whether a client waits for a `100 Continue` that Bun does not send: Bun knows the value in lower-case letters alone, though it
+ * has any case (RFC 9110 §10.1.1), and lets no handler send the interim response. Java's client sends `100-Continue`.
+ */
+const waitsInVain = (headers: Headers): boolean => {
+  const expectation = headers.get("expect");
+  if (expectation === null || expectation === "100-continue") return false;
+  return headers.has("transfer-encoding") || Number(headers.get("content-length")) > 0;
+};
+
 /** The methods that `routes` support at `path`. A route without parameters at this path hides those with parameters. */
 const methodsAt = (routes: readonly { method: string; path: string }[], path: string): string[] => {
   const segments = path.split("/");
@@ -255,6 +265,11 @@ export const createApp = (options: AppOptions) => {
       const host = context.request.headers.get("host");
       if (host !== null && !isHost(host)) {
         throw new Problem("malformed_request", "The Host header is empty or malformed, or there are several.");
+      }
+      if (waitsInVain(context.request.headers)) {
+        // The client may send the body or not, so the connection cannot be used again.
+        const detail = "Send the request again without `Expect`, or with `Expect: 100-continue` in lower-case letters.";
+        throw new Problem("expectation_failed", detail, { hangUp: true });
       }
     })
     // Registered before any route: a hook covers only what comes after it.

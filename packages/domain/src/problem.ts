@@ -211,6 +211,13 @@ export const PROBLEMS = {
     remedy:
       "Send `Content-Type: application/json` with no parameter except `charset=utf-8`, or a form to upload a file, and do not compress the body.",
   },
+  expectation_failed: {
+    status: 417,
+    title: "The expectation is not supported",
+    meaning:
+      "The request has a body and an `Expect` header other than `100-continue` in lower-case letters. The body was not read.",
+    remedy: "Send the request again without `Expect`, or with `Expect: 100-continue`.",
+  },
   validation_failed: {
     status: 422,
     title: "The request does not meet its constraints",

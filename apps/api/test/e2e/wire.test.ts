@@ -201,6 +201,48 @@ describe("long and unusual credentials", () => {
   });
 });
 
+describe("a request that waits for 100 Continue with its body", () => {
+  const body = '{"displayName":"Ada","sourceKind":"image"}';
+  const head = (method: string, target: string, expectation: string, headers = "") =>
+    request(method, target, {
+      headers: `${headers}Expect: ${expectation}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n`,
+    });
+
+  test("100-continue: 100, and the response after the body", async () => {
+    const { socket, until, whole } = dial();
+    socket.write(head("POST", "/api/v1/avatars", "100-continue", bearer() + CLOSE));
+    expect(statusesOf(await until(/100 Continue\r\n\r\n/))).toEqual([100]);
+    socket.write(body);
+    expect(statusesOf(await whole())).toEqual([100, 201]);
+  });
+
+  test.each(["100-Continue", "100-CONTINUE", "100-cONTINUE", "100-continue, 100-continue", "x"])(
+    "%s: 417 before the body, and the connection closed",
+    async (expectation) => {
+      const text = await exchange(head("POST", "/api/v1/avatars", expectation, bearer()));
+      expect(problemIn(text)).toEqual({ status: 417, code: "expectation_failed" });
+      const chunked = `${bearer()}Expect: ${expectation}\r\nTransfer-Encoding: chunked\r\n`;
+      const withoutLength = await exchange(request("POST", "/api/v1/avatars", { headers: chunked }));
+      expect(problemIn(withoutLength)).toEqual({ status: 417, code: "expectation_failed" });
+    },
+  );
+
+  test("every route, 100-Continue: a final response before the body", async () => {
+    const targets = new Set(api.app.routes.map(({ method, path }) => `${method} ${path.replace(/:\w+|\*/g, "x")}`));
+    expect(targets.size).toBeGreaterThan(79);
+    for (const target of targets) {
+      const [method = "", path = ""] = target.split(" ");
+      const text = await exchange(head(method, path, "100-Continue", bearer()));
+      expect([target, statusesOf(text)]).toEqual([target, [417]]);
+    }
+  });
+
+  test("100-Continue without a body: served", async () => {
+    const headers = `${bearer()}${CLOSE}Expect: 100-Continue\r\n`;
+    expect(statusesOf(await exchange(request("GET", "/api/v1/avatars", { headers })))).toEqual([200]);
+  });
+});
+
 test("an Idempotency-Key, holding a secret: 400, not stored, not echoed", async () => {
   const before = await rowCounts(api.database);
   const claims = () => api.database.db.client`select count(*) as number from idempotency_claims`;

@@ -6,6 +6,7 @@ import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { seedCaller, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { startApi, testStorage } from "../../../test/support/api.ts";
 import { pageHeaders, seedPerson } from "../../../test/support/people/people.ts";
+import { encodedFor } from "./export.ts";
 
 let isEnding = false;
 const api = await startApi(testStorage, { isEnding: () => isEnding }, { deadlineMs: 60_000 });
@@ -107,6 +108,25 @@ describe("a list as a file", () => {
     expect(rows).toEqual(whole.slice(1));
   });
 
+  test("a file, compressed for a client that accepts gzip: the bytes of the plain one", async () => {
+    const { key } = await newTenant(1234);
+    const read = async (coding: string, method = "GET") => {
+      const headers = { authorization: `Bearer ${key}`, "accept-encoding": coding };
+      const init = { method, headers, decompress: false } as RequestInit;
+      const response = await fetch(`${api.url}/api/v1/credits/entries.csv`, init);
+      expect([response.status, response.headers.get("vary")]).toEqual([200, "Accept-Encoding"]);
+      return { coding: response.headers.get("content-encoding"), bytes: await response.bytes() };
+    };
+    const plain = await read("identity");
+    expect([plain.coding, (await read("gzip;q=0, br")).bytes.length]).toEqual([null, plain.bytes.length]);
+    const gzip = await read("br, gzip");
+    expect(gzip.coding).toBe("gzip");
+    expect(Buffer.from(Bun.gunzipSync(Buffer.from(gzip.bytes))).equals(plain.bytes)).toBe(true);
+    expect(gzip.bytes.length).toBeLessThan(plain.bytes.length / 5);
+    const head = await read("gzip", "HEAD");
+    expect([head.coding, head.bytes.length]).toEqual(["gzip", 0]);
+  });
+
   test("filters that leave all rows of pages out: the rows that they keep", async () => {
     const { key, tenantId } = await newTenant(12_000);
     const kept = `ent_01h455vb4p${"0".repeat(15)}1`;
@@ -137,7 +157,8 @@ describe("a list as a file", () => {
 
 /** A file that is being read: the rest of it, once its first part is there. */
 const openFile = async (path: string, headers: Record<string, string>) => {
-  const response = await fetch(`${api.url}/api/v1/${path}`, { headers });
+  // Plain: the compressed file fits into the buffers of the connection.
+  const response = await fetch(`${api.url}/api/v1/${path}`, { headers: { ...headers, "accept-encoding": "identity" } });
   expect(response.status).toBe(200);
   const reader = (response.body as ReadableStream<Uint8Array>).getReader();
   let length = (await reader.read()).value?.length ?? 0;
@@ -157,6 +178,30 @@ const lock: (holder: TestDb) => PromiseLike<unknown> = ({ client: holder }) =>
   holder`lock table credit_entries in access exclusive mode`;
 const outcomes = (): string[] =>
   api.log.map((line) => JSON.parse(line)).flatMap(({ msg, outcome }) => (msg === "export" ? [outcome] : []));
+
+describe("a compressed file that is being sent", () => {
+  const part = new TextEncoder().encode("x,y\r\n".repeat(1000));
+
+  test("its source fails: the stream fails", async () => {
+    let parts = 0;
+    const source = new ReadableStream<Uint8Array>({
+      pull: (controller) => (parts++ < 3 ? controller.enqueue(part) : controller.error(new Error("revoked"))),
+    });
+    await expect(new Response(encodedFor(source, true)).bytes()).rejects.toThrow("revoked");
+  });
+
+  test("its client disconnects: the source is cancelled", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const source = new ReadableStream<Uint8Array>({
+      pull: (controller) => controller.enqueue(part),
+      cancel: () => resolve(),
+    });
+    const reader = encodedFor(source, true).getReader();
+    await reader.read();
+    await reader.cancel();
+    await promise;
+  });
+});
 
 describe("a file that is being sent", async () => {
   const { tenantId } = await newTenant(10_000);

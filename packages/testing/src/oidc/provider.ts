@@ -1,5 +1,6 @@
 /// <reference path="./oidc-provider.d.ts" />
 /** A real provider of OpenID Connect (`oidc-provider`), with pages on which any name signs in. */
+import { generateKeyPairSync, randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import Provider, { type Context, interactionPolicy } from "oidc-provider";
@@ -10,6 +11,8 @@ export type OidcServer = {
   issuer: string;
   /** Accepts the service at this address. Before that, the provider is unavailable. */
   register(redirectUri: string): void;
+  /** Replaces its key: the tokens that follow have a signature by another one. */
+  rotateKey(): void;
   close(): Promise<void>;
 };
 
@@ -39,8 +42,15 @@ const policy = (): unknown => {
   return prompts;
 };
 
+const createKey = (): object => {
+  const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+  return { ...privateKey.export({ format: "jwk" }), kid: randomUUID(), use: "sig", alg: "RS256" };
+};
+
+/** A provider with a key of its own. It knows nothing of the one before. */
 const createProvider = (issuer: string, redirectUri: string): Provider =>
   new Provider(issuer, {
+    jwks: { keys: [createKey()] },
     clients: [
       {
         client_id: OIDC_CLIENT.clientId,
@@ -64,6 +74,7 @@ const createProvider = (issuer: string, redirectUri: string): Provider =>
 /** Starts a provider on localhost. Close it after the tests. */
 export const startOidcServer = async (): Promise<OidcServer> => {
   let provider: Provider | null = null;
+  let redirectUri = "";
   const server = createServer(async (request, response) => {
     if (!provider) return response.writeHead(503).end();
     if (!request.url?.startsWith("/interaction/")) return provider.callback()(request, response);
@@ -80,10 +91,14 @@ export const startOidcServer = async (): Promise<OidcServer> => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   };
-  const register = (redirectUri: string): void => {
+  const rotateKey = (): void => {
     provider = createProvider(issuer, redirectUri);
   };
-  return { issuer, register, close };
+  const register = (uri: string): void => {
+    redirectUri = uri;
+    rotateKey();
+  };
+  return { issuer, register, rotateKey, close };
 };
 
 /** A browser that follows redirects and fills in the forms of the provider, and keeps its cookies. */

@@ -140,7 +140,9 @@ const streamOf = (parts: AsyncGenerator<string, void>): ReadableStream<Uint8Arra
  * and an end by the client pass through.
  */
 export const encodedFor = (stream: ReadableStream<Uint8Array>, isCompressed: boolean): ReadableStream<Uint8Array> =>
-  isCompressed ? stream.pipeThrough(new CompressionStream("gzip")) : stream;
+  isCompressed
+    ? stream.pipeThrough(new CompressionStream("gzip") as ReadableWritablePair<Uint8Array, Uint8Array>)
+    : stream;
 
 /** The handler that sends a list as a file. */
 export const exportHandler = <Page extends FilePage>(

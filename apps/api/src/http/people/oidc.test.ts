@@ -11,11 +11,16 @@ import { createOidcProvider, OidcError } from "./oidc.ts";
 
 const fake = startFakeProvider();
 await fixture({ close: () => fake.stop() });
-beforeEach(() => fake.reset());
+beforeEach(() => {
+  fake.reset();
+  elapsed = 0;
+});
 
 const METADATA = "/.well-known/openid-configuration";
 const TENANT = "ten_01h455vb4pex5vsknk084sn02q";
-const clock = () => new Date();
+/** By how much the clock of the service is ahead, in milliseconds. */
+let elapsed = 0;
+const clock = () => new Date(Date.now() + elapsed);
 const attemptFor = (purpose: OidcPurpose = { kind: "sign_in" }) =>
   newOidcAttempt(TENANT, purpose, { now: clock(), random });
 const providerAt = (issuer = fake.issuer) => {
@@ -164,6 +169,29 @@ describe("the exchange of a code", () => {
   ])("a code exchange, its response %s: fails with a code", async (_, path, answer, failure) => {
     fake.answers.set(path, answer);
     expect(await failureOf(providerAt())).toBe(failure);
+  });
+
+  test("code exchanges, many with tokens of unknown keys: their keys are read again once in five seconds", async () => {
+    let reads = 0;
+    const { keys } = (await (await fetch(`${fake.issuer}/jwks`)).json()) as { keys: object[] };
+    fake.answers.set("/jwks", () => {
+      reads++;
+      return Response.json({ keys });
+    });
+    const provider = providerAt();
+    expect(await failureOf(provider)).toStartWith("no error");
+    fake.keyId = "unknown";
+    const refused = "not_accepted: OAUTH_KEY_SELECTION_FAILED";
+    // One after the other: each has its nonce.
+    for (let attempt = 0; attempt < 5; attempt++) expect(await failureOf(provider)).toBe(refused);
+    expect(reads).toBe(2);
+    elapsed = 5000;
+    expect(await failureOf(provider)).toBe(refused);
+    expect(reads).toBe(3);
+    // The keys that were read serve others.
+    fake.keyId = "1";
+    expect(await failureOf(provider)).toStartWith("no error");
+    expect(reads).toBe(3);
   });
 
   test("a code exchange, its token valid: accepted", async () => {

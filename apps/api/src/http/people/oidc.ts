@@ -17,8 +17,12 @@ const REQUEST_MS = 4000;
 const TOTAL_MS = 8000;
 /** The maximum size of a response: metadata and keys of large providers have some 10 KB. */
 const MAX_RESPONSE_BYTES = 256 * 1024;
-/** How long the metadata of the provider is used. Its keys have a time of their own in the library. */
+/** How long the metadata of the provider is used. The library reads the keys again after five minutes. */
 const METADATA_MS = 3_600_000;
+/** The shortest time between two reads of the keys for tokens whose key is unknown. */
+const KEYS_INTERVAL_MS = 5000;
+/** The age from which the library reads the keys again for a token whose key is unknown. */
+const AGE_TO_READ_AGAIN_SECONDS = 60;
 const RETRY_AFTER_SECONDS = 5;
 /** By how much the clocks of the service and of the provider may differ: the tolerance of the library. */
 const CLOCK_TOLERANCE_MS = 30_000;
@@ -109,8 +113,23 @@ const within = async <Result>(work: () => Promise<Result>): Promise<Result> => {
   }
 };
 
+/** What the library needs for requests to the provider with this metadata. */
+const configure = ({ issuer, clientId, clientSecret }: OidcConfig, metadata: openid.ServerMetadata) => {
+  const secret = clientSecret.reveal();
+  // Without the member, a provider takes the secret in a header (OpenID Connect Discovery §3).
+  const methods = metadata.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
+  const takesHeader = methods.includes("client_secret_basic");
+  const authenticate = takesHeader ? openid.ClientSecretBasic(secret) : openid.ClientSecretPost(secret);
+  const configuration = new openid.Configuration(metadata, clientId, { client_secret: secret }, authenticate);
+  configuration[openid.customFetch] = boundedFetch;
+  if (issuer.startsWith("http:")) openid.allowInsecureRequests(configuration);
+  // TLS to the token endpoint would do (OpenID Connect Core §3.1.3.7). The signature also holds behind a proxy that ends TLS.
+  openid.enableNonRepudiationChecks(configuration);
+  return configuration;
+};
+
 /** Reads the metadata of the provider. */
-const discover = async ({ issuer, clientId, clientSecret }: OidcConfig): Promise<openid.Configuration> => {
+const discover = async ({ issuer, clientId }: OidcConfig): Promise<openid.ServerMetadata> => {
   const isLocal = issuer.startsWith("http:");
   let found: openid.Configuration;
   try {
@@ -128,34 +147,80 @@ const discover = async ({ issuer, clientId, clientSecret }: OidcConfig): Promise
   // The page leads the browser there: an address such as `javascript:` must not come so far.
   const { protocol } = new URL(metadata.authorization_endpoint ?? "about:blank");
   if (protocol !== "https:" && !(isLocal && protocol === "http:")) throw unavailable("authorization_endpoint");
-  const secret = clientSecret.reveal();
-  // Without the member, a provider takes the secret in a header (OpenID Connect Discovery §3).
-  const methods = metadata.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
-  const takesHeader = methods.includes("client_secret_basic");
-  const authenticate = takesHeader ? openid.ClientSecretBasic(secret) : openid.ClientSecretPost(secret);
-  const configuration = new openid.Configuration(metadata, clientId, { client_secret: secret }, authenticate);
-  configuration[openid.customFetch] = boundedFetch;
-  if (isLocal) openid.allowInsecureRequests(configuration);
-  // TLS to the token endpoint would do (OpenID Connect Core §3.1.3.7). The signature also holds behind a proxy that ends TLS.
-  openid.enableNonRepudiationChecks(configuration);
-  return configuration;
+  return metadata;
 };
 
 /** Metadata that is read when it is needed, by one request at a time. A failure is not remembered. */
 const createMetadata = (config: OidcConfig, clock: () => Date) => {
-  let known: { configuration: openid.Configuration; until: number } | null = null;
-  let reading: Promise<openid.Configuration> | null = null;
-  const read = async (): Promise<openid.Configuration> => {
-    const configuration = await discover(config);
-    known = { configuration, until: clock().getTime() + METADATA_MS };
-    return configuration;
+  let known: { metadata: openid.ServerMetadata; until: number } | null = null;
+  let reading: Promise<openid.ServerMetadata> | null = null;
+  const read = async (): Promise<openid.ServerMetadata> => {
+    const metadata = await discover(config);
+    known = { metadata, until: clock().getTime() + METADATA_MS };
+    return metadata;
   };
-  return async (): Promise<openid.Configuration> => {
-    if (known && known.until > clock().getTime()) return known.configuration;
+  return async (): Promise<openid.ServerMetadata> => {
+    if (known && known.until > clock().getTime()) return known.metadata;
     reading ??= read().finally(() => {
       reading = null;
     });
     return reading;
+  };
+};
+
+/**
+ * The keys of the provider, which one exchange after the other uses. The library reads keys again, once, when a token names an
+ * unknown one and they are a minute old: a provider that rotates its key could sign no one in until then. So the library is told
+ * that they are that old, unless they were read for an unknown key within `KEYS_INTERVAL_MS`.
+ */
+const createKeys = (clock: () => Date) => {
+  let known: { jwks: openid.ExportedJWKSCache["jwks"]; readAt: number } | null = null;
+  let reading: ReturnType<openid.CustomFetch> | null = null;
+  let readAgain: { response: ReturnType<openid.CustomFetch>; at: number } | null = null;
+  const isRecent = (): boolean => readAgain !== null && clock().getTime() - readAgain.at < KEYS_INTERVAL_MS;
+
+  /** Reads the keys, by one request at a time. `isAgain`: other keys are known; one response in `KEYS_INTERVAL_MS` serves all. */
+  const read = (url: string, options: openid.CustomFetchOptions, isAgain: boolean): ReturnType<openid.CustomFetch> => {
+    if (isAgain && readAgain && isRecent()) return readAgain.response;
+    reading ??= boundedFetch(url, options).finally(() => {
+      reading = null;
+    });
+    if (isAgain) {
+      const again = { response: reading, at: clock().getTime() };
+      readAgain = again;
+      // A failure is not remembered.
+      reading.catch(() => {
+        if (readAgain === again) readAgain = null;
+      });
+    }
+    return reading;
+  };
+
+  /** Runs `work` with a configuration that has the known keys, and remembers those that it reads. */
+  return async <Result>(
+    configuration: openid.Configuration,
+    work: (configuration: openid.Configuration) => Promise<Result>,
+  ): Promise<Result> => {
+    const { jwks_uri } = configuration.serverMetadata();
+    const lent = known;
+    let readAt: number | null = null;
+    configuration[openid.customFetch] = async (url, options) => {
+      if (url !== jwks_uri) return boundedFetch(url, options);
+      const response = await read(url, options, lent !== null);
+      readAt = clock().getTime();
+      return response.clone() as Response;
+    };
+    if (lent) {
+      const age = Math.floor((clock().getTime() - lent.readAt) / 1000);
+      const uat = Math.floor(Date.now() / 1000) - Math.max(age, isRecent() ? 0 : AGE_TO_READ_AGAIN_SECONDS);
+      openid.setJwksCache(configuration, { jwks: lent.jwks, uat });
+    }
+    try {
+      return await work(configuration);
+    } finally {
+      const cache = openid.getJwksCache(configuration);
+      if (readAt !== null && cache) known = { jwks: cache.jwks, readAt };
+    }
   };
 };
 
@@ -169,6 +234,7 @@ export const createOidcProvider = (
 ) => {
   const { issuer, name } = config;
   const metadata = createMetadata(config, clock);
+  const withKeys = createKeys(clock);
   const mustAskAgain = ({ purpose }: OidcAttempt): boolean => purpose.kind === "verification";
   return {
     issuer,
@@ -177,7 +243,7 @@ export const createOidcProvider = (
     /** The address of the provider at which the attempt goes on. Throws the problem `provider_unavailable`. */
     authorizationUrl: async (attempt: OidcAttempt): Promise<string> => {
       try {
-        const url = openid.buildAuthorizationUrl(await within(metadata), {
+        const url = openid.buildAuthorizationUrl(configure(config, await within(metadata)), {
           redirect_uri: publicUrl() + OIDC_CALLBACK_PATH,
           scope: "openid",
           state: attempt.state,
@@ -202,15 +268,15 @@ export const createOidcProvider = (
     exchange: async (attempt: OidcAttempt, parameters: URLSearchParams): Promise<OidcPerson> => {
       try {
         return await within(async () => {
-          const tokens = await openid.authorizationCodeGrant(
-            await metadata(),
-            new URL(`${publicUrl()}${OIDC_CALLBACK_PATH}?${parameters}`),
-            {
-              pkceCodeVerifier: attempt.verifier,
-              expectedState: attempt.state,
-              expectedNonce: attempt.nonce,
-              idTokenExpected: true,
-            },
+          const url = new URL(`${publicUrl()}${OIDC_CALLBACK_PATH}?${parameters}`);
+          const checks = {
+            pkceCodeVerifier: attempt.verifier,
+            expectedState: attempt.state,
+            expectedNonce: attempt.nonce,
+            idTokenExpected: true,
+          };
+          const tokens = await withKeys(configure(config, await metadata()), (configuration) =>
+            openid.authorizationCodeGrant(configuration, url, checks),
           );
           const { iss, sub, azp, auth_time: time } = tokens.claims() ?? {};
           if (iss !== issuer || sub === undefined || !SUBJECT.test(sub)) throw new OidcError("not_accepted", "claims");

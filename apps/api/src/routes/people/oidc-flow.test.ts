@@ -56,6 +56,13 @@ test("a person, invited: joins with an account of the provider and signs in with
   );
 });
 
+test("a provider that has rotated its key: the next sign-in works", async () => {
+  const person = await seedPerson(api, "owner");
+  expect(pageOf(await go(await beginIdentity(person), "rotated-1"))).toBe("/people");
+  provider.rotateKey();
+  expect(pageOf(await go(await beginSignIn(api), "rotated-1"))).toBe("");
+});
+
 test("the authorization request, of a sign-in: PKCE, nonce, state, and the scope openid alone", async () => {
   const { url, cookie } = await beginSignIn(api);
   const { code_challenge, state, nonce, ...rest } = Object.fromEntries(url.searchParams);

@@ -17,6 +17,8 @@ export type FakeProvider = {
   answers: Map<string, () => Response | Promise<Response>>;
   /** What was sent to the token endpoint. */
   exchanges: URLSearchParams[];
+  /** The id of the key that the next tokens name. */
+  keyId: string;
   /** Changes the signature of tokens. */
   breaksSignature: boolean;
   /** Starts to count from nothing. */
@@ -40,7 +42,7 @@ export const startFakeProvider = (): FakeProvider => {
       exp: now + 60,
       nonce: fake.nonce,
     };
-    const text = `${encode({ alg: "RS256", kid: "1" })}.${encode({ ...required, ...fake.claims })}`;
+    const text = `${encode({ alg: "RS256", kid: fake.keyId })}.${encode({ ...required, ...fake.claims })}`;
     const signature = sign("sha256", Buffer.from(fake.breaksSignature ? `${text}x` : text), privateKey);
     return `${text}.${signature.toString("base64url")}`;
   };
@@ -66,9 +68,10 @@ export const startFakeProvider = (): FakeProvider => {
     nonce: null,
     answers: new Map(),
     exchanges: [],
+    keyId: "1",
     breaksSignature: false,
     reset: () => {
-      Object.assign(fake, { claims: {}, nonce: null, exchanges: [], breaksSignature: false });
+      Object.assign(fake, { claims: {}, nonce: null, exchanges: [], keyId: "1", breaksSignature: false });
       fake.answers.clear();
     },
     stop: () => server.stop(true),

@@ -1,0 +1,186 @@
+/**
+ * Clients that generators write from docs/openapi.json, with their default settings: each is compiled, and creates and lists an
+ * avatar. The generators that a program on the machine downloads run with LONG=1.
+ */
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { runIn } from "@realtime-avatar/testing/package";
+import { REPOSITORY, runToEnd } from "@realtime-avatar/testing/processes";
+import { removeAtEnd, temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { startApi } from "../support/api.ts";
+
+// A compiler reads 50,000 generated lines, on a busy machine.
+setDefaultTimeout(600_000);
+
+const LONG = process.env["LONG"] === "1";
+const DOCUMENT = join(REPOSITORY, "docs/openapi.json");
+const EXPECTED = "Ada 1\n";
+
+const api = await startApi();
+/** What a program needs to call the service: a key that sees no avatar yet, and the settings of the machine for Go. */
+const settings = async (): Promise<Record<string, string>> => {
+  const ofGo = ["GOPROXY", "GOSUMDB", "GOFLAGS", "GOCACHE", "GOMODCACHE"].flatMap((name) => {
+    const value = process.env[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return { ...Object.fromEntries(ofGo), BASE_URL: api.url, API_KEY: await api.key({ scopes: ["*"] }) };
+};
+const newFolder = async (): Promise<string> => {
+  const folder = await temporaryFolder();
+  removeAtEnd(folder);
+  return folder;
+};
+const clearAvatars = () => api.database.db.client`truncate avatars cascade`;
+
+/** PYTHON names an interpreter with the package: a virtual environment, for example. */
+const python = process.env["PYTHON"] ?? Bun.which("python3") ?? "";
+const hasPython = python !== "" && (await runToEnd([python, "-c", "import openapi_python_client"])).code === 0;
+const withoutPython = hasPython ? "" : " (skipped: PYTHON names no Python with openapi-python-client)";
+
+const PYTHON_PROGRAM = `
+import os
+from client import AuthenticatedClient
+from client.api.avatars import create_avatar, list_avatars
+from client.models import CreateAvatar, CreateAvatarSourceKind
+
+with AuthenticatedClient(base_url=os.environ["BASE_URL"], token=os.environ["API_KEY"]) as client:
+    body = CreateAvatar(display_name="Ada", source_kind=CreateAvatarSourceKind.IMAGE)
+    avatar = create_avatar.sync(client=client, body=body)
+    print(avatar.display_name, len(list_avatars.sync(client=client).data))
+`;
+
+test.skipIf(!hasPython)(`openapi-python-client${withoutPython}: no part left out, compiled, and called`, async () => {
+  const folder = await newFolder();
+  // Otherwise it formats the files, by another program.
+  await writeFile(join(folder, "config.yaml"), "post_hooks: []\n");
+  const generate = [
+    "generate",
+    "--path",
+    DOCUMENT,
+    "--config",
+    "config.yaml",
+    "--meta",
+    "none",
+    "--output-path",
+    "client",
+  ];
+  const output = await runIn(folder, [python, "-m", "openapi_python_client", ...generate]);
+  expect(output).not.toMatch(/warning|skipping|unable/i);
+  await runIn(folder, [python, "-m", "compileall", "-q", "client"]);
+  await writeFile(join(folder, "main.py"), PYTHON_PROGRAM);
+  await clearAvatars();
+  expect(await runIn(folder, [python, "main.py"], await settings())).toBe(EXPECTED);
+});
+
+/** openapi-typescript, and the compiler that it needs: an older one than that of the workspace. */
+const clientPackage = join(REPOSITORY, "packages/client");
+const packageFolder = (name: string): string => dirname(Bun.resolveSync(`${name}/package.json`, clientPackage));
+const typeCheck = (folder: string, ...files: string[]): Promise<string> => {
+  const flags = ["--noEmit", "--strict", "--target", "es2022", "--module", "esnext", "--moduleResolution", "bundler"];
+  const tsc = join(packageFolder("typescript"), "bin/tsc");
+  return runIn(folder, ["node", tsc, ...flags, "--lib", "es2022,dom,dom.iterable", ...files]);
+};
+
+const TYPED_PROGRAM = `
+import type { operations } from "./api";
+declare const process: { env: Record<string, string> };
+type Create = operations["createAvatar"];
+type Created = Create["responses"][201]["content"]["application/json"];
+type Page = operations["listAvatars"]["responses"][200]["content"]["application/json"];
+const { BASE_URL, API_KEY } = process.env;
+const headers = { authorization: "Bearer " + API_KEY, "content-type": "application/json" };
+const body: Create["requestBody"]["content"]["application/json"] = { displayName: "Ada", sourceKind: "image" };
+// @ts-expect-error: no such source
+const wrong: typeof body.sourceKind = "audio";
+const url = BASE_URL + "/api/v1/avatars";
+const avatar: Created = await (await fetch(url, { method: "POST", headers, body: JSON.stringify(body) })).json();
+const page: Page = await (await fetch(url, { headers })).json();
+console.log(avatar.displayName, page.data.length);
+export {};
+`;
+
+test("openapi-typescript: compiled, and called", async () => {
+  const folder = await newFolder();
+  const program = join(packageFolder("openapi-typescript"), "bin/cli.js");
+  await runIn(clientPackage, ["node", program, DOCUMENT, "--output", join(folder, "api.d.ts")]);
+  await writeFile(join(folder, "main.ts"), TYPED_PROGRAM);
+  await typeCheck(folder, "main.ts");
+  await clearAvatars();
+  expect(await runIn(folder, [process.execPath, "main.ts"], await settings())).toBe(EXPECTED);
+});
+
+const withoutGo = Bun.which("go") ? "" : " (skipped: there is no go)";
+const OAPI_CODEGEN = "github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2";
+const GO_PROGRAM = `package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+
+	"example.test/program/api"
+)
+
+func main() {
+	authorize := func(_ context.Context, request *http.Request) error {
+		request.Header.Set("Authorization", "Bearer "+os.Getenv("API_KEY"))
+		return nil
+	}
+	client, err := api.NewClientWithResponses(os.Getenv("BASE_URL"), api.WithRequestEditorFn(authorize))
+	if err != nil {
+		panic(err)
+	}
+	body := api.CreateAvatar{DisplayName: "Ada", SourceKind: api.CreateAvatarSourceKindImage}
+	created, err := client.CreateAvatarWithResponse(context.Background(), nil, body)
+	if err != nil {
+		panic(err)
+	}
+	list, err := client.ListAvatarsWithResponse(context.Background(), nil)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(created.JSON201.DisplayName, len(list.JSON200.Data))
+}
+`;
+
+test.skipIf(!LONG || withoutGo !== "")(`oapi-codegen, with LONG=1${withoutGo}: compiled, and called`, async () => {
+  const folder = await newFolder();
+  const env = await settings();
+  await mkdir(join(folder, "api"));
+  await writeFile(join(folder, "main.go"), GO_PROGRAM);
+  await runIn(folder, ["go", "mod", "init", "example.test/program"], env);
+  const generate = ["-generate", "types,client", "-package", "api", "-o", "api/api.go", DOCUMENT];
+  await runIn(folder, ["go", "run", OAPI_CODEGEN, ...generate], env);
+  await runIn(folder, ["go", "mod", "tidy"], env);
+  await clearAvatars();
+  expect(await runIn(folder, ["go", "run", "."], env)).toBe(EXPECTED);
+});
+
+const withoutMaven = Bun.which("mvn") && Bun.which("java") ? "" : " (skipped: there is no java or no mvn)";
+const GENERATOR = "org.openapitools:openapi-generator-cli:7.16.0";
+const FETCH_PROGRAM = `
+import { AvatarsApi, Configuration } from "./client";
+declare const process: { env: Record<string, string> };
+const { BASE_URL, API_KEY } = process.env;
+const avatars = new AvatarsApi(new Configuration({ basePath: BASE_URL, accessToken: API_KEY }));
+const avatar = await avatars.createAvatar({ createAvatar: { displayName: "Ada", sourceKind: "image" } });
+console.log(avatar.displayName, (await avatars.listAvatars({})).data.length);
+`;
+
+test.skipIf(!LONG || withoutMaven !== "")(
+  `openapi-generator for typescript-fetch, with LONG=1${withoutMaven}: compiled, and called`,
+  async () => {
+    const folder = await newFolder();
+    const copy = ["-q", "-B", "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"];
+    await runIn(folder, ["mvn", ...copy, `-Dartifact=${GENERATOR}`, "-DoutputDirectory=generator"]);
+    const [jar = ""] = await readdir(join(folder, "generator"));
+    const generate = ["generate", "-g", "typescript-fetch", "-i", DOCUMENT, "-o", "client"];
+    await runIn(folder, ["java", "-jar", join("generator", jar), ...generate]);
+    await writeFile(join(folder, "main.ts"), FETCH_PROGRAM);
+    await typeCheck(folder, "main.ts");
+    await clearAvatars();
+    expect(await runIn(folder, [process.execPath, "main.ts"], await settings())).toBe(EXPECTED);
+  },
+);

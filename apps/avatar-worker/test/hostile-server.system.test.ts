@@ -127,18 +127,13 @@ describe.skipIf(binary.kind === "missing")(title, () => {
   );
 
   const joins = [
-    ...[
-      "an interval of pings of 0",
-      "an interval of pings of -1",
-      "a time-out of pings of -1",
-      "a version that is none",
-    ],
+    ...["an interval of pings of 0", "an interval of pings of -1", "a time-out of pings of -1", "an invalid version"],
     ...["a join without a room", "a join without a participant", "a join as the participant x"],
     "a join with the participant x",
   ];
   const messages = [
     ...["a participant with the id x", "a track with the id x", "a track of type DATA", "an update without a room"],
-    ...["a candidate that is no JSON", "a candidate that is none", "candidates whose addresses are names"],
+    ...["a candidate that is not JSON", "an invalid candidate", "candidates whose addresses are names"],
     ...["3,000 candidates", "an answer that is garbage", "an answer without a type", "2,000,000 sections of media"],
   ];
   test.each(joins)("that sends %s: its call ends at no charge, and another call goes on", async (behaviour) => {

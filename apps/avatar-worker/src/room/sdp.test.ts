@@ -91,7 +91,7 @@ describe("a session description", () => {
     ["the number 128 for a codec", ANSWER.map((line) => line.replace("SAVPF 96 103", "SAVPF 96 128"))],
     ["33 sections", [...ANSWER.slice(0, 8), ...Array(33).fill("m=video 9 UDP/TLS/RTP/SAVPF 96")]],
     ["100,000 bytes", [...ANSWER, "x".repeat(100_000)]],
-    ["a candidate that is none", [...ANSWER, "a=candidate:x"]],
+    ["an invalid candidate", [...ANSWER, "a=candidate:x"]],
     ["a candidate whose address is a name", ANSWER.map((line) => line.replace("127.0.0.1 43265", "x.invalid 43265"))],
   ])("with %s: refused", (_, lines) => {
     expect(() => clean(lines)).toThrow();

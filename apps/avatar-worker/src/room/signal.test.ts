@@ -147,9 +147,9 @@ describe("a message that is out of bounds", () => {
       { case: "answer", value: new SessionDescription({ type: "answer", sdp: "garbage" }) },
     ],
     ["an answer as an offer", { case: "offer", value: new SessionDescription({ type: "answer", sdp: "v=0" }) }],
-    ["a candidate that is no JSON", trickle("x")],
+    ["a candidate that is not JSON", trickle("x")],
     ["a candidate that is null", trickle("null")],
-    ["a candidate that is none", trickle({ candidate: "x", sdpMid: "0", sdpMLineIndex: 0 })],
+    ["an invalid candidate", trickle({ candidate: "x", sdpMid: "0", sdpMLineIndex: 0 })],
     ["a candidate without a section", trickle({ candidate: candidate(1), sdpMLineIndex: 0 })],
     ["a candidate of the section -1", trickle({ candidate: candidate(1), sdpMid: "0", sdpMLineIndex: -1 })],
     ["a candidate of the section 0.5", trickle({ candidate: candidate(1), sdpMid: "0", sdpMLineIndex: 0.5 })],
@@ -167,7 +167,7 @@ describe("a message that is out of bounds", () => {
     expect(() => filtered(message)).toThrow();
   });
 
-  test("a participant who has left, and another one with the same id: passes", () => {
+  test("a participant that left, and a new one with the same id: passes", () => {
     const left = participant({ state: ParticipantInfo_State.DISCONNECTED });
     expect(() => filtered(update(participant()), update(left), update(participant({ identity: "y" })))).not.toThrow();
   });

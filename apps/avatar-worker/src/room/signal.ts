@@ -68,7 +68,7 @@ const checkIceServers = (servers: ICEServer[]): void => {
   check(servers.length <= MAX_ICE_URLS && texts.every(({ length }) => length <= MAX_TEXT), "the ICE servers");
 };
 
-/** Who is in the room, by the id of each. */
+/** The participants of the room, by id. */
 const createParticipants = () => {
   const identities = new Map<string, string>();
   return (info: ParticipantInfo): void => {

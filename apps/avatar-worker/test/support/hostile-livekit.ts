@@ -100,8 +100,8 @@ const MESSAGES: Record<string, () => Uint8Array[]> = {
   "a subscription to the track x": () => [
     encode({ case: "trackSubscribed", value: new TrackSubscribed({ trackSid: "x" }) }),
   ],
-  "a candidate that is no JSON": () => [trickle("x")],
-  "a candidate that is none": () => [trickle(JSON.stringify({ candidate: "x", sdpMid: "0", sdpMLineIndex: 0 }))],
+  "a candidate that is not JSON": () => [trickle("x")],
+  "an invalid candidate": () => [trickle(JSON.stringify({ candidate: "x", sdpMid: "0", sdpMLineIndex: 0 }))],
   "an update without a room": () => [encode({ case: "roomUpdate", value: new RoomUpdate() })],
   "an answer that is garbage": () => [description("answer", "garbage")],
   "an answer without a type": () => [encode({ case: "answer", value: new SessionDescription({ sdp: "v=0" }) })],
@@ -152,7 +152,7 @@ const JOIN: Record<string, (join: Join) => void> = {
   "a join with the participant x": (join) => {
     join.otherParticipants = [new ParticipantInfo({ sid: "x", identity: "x" })];
   },
-  "a version that is none": ({ serverInfo }) => {
+  "an invalid version": ({ serverInfo }) => {
     if (serverInfo) serverInfo.version = "x";
   },
   "a room of 60 MiB": ({ room }) => {

@@ -1,4 +1,4 @@
-/** Recoveries, resends and tests: what is sent again, and how much of it a host gets. */
+/** Recoveries, resends and tests: which deliveries are sent again, and the budget of a host. */
 import { beforeEach, describe, expect, test } from "bun:test";
 import type { WebhookEndpointId } from "@realtime-avatar/domain/id";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";

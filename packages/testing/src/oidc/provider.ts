@@ -47,7 +47,7 @@ const createKey = (): object => {
   return { ...privateKey.export({ format: "jwk" }), kid: randomUUID(), use: "sig", alg: "RS256" };
 };
 
-/** A provider with a key of its own. It knows nothing of the one before. */
+/** A provider with a new key. It knows nothing of the previous provider. */
 const createProvider = (issuer: string, redirectUri: string): Provider =>
   new Provider(issuer, {
     jwks: { keys: [createKey()] },

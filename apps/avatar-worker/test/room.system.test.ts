@@ -92,7 +92,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
       1500,
       (person) => person.performRpc({ destinationIdentity: "avatar", method: "x", payload: "" }).catch(() => {}),
     ],
-    ["6 MiB", 450, (person) => person.publishData(new Uint8Array(14 * 1024), { reliable: true })],
+    ["1.1 MiB", 80, (person) => person.publishData(new Uint8Array(14 * 1024), { reliable: true })],
   ];
   test.each(LONG ? floods : floods.slice(0, 1))(
     "a person who sends %s at once: the call ends; half of it: goes on",

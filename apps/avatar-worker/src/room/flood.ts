@@ -10,10 +10,11 @@ type Limits = Received & { burstSeconds: number };
  * What may come each second, and in how many seconds as much at once. A page that tells its state 60 times a second stays below. An
  * agent sends its speech as fast as it has it: a minute can come at once, in frames of 20 ms at 48 kHz. In the long run it sends no
  * more than can be heard, which is 200 KB a second at most. The library keeps what a stream began with until the stream or the call
- * ends, so what comes in the long run is memory.
+ * ends, so what comes in the long run is memory. Streams can be compressed, and the library decompresses them before it tells of
+ * them: the bytes of a person are few, so that they cost little processor time.
  */
 export const LIMITS: Record<"person" | "agent", Limits> = {
-  person: { messages: 100, bytes: 400 * 1024, burstSeconds: 10 },
+  person: { messages: 100, bytes: 64 * 1024, burstSeconds: 10 },
   agent: { messages: 100, bytes: 256 * 1024, burstSeconds: 40 },
 };
 

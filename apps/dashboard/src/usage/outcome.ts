@@ -100,7 +100,7 @@ const OUTCOMES: Record<EndReason, (call: Call) => Outcome> = {
     text: "Ended by the avatar",
     tone: "warn",
     detail:
-      "The engine of the avatar ended the call. The one that comes with the service does so when a page sends too much: more than 100 messages or 400 KiB a second.",
+      "The engine of the avatar ended the call. The one that comes with the service does so when a page sends too much: more than 100 messages or 64 KiB a second.",
   }),
   not_started: () => ({
     text: "Nobody joined",

@@ -5632,6 +5632,11 @@ export interface components {
      */
     "Content-Disposition": string;
     /**
+     * @description The file is compressed with gzip for a client that accepts it.
+     * @example Accept-Encoding
+     */
+    VaryOfFile: "Accept-Encoding";
+    /**
      * @description The cookie of the session, or its deletion.
      * @example __Host-realtime-avatar-session=…
      */
@@ -7920,6 +7925,7 @@ export interface operations {
           "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
           RateLimit: components["headers"]["RateLimit"];
           "Content-Disposition": components["headers"]["Content-Disposition"];
+          Vary: components["headers"]["VaryOfFile"];
           [name: string]: unknown;
         };
         content: {
@@ -8160,6 +8166,7 @@ export interface operations {
           "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
           RateLimit: components["headers"]["RateLimit"];
           "Content-Disposition": components["headers"]["Content-Disposition"];
+          Vary: components["headers"]["VaryOfFile"];
           [name: string]: unknown;
         };
         content: {
@@ -9679,6 +9686,7 @@ export interface operations {
           "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
           RateLimit: components["headers"]["RateLimit"];
           "Content-Disposition": components["headers"]["Content-Disposition"];
+          Vary: components["headers"]["VaryOfFile"];
           [name: string]: unknown;
         };
         content: {

@@ -120,6 +120,9 @@ export const HEADERS: Record<string, Json> = {
   LocationOfReplay: text("Path of the created or changed resource; on `replay_unavailable`.", "/", {}, false),
   "Idempotent-Replayed": text("The response is a replay of an earlier one.", "true", { const: "true" }, false),
   "Content-Disposition": text("The name of the file.", 'attachment; filename="calls-live-2026-11-20.csv"'),
+  VaryOfFile: text("The file is compressed with gzip for a client that accepts it.", "Accept-Encoding", {
+    const: "Accept-Encoding",
+  }),
   "Set-Cookie": text("The cookie of the session, or its deletion.", "__Host-realtime-avatar-session=…", {}, false),
   "Retry-After": text("Seconds to wait before the next attempt.", "1", { pattern: "^[1-9]\\d*$" }),
   OverlapRetryAfter: text(

@@ -234,7 +234,7 @@ const operationOf = (method: string, path: string, detail: RouteDetail, shared: 
           ...(isIdempotent ? headers(["Idempotent-Replayed"]) : {}),
           ...(detail.setsCookie ? headers(["Set-Cookie"]) : {}),
           ...(detail.isPage ? headers(PAGE_HEADERS) : {}),
-          ...(success.isCsv ? headers(["Content-Disposition"]) : {}),
+          ...(success.isCsv ? headers({ "Content-Disposition": "Content-Disposition", Vary: "VaryOfFile" }) : {}),
         },
         ...(success.isCsv && { content: CSV }),
         ...(success.schema && { content: { ...content(success.schema), ...(detail.isPage ? PAGE : {}) } }),

@@ -1,7 +1,6 @@
 /**
- * The syncs of avatar workers that wait for work. One statement for all of them asks every 100 ms who has work, and at once after a
- * write of this process that has given one work: a worker hears of a call at once, and an idle worker costs one statement a second
- * of its own.
+ * The syncs of avatar workers that wait for work. One statement finds all workers with work: every 100 ms, and at once after a write of
+ * this process that gives a worker work. So a worker gets a call at once. An idle worker costs one more statement a second.
  */
 import { describeError } from "@realtime-avatar/db/connection/errors";
 import type { Logger } from "@realtime-avatar/runtime/log";
@@ -15,7 +14,7 @@ export type WaitingWorkers = {
   wait(workerId: string): Promise<boolean>;
   /** Ends the wait of a worker, if it waits here: it has work. */
   wake(workerId: string): void;
-  /** Asks now who has work: this process has written some. */
+  /** Looks for workers with work now, after a write of this process. */
   look(): void;
 };
 

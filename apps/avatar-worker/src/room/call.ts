@@ -180,7 +180,7 @@ const refuseVideo = (room: Room, onVideo: () => void): void => {
 };
 
 /**
- * Sends nothing while the connection to the server of an agent's owner is lost. Media has a connection of its own, and the time is not
+ * Sends nothing while the connection to the server of an agent's owner is lost. Media has a separate connection, and the time is not
  * charged when the connection does not come back.
  */
 const pauseWhileLost = (room: Room, { pause, resume }: Published): void => {

@@ -1,5 +1,5 @@
 /**
- * A host with only an IPv4 address, reached as on a network with NAT64. Runs in a network of its own, in which 64:ff9b::/96 leads to
+ * A host with only an IPv4 address, reached as on a network with NAT64. Runs in a separate network, in which 64:ff9b::/96 leads to
  * this process. Prints the outcome of each request, and how many connections there were.
  */
 

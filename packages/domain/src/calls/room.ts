@@ -38,8 +38,8 @@ export type CallToken = {
 };
 
 /**
- * The token of the person: a microphone, and nothing else. LiveKit accepts a token for one minute longer, and gives who has joined
- * another one, which is valid for ten minutes.
+ * The token of the person: a microphone, and nothing else. LiveKit accepts a token for one minute longer, and gives a
+ * participant another one, which is valid for ten minutes.
  */
 export const personToken = (room: string): CallToken => ({
   identity: PERSON_IDENTITY,

@@ -4,14 +4,21 @@ import { RETRY_MS } from "@realtime-avatar/domain/calls/queue";
 import { callRequest, readyAvatar, seedCall, sync } from "@realtime-avatar/testing/calls/calls";
 import { seedCaller } from "@realtime-avatar/testing/credits";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
-import { serviceDatabase } from "@realtime-avatar/testing/fixture";
+import { connectTo, USES_SHARDS } from "@realtime-avatar/testing/database";
+import { fixture, serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { inOneBatch } from "@realtime-avatar/testing/postgres/batching";
+import { urlAt } from "@realtime-avatar/testing/postgres/clock";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
+import type { Db } from "../connection/pool.ts";
 import { type CallRequest, type OpenCallOutcome, openCall, type QueuePlace, releaseCall } from "./calls.ts";
 
-const { db } = await serviceDatabase();
-await mutate(db);
-const { client } = db;
+const database = await serviceDatabase();
+const { client } = database.db;
+await mutate(database.db);
+// A ticket ends when it is not polled for some seconds. Time passes only by `wait`, however slow the machine is.
+const { serviceUrl: url = "" } = database;
+const stopped = USES_SHARDS ? null : await urlAt({ ...database, url }, new Date().toISOString());
+const db = stopped ? { ...(await fixture(connectTo({ url: stopped }))), client } : database.db;
 
 /** One worker, all of whose slots are in use. */
 const full = async (slots = 1) => {
@@ -26,8 +33,8 @@ const tenant = async (environment: "live" | "test" = "live") => {
   const tenantId = await seedTenant(db, { live: 1_000_000, test: 1_000_000 });
   const { caller } = await seedCaller(db, tenantId, { environment });
   const avatarId = await readyAvatar(db, caller);
-  const start = (changes: Partial<CallRequest> = {}) =>
-    openCall(db, callRequest(caller, avatarId, changes), caller, null);
+  const start = (changes: Partial<CallRequest> = {}, pool: Db = db) =>
+    openCall(pool, callRequest(caller, avatarId, changes), caller, null);
   return { tenantId, caller, avatarId, start };
 };
 
@@ -173,10 +180,13 @@ test("pollers of three tenants, 1, 5 and 20: each is served, and none waits for 
   for (let round = 0; round < 200 && tenants.some(({ pollers, served }) => served < pollers); round++) {
     await free();
     const all = tenants.flatMap((one, at) => Array.from({ length: one.pollers - one.served }, () => ({ one, at })));
-    for (const { one, at } of all.sort(() => Math.random() - 0.5)) {
-      const { kind } = await one.start();
-      if (kind === "written") order.push(at);
-      if (kind === "written") one.served++;
+    const shuffled = all.sort(() => Math.random() - 0.5);
+    const batch = inOneBatch(db);
+    const outcomes = await Promise.all(shuffled.map(({ one }) => one.start({}, batch)));
+    for (const [index, { one, at }] of shuffled.entries()) {
+      if (outcomes[index]?.kind !== "written") continue;
+      order.push(at);
+      one.served++;
     }
     await wait();
   }

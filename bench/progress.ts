@@ -8,18 +8,21 @@ const LINE_EVERY_MS = 5000;
 export class Progress {
   /** Seconds of the parts that have not begun. */
   readonly #waiting: Map<string, number>;
+  readonly #clock: () => number;
   #part = "";
-  #endsAt = performance.now();
+  #endsAt: number;
   #printedAt = 0;
 
-  /** `seconds`: of each part, in their order. */
-  constructor(seconds: Readonly<Record<string, number>>) {
+  /** `seconds`: of each part, in their order. `clock`: in milliseconds. */
+  constructor(seconds: Readonly<Record<string, number>>, clock: () => number = () => performance.now()) {
     this.#waiting = new Map(Object.entries(seconds));
+    this.#clock = clock;
+    this.#endsAt = clock();
   }
 
   get #secondsLeft(): number {
     const ofOthers = [...this.#waiting.values()].reduce((sum, seconds) => sum + seconds, 0);
-    return ofOthers + Math.max(0, (this.#endsAt - performance.now()) / 1000);
+    return ofOthers + Math.max(0, (this.#endsAt - this.#clock()) / 1000);
   }
 
   /** Begins a part, whatever the one before has taken. */
@@ -27,14 +30,14 @@ export class Progress {
     const seconds = this.#waiting.get(part) ?? 0;
     this.#waiting.delete(part);
     this.#part = part;
-    this.#endsAt = performance.now() + 1000 * seconds;
+    this.#endsAt = this.#clock() + 1000 * seconds;
     print(`${part}: at most ${Math.ceil(this.#secondsLeft / 60)} minutes from here`);
   }
 
   /** Says what is done, at most every few seconds. */
   step(what: string): void {
-    if (performance.now() - this.#printedAt < LINE_EVERY_MS) return;
-    this.#printedAt = performance.now();
+    if (this.#clock() - this.#printedAt < LINE_EVERY_MS) return;
+    this.#printedAt = this.#clock();
     print(`${this.#part}, ${what}; at most ${(this.#secondsLeft / 60).toFixed(1)} minutes left`);
   }
 
@@ -45,10 +48,10 @@ export class Progress {
   async rounds(count: number | null, reservedSeconds: number, round: (name: string) => Promise<void>): Promise<void> {
     let longest = 0;
     for (let at = 1; count === null || at <= count; at++) {
-      const startedAt = performance.now();
+      const startedAt = this.#clock();
       if (count === null && at > 1 && startedAt + longest > this.#endsAt - 1000 * reservedSeconds) return;
       await round(count === null ? `round ${at}` : `round ${at} of ${count}`);
-      longest = Math.max(longest, performance.now() - startedAt);
+      longest = Math.max(longest, this.#clock() - startedAt);
     }
   }
 }

@@ -10,9 +10,8 @@ import {
 } from "@realtime-avatar/domain/calls/worker-sync";
 import type { AvatarWorkerConfig } from "../config.ts";
 
-/** The service holds a sync for at most a second. */
-const SYNC_MS = 5000;
-const FILE_MS = 10_000;
+/** The maximum time of a sync, which the service holds for at most a second, and of a file. */
+const LIMITS = { syncMs: 5000, fileMs: 10_000 };
 const MAX_FILE_BYTES = 32 * 1024 * 1024;
 /** A response has up to a thousand calls, each with a manifest of up to 64 KiB. */
 const MAX_RESPONSE_BYTES = 128 * 1024 * 1024;
@@ -47,11 +46,10 @@ export type Service = {
   file(sessionId: string, file: string): Promise<Uint8Array>;
 };
 
-export const createService = ({
-  serviceUrl,
-  secret,
-  workerId,
-}: Pick<AvatarWorkerConfig, "serviceUrl" | "secret"> & { workerId: string }): Service => {
+export const createService = (
+  { serviceUrl, secret, workerId }: Pick<AvatarWorkerConfig, "serviceUrl" | "secret"> & { workerId: string },
+  { syncMs, fileMs } = LIMITS,
+): Service => {
   const request = async (path: string, init: RequestInit): Promise<Response> => {
     const headers = { ...init.headers, authorization: `Bearer ${secret.reveal()}` };
     const response = await fetch(serviceUrl + path, { ...init, headers, redirect: "error" });
@@ -64,7 +62,7 @@ export const createService = ({
         method: "POST",
         headers: { "content-type": "application/json" },
         body: JSON.stringify(body),
-        signal: AbortSignal.any([signal, AbortSignal.timeout(SYNC_MS)]),
+        signal: AbortSignal.any([signal, AbortSignal.timeout(syncMs)]),
       });
       const content = readSyncResponse(JSON.parse((await readBytes(response, MAX_RESPONSE_BYTES)).toString()));
       if (content === null) throw new Error("the service sent an invalid response");
@@ -73,7 +71,7 @@ export const createService = ({
     file: async (sessionId, file) => {
       const name = readPreparedFile(file);
       if (!name) throw new Error("the manifest names an invalid file");
-      const signal = AbortSignal.timeout(FILE_MS);
+      const signal = AbortSignal.timeout(fileMs);
       const response = await request(callFilePath(workerId, sessionId, file), { signal });
       const bytes = await readBytes(response, MAX_FILE_BYTES);
       const digest = createHash("sha256").update(bytes).digest("hex");

@@ -13,8 +13,7 @@ import type { OidcConfig } from "../../oidc-config.ts";
 const OIDC_CALLBACK_PATH = "/api/v1/oidc/callback";
 
 /** The maximum time of one request to the provider, and of all that one sign-in needs. */
-const REQUEST_MS = 4000;
-const TOTAL_MS = 8000;
+const LIMITS = { requestMs: 4000, totalMs: 8000 };
 /** The maximum size of a response: metadata and keys of large providers have some 10 KB. */
 const MAX_RESPONSE_BYTES = 256 * 1024;
 /** How long the metadata of the provider is used. The library reads the keys again after five minutes. */
@@ -62,36 +61,38 @@ const codeIn = (error: unknown, name: "code" | "error"): string | undefined => {
   return typeof code === "string" && /^[A-Za-z_]{1,64}$/.test(code) ? code : undefined;
 };
 
-/** Sends a request to the provider, within the limits. Follows no redirect. */
-const boundedFetch: openid.CustomFetch = async (url, options) => {
-  const controller = new AbortController();
-  let timer: Timer | undefined;
-  // A race besides the signal: a body that never ends must not depend on how the signal reaches it.
-  const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      reject(unavailable("timeout"));
+/** Sends requests to the provider, within the limits. Follows no redirect. */
+const createFetch =
+  (requestMs: number): openid.CustomFetch =>
+  async (url, options) => {
+    const controller = new AbortController();
+    let timer: Timer | undefined;
+    // A race besides the signal: a body that never ends must not depend on how the signal reaches it.
+    const timeout = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        reject(unavailable("timeout"));
+        controller.abort();
+      }, requestMs);
+    });
+    const respond = async (): Promise<Response> => {
+      const init = { ...options, redirect: "manual" as const, signal: controller.signal } as RequestInit;
+      const response = await fetch(url, init);
+      if (response.status >= 500 || response.status === 429) throw unavailable(`status_${response.status}`);
+      const body = await readBounded(response);
+      const headers = new Headers(response.headers);
+      for (const name of ["content-encoding", "content-length", "transfer-encoding"]) headers.delete(name);
+      return new Response(body, { status: response.status, headers });
+    };
+    try {
+      return await Promise.race([respond(), timeout]);
+    } catch (error) {
+      throw error instanceof OidcError ? error : unavailable(codeIn(error, "code") ?? "no_response");
+    } finally {
+      clearTimeout(timer);
+      // Ends the rest of a response that is too large.
       controller.abort();
-    }, REQUEST_MS);
-  });
-  const respond = async (): Promise<Response> => {
-    const init = { ...options, redirect: "manual" as const, signal: controller.signal } as RequestInit;
-    const response = await fetch(url, init);
-    if (response.status >= 500 || response.status === 429) throw unavailable(`status_${response.status}`);
-    const body = await readBounded(response);
-    const headers = new Headers(response.headers);
-    for (const name of ["content-encoding", "content-length", "transfer-encoding"]) headers.delete(name);
-    return new Response(body, { status: response.status, headers });
+    }
   };
-  try {
-    return await Promise.race([respond(), timeout]);
-  } catch (error) {
-    throw error instanceof OidcError ? error : unavailable(codeIn(error, "code") ?? "no_response");
-  } finally {
-    clearTimeout(timer);
-    // Ends the rest of a response that is too large.
-    controller.abort();
-  }
-};
 
 /** The failure behind an error of the library. */
 const toOidcError = (error: unknown): OidcError => {
@@ -100,11 +101,11 @@ const toOidcError = (error: unknown): OidcError => {
   return new OidcError("not_accepted", codeIn(error, "error") ?? codeIn(error, "code") ?? "unknown");
 };
 
-/** Runs `work`, for at most `TOTAL_MS`. */
-const within = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+/** Runs `work`, for at most `totalMs`. */
+const within = async <Result>(totalMs: number, work: () => Promise<Result>): Promise<Result> => {
   let timer: Timer | undefined;
   const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(unavailable("timeout")), TOTAL_MS);
+    timer = setTimeout(() => reject(unavailable("timeout")), totalMs);
   });
   try {
     return await Promise.race([work(), timeout]);
@@ -114,14 +115,18 @@ const within = async <Result>(work: () => Promise<Result>): Promise<Result> => {
 };
 
 /** What the library needs for requests to the provider with this metadata. */
-const configure = ({ issuer, clientId, clientSecret }: OidcConfig, metadata: openid.ServerMetadata) => {
+const configure = (
+  { issuer, clientId, clientSecret }: OidcConfig,
+  metadata: openid.ServerMetadata,
+  request: openid.CustomFetch,
+) => {
   const secret = clientSecret.reveal();
   // Without the member, a provider takes the secret in a header (OpenID Connect Discovery §3).
   const methods = metadata.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
   const takesHeader = methods.includes("client_secret_basic");
   const authenticate = takesHeader ? openid.ClientSecretBasic(secret) : openid.ClientSecretPost(secret);
   const configuration = new openid.Configuration(metadata, clientId, { client_secret: secret }, authenticate);
-  configuration[openid.customFetch] = boundedFetch;
+  configuration[openid.customFetch] = request;
   if (issuer.startsWith("http:")) openid.allowInsecureRequests(configuration);
   // TLS to the token endpoint would do (OpenID Connect Core §3.1.3.7). The signature also holds behind a proxy that ends TLS.
   openid.enableNonRepudiationChecks(configuration);
@@ -129,12 +134,15 @@ const configure = ({ issuer, clientId, clientSecret }: OidcConfig, metadata: ope
 };
 
 /** Reads the metadata of the provider. */
-const discover = async ({ issuer, clientId }: OidcConfig): Promise<openid.ServerMetadata> => {
+const discover = async (
+  { issuer, clientId }: OidcConfig,
+  request: openid.CustomFetch,
+): Promise<openid.ServerMetadata> => {
   const isLocal = issuer.startsWith("http:");
   let found: openid.Configuration;
   try {
     found = await openid.discovery(new URL(issuer), clientId, undefined, openid.None(), {
-      [openid.customFetch]: boundedFetch,
+      [openid.customFetch]: request,
       ...(isLocal && { execute: [openid.allowInsecureRequests] }),
     });
   } catch (error) {
@@ -151,11 +159,11 @@ const discover = async ({ issuer, clientId }: OidcConfig): Promise<openid.Server
 };
 
 /** Metadata that is read when it is needed, by one request at a time. A failure is not remembered. */
-const createMetadata = (config: OidcConfig, clock: () => Date) => {
+const createMetadata = (config: OidcConfig, clock: () => Date, request: openid.CustomFetch) => {
   let known: { metadata: openid.ServerMetadata; until: number } | null = null;
   let reading: Promise<openid.ServerMetadata> | null = null;
   const read = async (): Promise<openid.ServerMetadata> => {
-    const metadata = await discover(config);
+    const metadata = await discover(config, request);
     known = { metadata, until: clock().getTime() + METADATA_MS };
     return metadata;
   };
@@ -173,7 +181,7 @@ const createMetadata = (config: OidcConfig, clock: () => Date) => {
  * unknown one and they are a minute old: a provider that rotates its key could sign no one in until then. So the library is told
  * that they are that old, unless they were read for an unknown key within `KEYS_INTERVAL_MS`.
  */
-const createKeys = (clock: () => Date) => {
+const createKeys = (clock: () => Date, request: openid.CustomFetch) => {
   let known: { jwks: openid.ExportedJWKSCache["jwks"]; readAt: number } | null = null;
   let reading: ReturnType<openid.CustomFetch> | null = null;
   let readAgain: { response: ReturnType<openid.CustomFetch>; at: number } | null = null;
@@ -182,7 +190,7 @@ const createKeys = (clock: () => Date) => {
   /** Reads the keys, by one request at a time. `isAgain`: other keys are known; one response in `KEYS_INTERVAL_MS` serves all. */
   const read = (url: string, options: openid.CustomFetchOptions, isAgain: boolean): ReturnType<openid.CustomFetch> => {
     if (isAgain && readAgain && isRecent()) return readAgain.response;
-    reading ??= boundedFetch(url, options).finally(() => {
+    reading ??= request(url, options).finally(() => {
       reading = null;
     });
     if (isAgain) {
@@ -205,7 +213,7 @@ const createKeys = (clock: () => Date) => {
     const lent = known;
     let readAt: number | null = null;
     configuration[openid.customFetch] = async (url, options) => {
-      if (url !== jwks_uri) return boundedFetch(url, options);
+      if (url !== jwks_uri) return request(url, options);
       const response = await read(url, options, lent !== null);
       readAt = clock().getTime();
       return response.clone() as Response;
@@ -231,10 +239,12 @@ export type OidcPerson = { issuer: string; subject: string; authenticatedAt: Dat
 export const createOidcProvider = (
   config: OidcConfig,
   { publicUrl, clock }: { publicUrl: () => string; clock: () => Date },
+  { requestMs, totalMs } = LIMITS,
 ) => {
   const { issuer, name } = config;
-  const metadata = createMetadata(config, clock);
-  const withKeys = createKeys(clock);
+  const request = createFetch(requestMs);
+  const metadata = createMetadata(config, clock, request);
+  const withKeys = createKeys(clock, request);
   const mustAskAgain = ({ purpose }: OidcAttempt): boolean => purpose.kind === "verification";
   return {
     issuer,
@@ -243,7 +253,7 @@ export const createOidcProvider = (
     /** The address of the provider at which the attempt goes on. Throws the problem `provider_unavailable`. */
     authorizationUrl: async (attempt: OidcAttempt): Promise<string> => {
       try {
-        const url = openid.buildAuthorizationUrl(configure(config, await within(metadata)), {
+        const url = openid.buildAuthorizationUrl(configure(config, await within(totalMs, metadata), request), {
           redirect_uri: publicUrl() + OIDC_CALLBACK_PATH,
           scope: "openid",
           state: attempt.state,
@@ -267,7 +277,7 @@ export const createOidcProvider = (
      */
     exchange: async (attempt: OidcAttempt, parameters: URLSearchParams): Promise<OidcPerson> => {
       try {
-        return await within(async () => {
+        return await within(totalMs, async () => {
           const url = new URL(`${publicUrl()}${OIDC_CALLBACK_PATH}?${parameters}`);
           const checks = {
             pkceCodeVerifier: attempt.verifier,
@@ -275,7 +285,7 @@ export const createOidcProvider = (
             expectedNonce: attempt.nonce,
             idTokenExpected: true,
           };
-          const tokens = await withKeys(configure(config, await metadata()), (configuration) =>
+          const tokens = await withKeys(configure(config, await metadata(), request), (configuration) =>
             openid.authorizationCodeGrant(configuration, url, checks),
           );
           const { iss, sub, azp, auth_time: time } = tokens.claims() ?? {};

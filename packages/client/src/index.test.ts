@@ -383,7 +383,7 @@ test("ten callers, a third of the requests failing: each avatar is created once"
   const outcomes: CallOutcome[] = ["lost", "half", { status: 502 }, ...pass];
   gateway.outcomes = Array.from({ length: 400 }, () => outcomes[Math.floor(random() * outcomes.length)] ?? "pass");
   const patient = createClient({ baseUrl: gateway.url, apiKey, maxAttempts: 20 });
-  const displayNames = Array.from({ length: process.env["LONG"] === "1" ? 100 : 30 }, newName);
+  const displayNames = Array.from({ length: process.env["LONG"] === "1" ? 100 : 15 }, newName);
   const queue = [...displayNames];
   await Promise.all(
     Array.from({ length: 10 }, async () => {

@@ -6,7 +6,7 @@ import { startApi } from "../support/api.ts";
 import { avatarCalls, outcome } from "../support/avatars.ts";
 
 /** With LONG=1 in full. */
-const RUNS = process.env["LONG"] === "1" ? 60 : 25;
+const RUNS = process.env["LONG"] === "1" ? 60 : 15;
 
 const api = await startApi();
 const key = await api.key();

@@ -13,7 +13,7 @@ import { type Answer, createTestApp, readAnswer, requestInit, startApi, testStor
 import { dump } from "../support/dump.ts";
 
 /** With LONG=1 in full. */
-const RUNS = process.env["LONG"] === "1" ? 2600 : 900;
+const RUNS = process.env["LONG"] === "1" ? 2600 : 400;
 
 /** Every secret that was issued, and one that is written into bodies: what is stored of those is the client's own. */
 const secrets: string[] = [];

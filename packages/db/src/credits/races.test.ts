@@ -13,7 +13,7 @@ import { source, startProcess } from "@realtime-avatar/testing/processes";
 import { findCreditDrift } from "./invariants.ts";
 
 const isLong = process.env["LONG"] === "1";
-const OPERATIONS = Number(process.env["OPERATIONS"] ?? (isLong ? 1_000_000 : 1000));
+const OPERATIONS = Number(process.env["OPERATIONS"] ?? (isLong ? 1_000_000 : 600));
 /** Then the tenants are checked, and others take their place: a cap is reached only once. */
 const ROUND = 5000;
 const REPLICAS = 3;

@@ -28,7 +28,7 @@ import {
 } from "./testing.ts";
 import { updatedApiKey } from "./update.ts";
 
-const RUNS = process.env["LONG"] === "1" ? 3000 : 400;
+const RUNS = process.env["LONG"] === "1" ? 3000 : 200;
 /** Whether each case of a property occurred: a property over fewer shows nothing. */
 const occurred = (seen: Record<string, number>): boolean => Object.values(seen).every((count) => count > RUNS / 50);
 const changing = { checkedAt: now, matches: always };

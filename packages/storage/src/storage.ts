@@ -28,9 +28,14 @@ export type Storage = {
   put(key: string, source: Source, contentType: string): Promise<void>;
   /**
    * Opens a file, or a range of it; null when there is none. `sizeBytes` is the size of the whole file. The stream keeps
-   * delivering the same bytes when the file is overwritten or deleted meanwhile. Read it to its end or cancel it.
+   * delivering the same bytes when the file is overwritten or deleted meanwhile. Read it to its end or cancel it. `signal`
+   * ends a request to the store, with its connection.
    */
-  open(key: string, range?: Range): Promise<{ stream: ReadableStream<Uint8Array>; sizeBytes: number } | null>;
+  open(
+    key: string,
+    range?: Range,
+    signal?: AbortSignal,
+  ): Promise<{ stream: ReadableStream<Uint8Array>; sizeBytes: number } | null>;
   stat(key: string): Promise<{ sizeBytes: number; contentType: string; modifiedAt: Date } | null>;
   /** Copies a file within the store. The copy has its own time of modification. */
   copy(from: string, to: string): Promise<"copied" | "missing">;

@@ -72,6 +72,19 @@ test("a stream without end: no more is read than the limit, and the stream is ca
   expect(sent).toBe(MAX_MANIFEST_BYTES / 1024 + 1);
 });
 
+test("a store that does not answer in time: late, and its request ends", async () => {
+  const ended = Promise.withResolvers<void>();
+  const open: Parameters<typeof createManifests>[0]["open"] = (_key, _range, signal) =>
+    new Promise((_, reject) => {
+      signal?.addEventListener("abort", () => {
+        ended.resolve();
+        reject(new Error("aborted"));
+      });
+    });
+  expect(await read({ open }, { read: 10, remember: HOUR })).toEqual({ kind: "unusable", why: "late" });
+  await ended.promise;
+});
+
 test("a stream that does not end in time: late, and cancelled", async () => {
   const cancelled = Promise.withResolvers<void>();
   const stalled = () => new ReadableStream<Uint8Array>({ cancel: () => cancelled.resolve() });

@@ -42,9 +42,12 @@ const parse = (bytes: Uint8Array): ManifestOutcome => {
   return { kind: "unusable", why: "no JSON object" };
 };
 
-/** Reads a file. Whatever length the store tells, no more bytes than the limit are kept. `signal` ends the reading. */
+/**
+ * Reads a file. Whatever length the store tells, no more bytes than the limit are kept. `signal` ends the reading, also of a store
+ * that has not answered yet: Bun has 256 requests of a process at once, those to LiveKit among them.
+ */
 const readFile = async (storage: Pick<Storage, "open">, key: string, signal: AbortSignal): Promise<ManifestOutcome> => {
-  const opened = await storage.open(key);
+  const opened = await storage.open(key, undefined, signal);
   if (opened === null) return { kind: "read", manifest: null };
   const reader = opened.stream.getReader();
   const cancel = (): void => void reader.cancel().catch(() => {});

@@ -18,6 +18,8 @@ export type Call = {
   canRepeat: boolean;
   /** How long the store may take for a step. */
   idleMs?: number;
+  /** Ends the call. */
+  signal?: AbortSignal;
 };
 
 export type Reply = { status: number; headers: Headers; text: string; code: string | null };
@@ -84,10 +86,11 @@ export const createS3Client = (
       bodySha256 = EMPTY_SHA256,
       canRepeat,
       idleMs: ownIdleMs = idleMs,
+      signal,
     }: Call,
     consume: (response: Response, watch: Watch) => Promise<Value>,
   ): Promise<Attempt<Value>> => {
-    const watch = startWatch(ownIdleMs, closing.signal);
+    const watch = startWatch(ownIdleMs, signal ? [closing.signal, signal] : [closing.signal]);
     let upload: UploadBody | null = null;
     try {
       const signed = await signer.sign({ method, key, query, headers, bodySha256 });
@@ -120,7 +123,8 @@ export const createS3Client = (
     for (let count = 1; ; count++) {
       const result = await attempt(call, consume);
       if (result.kind === "done") return result.value;
-      if (!call.canRepeat || count === ATTEMPTS || closing.signal.aborted) throw result.error;
+      const isOver = closing.signal.aborted || call.signal?.aborted;
+      if (!call.canRepeat || count === ATTEMPTS || isOver) throw result.error;
       // Full jitter, so that replicas do not come back together.
       await Bun.sleep(Math.random() * backoffMs * 2 ** count);
     }

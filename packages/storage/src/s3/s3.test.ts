@@ -158,6 +158,18 @@ describe("an S3 that stalls", () => {
     await expect(put(storage, bytesOf(0, 10))).rejects.toMatchObject({ reason: "unavailable" });
   });
 
+  test("a file that its reader does not wait for: the request ends, and is not repeated", async () => {
+    const { storage, sockets } = await serveRaw("");
+    const waiting = new AbortController();
+    const work = failureOf(storage.open("some/key", undefined, waiting.signal));
+    while (sockets.length === 0) await Bun.sleep(1);
+    waiting.abort();
+    expect(await work).toMatchObject({ reason: "unavailable" });
+    while (sockets.some((socket) => !socket.closed)) await Bun.sleep(1);
+    await expect(storage.open("some/key", undefined, waiting.signal)).rejects.toMatchObject({ reason: "unavailable" });
+    expect(sockets).toHaveLength(1);
+  });
+
   test("an upload, no longer read by the store: fails", async () => {
     const { storage, sockets } = await serveRaw("", 500);
     const chunk = bytesOf(0, 1_000_000);

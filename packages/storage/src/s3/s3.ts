@@ -8,7 +8,6 @@ import {
   checkPrefix,
   checkRange,
   checkUpload,
-  type Range,
   type Source,
   type Storage,
   StorageError,
@@ -62,11 +61,15 @@ const put = async (client: S3Client, key: string, source: Source, contentType: s
   if (reply.status !== 200) throw unexpected(reply);
 };
 
-const open = async (client: S3Client, key: string, range: Range | undefined): ReturnType<Storage["open"]> => {
+const open = async (
+  client: S3Client,
+  ...[key, range, signal]: Parameters<Storage["open"]>
+): ReturnType<Storage["open"]> => {
   checkKey(key);
   checkRange(range);
   const headers = range ? { range: `bytes=${range.start}-${range.end}` } : {};
-  return client.send({ method: "GET", key, headers, canRepeat: true }, async (response, watch) => {
+  const call: Call = { method: "GET", key, headers, canRepeat: true, ...(signal && { signal }) };
+  return client.send(call, async (response, watch) => {
     const size = range ? response.headers.get("content-range")?.split("/")[1] : response.headers.get("content-length");
     if (response.status === (range ? 206 : 200) && response.body && /^\d+$/.test(size ?? ""))
       return { stream: downloadBody(response.body, watch), sizeBytes: Number(size) };
@@ -138,7 +141,7 @@ async function* list(
 /** Opens the store in a bucket that exists. Sends nothing yet. */
 export const openS3 = (config: S3Config, now: () => Date, client: S3Client = createS3Client(config)): Storage => ({
   put: (key, source, contentType) => put(client, key, source, contentType),
-  open: (key, range) => open(client, key, range),
+  open: (...file) => open(client, ...file),
   stat: (key) => stat(client, key),
   copy: (from, to) => copy(client, config, from, to),
   delete: async (key) => {

@@ -13,14 +13,16 @@ export type Watch = {
   stop(): void;
 };
 
-/** A watch that aborts `idleMs` after the last progress, or when `closing` aborts. */
-export const startWatch = (idleMs: number, closing: AbortSignal): Watch => {
+/** A watch that aborts `idleMs` after the last progress, or when one of `signals` does. */
+export const startWatch = (idleMs: number, signals: readonly AbortSignal[]): Watch => {
   const controller = new AbortController();
   const abort = (): void => controller.abort();
   let timer = setTimeout(abort, idleMs);
   const pause = (): void => clearTimeout(timer);
-  if (closing.aborted) abort();
-  closing.addEventListener("abort", abort);
+  for (const signal of signals) {
+    if (signal.aborted) abort();
+    signal.addEventListener("abort", abort);
+  }
   return {
     signal: controller.signal,
     progress: () => {
@@ -31,7 +33,7 @@ export const startWatch = (idleMs: number, closing: AbortSignal): Watch => {
     abort,
     stop: () => {
       pause();
-      closing.removeEventListener("abort", abort);
+      for (const signal of signals) signal.removeEventListener("abort", abort);
     },
   };
 };

@@ -30,8 +30,8 @@ import { createManifests, type Manifest, type ManifestOutcome } from "./manifest
 import type { Realtime } from "./realtime.ts";
 import { BACKGROUND_MS } from "./room-checks.ts";
 
-/** How long a response waits for the manifests of new calls. One that comes later is in the next response. */
-const MANIFEST_WAIT_MS = 200;
+/** How long a response waits for what new calls need: manifests, and tokens. What comes later is in the next response. */
+const START_WAIT_MS = 200;
 /** Maximum number of workers whose last sync is remembered. */
 const MAX_WORKERS = 10_000;
 
@@ -80,12 +80,13 @@ const presentAssigned = async (
   away_seconds: assignment.brought === null ? AWAY_SECONDS : AGENT_AWAY_SECONDS,
 });
 
-/** What is ready of the calls that a worker is to start, and the manifests that are still being read. */
-type Started = { start: AssignedCall[]; reading: Promise<ManifestOutcome>[] };
+/** What is ready of the calls that a worker is to start, and what the others wait for. */
+type Started = { start: AssignedCall[]; missing: Promise<unknown>[] };
 
 /**
  * Returns a function that presents the calls to start. One whose manifest is unusable ends, alone. One that cannot be presented for
  * now, because the store fails or its token cannot be opened, is left out: each sync tries again, until nobody can join the call.
+ * Tokens are signed by threads that also read files, and a disk that hangs keeps all of them.
  */
 const createStarting = (dependencies: Dependencies) => {
   const { databases, storage, metrics, log } = dependencies;
@@ -124,22 +125,26 @@ const createStarting = (dependencies: Dependencies) => {
   };
 
   return async (assignments: readonly Assignment[], sync: WorkerSync): Promise<Started> => {
-    if (assignments.length === 0) return { start: [], reading: [] };
+    if (assignments.length === 0) return { start: [], missing: [] };
     let timer: Timer | undefined;
-    const over = new Promise<null>((resolve) => {
-      timer = setTimeout(() => resolve(null), MANIFEST_WAIT_MS);
+    const late = new Promise<"late">((resolve) => {
+      timer = setTimeout(() => resolve("late"), START_WAIT_MS);
     });
-    const reading: Started["reading"] = [];
-    const started = assignments.map(async (assignment) => {
-      const manifest = manifests.of(assignment);
-      const outcome = await Promise.race([manifest, over]);
-      if (outcome !== null) return startOne(assignment, outcome, sync);
-      reading.push(manifest);
+    const missing: Started["missing"] = [];
+    /** The result of `work`; null when it comes later. */
+    const inTime = async <Result>(work: Promise<Result>): Promise<Result | null> => {
+      const result = await Promise.race([work, late]);
+      if (result !== "late") return result;
+      missing.push(work);
       return null;
+    };
+    const started = assignments.map(async (assignment) => {
+      const outcome = await inTime(manifests.of(assignment));
+      return outcome && inTime(startOne(assignment, outcome, sync));
     });
     const start = (await Promise.all(started)).filter((call) => call !== null);
     clearTimeout(timer);
-    return { start, reading };
+    return { start, missing };
   };
 };
 
@@ -203,9 +208,9 @@ export const createWorkerSyncs = (dependencies: Dependencies) => {
   const syncOnce = async (sync: WorkerSync, written: (leaseEnds: Date) => void) => {
     const result = await write(sync);
     written(result.leaseEnds);
-    const { start, reading } = await startCalls(result.start, sync);
+    const { start, missing } = await startCalls(result.start, sync);
     const isNews = memory.isNews(sync.workerId, sync.request, result) || start.length > 0;
-    return { response: respond(result, start, sync.request), reading, isNews };
+    return { response: respond(result, start, sync.request), missing, isNews };
   };
 
   return async (sync: WorkerSync): Promise<SyncResponse> => {
@@ -217,7 +222,7 @@ export const createWorkerSyncs = (dependencies: Dependencies) => {
       if (first.isNews || request.slots === 0) return first.response;
       const waiting = realtime.waitingWorkers(db);
       const waited = waiting.wait(workerId);
-      for (const manifest of first.reading) void manifest.then(() => waiting.wake(workerId));
+      for (const part of first.missing) void part.then(() => waiting.wake(workerId));
       // One that is aborted gets no second lease: another sync of the worker may have come, or none will.
       if (!(await waited) || signal.aborted) return first.response;
       return (await syncOnce(sync, watched.written)).response;

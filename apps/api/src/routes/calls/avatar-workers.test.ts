@@ -7,7 +7,7 @@ import { manifestId, preparedFile, preparedKey } from "@realtime-avatar/domain/a
 import { type ReportedCall, SyncResponse, WIRE_2 } from "@realtime-avatar/domain/calls/worker-sync";
 import type { AvatarId, SessionId } from "@realtime-avatar/domain/id";
 import { validate } from "@realtime-avatar/domain/schema";
-import { TokenVerifier } from "livekit-server-sdk";
+import { AccessToken, TokenVerifier } from "livekit-server-sdk";
 import { startCallApi, until, WORKER_SECRET } from "../../../test/support/calls/calls.ts";
 import { expectProblem } from "../../../test/support/routes.ts";
 
@@ -228,6 +228,30 @@ describe("a sync", () => {
       }
     },
   );
+
+  test("of a call whose token is not signed yet: starts the others, and that call with a later response", async () => {
+    await syncOf("wrk_t", { slots: 2 });
+    const [slow, other] = [(await start({ avatar_id: ready })).body, (await start({ avatar_id: ready })).body];
+    // The library signs in a thread of the pool that also reads files. A disk that hangs keeps all of them.
+    const { toJwt } = AccessToken.prototype;
+    const signing = Promise.withResolvers<void>();
+    AccessToken.prototype.toJwt = async function (this: AccessToken) {
+      if (this.identity === "avatar" && this.grants.video?.room === slow.room_name) await signing.promise;
+      return toJwt.call(this);
+    };
+    try {
+      const { start: first } = await syncOf("wrk_t", { slots: 2 });
+      expect(first.map(({ session_id }) => session_id)).toEqual([other.session_id]);
+      signing.resolve();
+      const calls = [{ session_id: other.session_id, generation: 1, state: "joining" as const, used_seconds: 0 }];
+      const { start: second } = await syncOf("wrk_t", { slots: 2, calls });
+      expect(second.map(({ session_id }) => session_id)).toEqual([slow.session_id]);
+    } finally {
+      AccessToken.prototype.toJwt = toJwt;
+      for (const { session_id } of [slow, other]) await release({ session_id });
+      await stop("wrk_t");
+    }
+  });
 
   test("of a call whose manifest comes after the response: it is in the next one, which does not wait", async () => {
     const opened = Promise.withResolvers<void>();

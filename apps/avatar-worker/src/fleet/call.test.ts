@@ -12,18 +12,20 @@ import { startCall } from "./call.ts";
 const SCRIPTED = [process.execPath, "--no-env-file", join(import.meta.dir, "../process/scripted.testing.ts")];
 const STARTED: Step = { kind: "report", state: "started", used_seconds: 5 };
 
-/** `deaths`: how many processes end before they have the call. */
+/** `deaths`: how many processes end before they have the call. `passedSeconds`: since the call came to the worker. */
 type Options = {
   first: Step[];
   again?: Step[];
   change?: Partial<typeof assigned>;
   leaseMs?: number;
   deaths?: number;
+  passedSeconds?: number;
 };
 
 /** Starts a call. `states`: each change that is reported; `joins`: the milliseconds of each join that metrics receive. */
-const start = ({ first, again = [], change = {}, leaseMs = 60_000, deaths = 0 }: Options) => {
+const start = ({ first, again = [], change = {}, leaseMs = 60_000, deaths = 0, passedSeconds = 3600 }: Options) => {
   let taken = 0;
+  let nowMs = 0;
   const take = () => startCallProcess(taken++ < deaths ? ["/bin/false"] : SCRIPTED);
   const states: string[] = [];
   const joins: number[] = [];
@@ -38,9 +40,11 @@ const start = ({ first, again = [], change = {}, leaseMs = 60_000, deaths = 0 }:
       watcher,
       traces: null,
       leaseMs: () => leaseMs,
+      now: () => nowMs,
       onChange: () => void states.push(`${call.report().state} ${call.report().used_seconds}`),
     },
   );
+  nowMs = passedSeconds * 1000;
   const until = async (state: string): Promise<void> => {
     while (!states.some((one) => one.startsWith(state))) await Bun.sleep(5);
   };
@@ -114,6 +118,18 @@ test("reports that lower the seconds, or exceed those of the call: are not belie
   await until("ended");
   expect(states).toEqual(["started 5", "joined 5", "started 60", "ended 60"]);
   expect(call.report().reason).toBe("idle");
+});
+
+test("a report of more seconds than have passed: they are charged, and no more", async () => {
+  const { states, until, call } = start({
+    first: [{ kind: "report", state: "started", used_seconds: 50 }],
+    change: { used_seconds: 7 },
+    passedSeconds: 3,
+  });
+  await until("started");
+  // Each process rounds its seconds up.
+  expect(states).toEqual(["started 11"]);
+  await call.leave();
 });
 
 test("an end: reported with its reason, also when the process ends before it has left", async () => {

@@ -21,6 +21,8 @@ const MAX_SILENT_SECONDS = 10;
 const END_MS = 6000;
 /** A room that is being joined is left afterwards. Joining takes ten seconds at most. */
 const LEAVE_MS = 13_000;
+/** A process that replaces another one rounds up a second time. */
+const ROUNDING_SECONDS = 1;
 /** Maximum number of files that the process of a call may ask for. */
 const MAX_FILES = 64;
 
@@ -40,6 +42,8 @@ export type CallParts = {
   /** The time for which the worker may still be in its rooms. */
   leaseMs: () => number;
   onChange: () => void;
+  /** In milliseconds; that of the worker when it is not given. */
+  now?: () => number;
 };
 
 export type Call = {
@@ -52,8 +56,10 @@ export type Call = {
 };
 
 /** What a call has reported, with metrics, traces and a line of log for each change. */
-const createRecord = (assigned: AssignedCall, log: Logger, { watcher, traces, onChange }: CallParts) => {
+const createRecord = (assigned: AssignedCall, log: Logger, parts: CallParts) => {
+  const { watcher, traces, onChange, now = () => performance.now() } = parts;
   const { session_id, generation, used_seconds, max_seconds } = assigned;
+  const startedAt = now();
   let current: CallReport = { state: "joining", used_seconds };
   let hasJoined = false;
   let hasLeft = false;
@@ -73,8 +79,9 @@ const createRecord = (assigned: AssignedCall, log: Logger, { watcher, traces, on
     report: (): ReportedCall => ({ session_id, generation, ...current }),
     update: ({ state, used_seconds: reported, reason }: CallReport): void => {
       if (current.state === "ended") return;
-      // The process decodes what strangers send: it cannot lower the seconds, nor exceed what the call holds.
-      const used = Math.min(max_seconds, Math.max(current.used_seconds, reported));
+      // The process decodes what strangers send: it cannot lower the seconds, nor exceed what the call holds or what has passed.
+      const passed = Math.ceil((now() - startedAt) / 1000) + ROUNDING_SECONDS;
+      const used = Math.min(max_seconds, used_seconds + passed, Math.max(current.used_seconds, reported));
       const hasChanged = state !== current.state;
       const why = state === "ended" ? { reason: reason ?? "failed" } : {};
       current = { state, used_seconds: used, ...why };

@@ -39,6 +39,13 @@ test.each<[string, Step[], Partial<ProcessEnd>]>([
   expect(await end).toMatchObject(expected);
 });
 
+test("a call process that floods the worker: is told as a crash, and the rest is not read", async () => {
+  const { messages, end } = run([{ kind: "flood" }]);
+  expect(await end).toMatchObject({ signal: "SIGKILL", isCrash: true });
+  await Bun.sleep(100);
+  expect(messages.length).toBeLessThan(2000);
+});
+
 test.each(["SIGKILL", "SIGTERM"] as const)(
   "a call process that another program ends by %s: no crash",
   async (signal) => {

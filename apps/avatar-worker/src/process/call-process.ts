@@ -4,12 +4,15 @@
  * call's token.
  */
 import { type ChildProcess, spawn } from "node:child_process";
+import { createMeter, type Limit } from "../meter.ts";
 import { type FromCallProcess, readMessage, type ToCallProcess } from "./messages.ts";
 
 /** The argument that makes this program the process of a call. */
 export const CALL_ARGUMENT = "--call";
 /** How long a process may take to end when its channel is closed. */
 const END_MS = 1000;
+/** A process sends some two messages a second, and at its start one for each file. A worker that was stopped gets many at once. */
+const MAX_MESSAGES: Limit = { burst: 1000, perSecond: 50 };
 /** The folder of the modules that a compiled program contains. */
 const COMPILED = "/$bunfs/";
 
@@ -39,7 +42,10 @@ export type CallProcess = {
   /** null when it could not be started. */
   readonly pid: number | null;
   send(message: ToCallProcess): void;
-  /** Sets the receivers of its messages and of its end; what came before is passed on. An invalid message ends the process. */
+  /**
+   * Sets the receivers of its messages and of its end; what came before is passed on. An invalid message ends the process, and so do
+   * too many: no message after that is read.
+   */
   listen(receivers: Receivers): void;
   /** Resolves when it can take a call; rejects when it ends before. */
   ready(): Promise<void>;
@@ -47,6 +53,19 @@ export type CallProcess = {
   stop(): Promise<void>;
   /** Ends it at once, as one that has crashed. */
   kill(): void;
+};
+
+/** Returns a function that reads messages: null for one that is not valid, and from the first one above the limit on. */
+const createReader = (): ((content: unknown) => FromCallProcess | null) => {
+  const count = createMeter(MAX_MESSAGES);
+  return (content) => {
+    try {
+      count(1);
+      return readMessage(content);
+    } catch {
+      return null;
+    }
+  };
 };
 
 /** Signals that come from outside: of an operator, or of a kernel that has no memory left. */
@@ -64,6 +83,7 @@ export const startCallProcess = (command: readonly string[] = [...ownCommand(), 
   let receivers: Receivers | null = null;
   let end: ProcessEnd | null = null;
   let isKilled = false;
+  const read = createReader();
 
   const kill = (): void => {
     isKilled = true;
@@ -82,7 +102,8 @@ export const startCallProcess = (command: readonly string[] = [...ownCommand(), 
   });
   const isReady = new Promise<void>((resolve, reject) => {
     child.on("message", (content: unknown) => {
-      const message = readMessage(content);
+      if (isKilled) return;
+      const message = read(content);
       if (message === null) kill();
       else if (message.kind === "ready") resolve();
       else if (receivers) receivers.onMessage(message);

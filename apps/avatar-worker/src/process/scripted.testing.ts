@@ -4,7 +4,7 @@
  */
 import type { FromCallProcess, ToCallProcess } from "./messages.ts";
 
-export type Step = FromCallProcess | { kind: "invalid" } | { kind: "abort" | "exit" };
+export type Step = FromCallProcess | { kind: "invalid" | "flood" } | { kind: "abort" | "exit" };
 export type Script = { first: Step[]; again: Step[] };
 
 const send = (message: unknown): void => void process.send?.(message);
@@ -16,6 +16,9 @@ const perform = (step: Step): void => {
       break;
     case "exit":
       process.exit(0);
+      break;
+    case "flood":
+      for (let count = 0; count < 10_000; count++) send({ kind: "failure", cause: "again" });
       break;
     case "invalid":
       send({ kind: "report", state: "unknown", used_seconds: -1 });

@@ -6,10 +6,10 @@
  */
 import { connect as connectPlain, createServer, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
+import { createMeter, type Limit } from "../meter.ts";
 import { createSignalFilter } from "./signal.ts";
 import { createMessageReader, frameOf, type Message } from "./websocket.ts";
 
-type Limit = { burst: number; perSecond: number };
 /** What a server may send at once, and each second. A room with a thousand participants is half of that. */
 const MAX_BYTES: Limit = { burst: 1024 * 1024, perSecond: 64 * 1024 };
 /** A change of each of a thousand participants, several times. */
@@ -53,18 +53,6 @@ const connectTo = ({ protocol, hostname, port }: URL): Socket => {
   const host = hostname.replace(/^\[(.*)\]$/, "$1");
   if (protocol === "ws:") return connectPlain(Number(port || 80), host);
   return connectTls({ host, port: Number(port || 443), ...(isIP(host) === 0 && { servername: host }) });
-};
-
-/** Returns a function that counts, and throws when there is more than the limit. */
-const createMeter = ({ burst, perSecond }: Limit): ((count: number) => void) => {
-  let excess = 0;
-  let countedAt = performance.now();
-  return (count) => {
-    const now = performance.now();
-    excess = Math.max(0, excess - ((now - countedAt) / 1000) * perSecond) + count;
-    countedAt = now;
-    if (excess > burst) throw new Error("too much");
-  };
 };
 
 /** Returns a function for the pieces of a header. It returns the header and what follows it, or null while the header goes on. */

@@ -11,7 +11,7 @@ import { createLog } from "@realtime-avatar/runtime/log";
 import { assigned } from "../../test/support/assigned.ts";
 import type { CallProcesses } from "../process/spare.ts";
 import { RefusedRequest } from "./service.ts";
-import { startSync } from "./sync.ts";
+import { type Pause, startSync } from "./sync.ts";
 
 /** Of tests that start no call. */
 const noProcesses: CallProcesses = {
@@ -51,15 +51,28 @@ const file = () => Promise.reject(new Error("no file"));
 const workerWith = (
   respond: (number: number, request: SyncRequest) => Promise<SyncResponse>,
   features: string[] = [],
+  pause?: Pause,
 ) => {
   const requests: SyncRequest[] = [];
   const sync = (request: SyncRequest) => respond(requests.push(request), request);
   const log = createLog("silent");
-  const { stop } = startSync({
-    ...{ service: { sync, file }, slots: 1, features, processes: noProcesses },
-    ...{ log, metrics: null, traces: null },
-  });
+  const service = { sync, file };
+  const { stop } = startSync(
+    { service, slots: 1, features, processes: noProcesses, log, metrics: null, traces: null },
+    pause,
+  );
   return { requests, stop };
+};
+/** Pauses that take no time. The last one ends with the worker. `until`: the milliseconds of all, once the last one has begun. */
+const recordPauses = (isLast: (ms: number, number: number) => boolean) => {
+  const all: number[] = [];
+  const last = Promise.withResolvers<number[]>();
+  const pause: Pause = async (ms, signal) => {
+    if (signal.aborted || !isLast(ms, all.push(ms))) return;
+    last.resolve([...all]);
+    await new Promise((resolve) => signal.addEventListener("abort", resolve));
+  };
+  return { pause, until: last.promise };
 };
 /** Never settles: a sync that waits at the service. */
 const waits = () => new Promise<SyncResponse>(() => {});
@@ -77,34 +90,27 @@ const firstSyncs = async (count: number, respond: Parameters<typeof workerWith>[
 };
 
 test("after each response, also one that has not waited: a sync is at the service without a pause", async () => {
-  const second = Promise.withResolvers<string>();
-  const end = Promise.withResolvers<SyncResponse>();
-  const { stop } = workerWith(async (number) => {
-    if (number === 2) second.resolve("sent");
-    return number === 1 ? lease : end.promise;
-  });
-  expect(await Promise.race([second.promise, Bun.sleep(900).then(() => "paused")])).toBe("sent");
-  end.resolve(lease);
+  const { pause, until } = recordPauses((_, number) => number === 3);
+  const { stop } = workerWith(async () => lease, [], pause);
+  expect(await until).toEqual([0, 0, 0]);
   await stop();
 });
 
-test("a service that brings nothing new, and does not wait: is not asked again and again", async () => {
+test("a service that brings nothing new, and does not wait: after some syncs it is asked with pauses", async () => {
   const ended = { session_id: "ses_x" as SessionId, generation: 1, reason: null };
-  const { requests, stop } = workerWith(async () => ({ ...lease, end: [ended] }));
-  await Bun.sleep(300);
-  expect(requests.length).toBeWithin(1, 10);
+  const { pause, until } = recordPauses((ms) => ms > 0);
+  const { requests, stop } = workerWith(async () => ({ ...lease, end: [ended] }), [], pause);
+  const pauses = await until;
+  expect(pauses.length).toBeGreaterThan(4);
+  expect(pauses.at(-1)).toBeWithin(500, 1001);
+  expect(requests).toHaveLength(pauses.length);
   await stop();
 });
 
 test("a service that fails: is asked again with pauses, the first within the time in which a worker is lost", async () => {
-  const second = Promise.withResolvers<string>();
-  const { requests, stop } = workerWith((number) => {
-    if (number === 2) second.resolve("sent");
-    return Promise.reject(new Error("away"));
-  });
-  expect(await Promise.race([second.promise, Bun.sleep(900).then(() => "lost")])).toBe("sent");
-  await Bun.sleep(300);
-  expect(requests.length).toBeWithin(2, 8);
+  const { pause, until } = recordPauses((_, number) => number === 5);
+  const { stop } = workerWith(() => Promise.reject(new Error("away")), [], pause);
+  expect(await until).toEqual([100, 250, 500, 500, 500]);
   await stop();
 });
 

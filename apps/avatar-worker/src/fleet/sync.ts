@@ -119,7 +119,8 @@ const createCalls = ({ metrics, ...parts }: SyncParts, lease: () => Lease, onCha
 };
 
 /** Waits for `ms` milliseconds, or until `signal`. */
-const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+export type Pause = (ms: number, signal: AbortSignal) => Promise<void>;
+const pauseByClock: Pause = (ms, signal) =>
   new Promise((resolve) => {
     if (signal.aborted) return resolve();
     const end = (): void => {
@@ -160,8 +161,8 @@ const createForm = (rendererFeatures: readonly string[]) => {
   };
 };
 
-/** Syncs until `stop`. One sync is at the service at all times, and waits there for work. */
-export const startSync = (parts: SyncParts): Sync => {
+/** Syncs until `stop`. One sync is at the service at all times, and waits there for work. `pause`: between two syncs. */
+export const startSync = (parts: SyncParts, pause: Pause = pauseByClock): Sync => {
   const { service, slots, log, traces, metrics } = parts;
   // Aborted by a change: a sync that waits for work is then sent again, with the change.
   let change = new AbortController();

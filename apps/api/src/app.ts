@@ -74,6 +74,17 @@ const waitsInVain = (headers: Headers): boolean => {
   return headers.has("transfer-encoding") || Number(headers.get("content-length")) > 0;
 };
 
+/**
+ * Responds with a problem. That of `waitsInVain` has no body: the client of Java 17 discards the body of a response that is not the
+ * 100 that it waits for, and then waits for another one without end.
+ */
+const respondWithProblem = (problem: Problem, requestId: string, set: ResponseHead): string | Response => {
+  const body = writeProblem(problem, requestId, set);
+  if (problem.code !== "expectation_failed") return body;
+  delete set.headers["content-type"];
+  return new Response(null, { status: problem.status });
+};
+
 /** The methods that `routes` support at `path`. A route without parameters at this path hides those with parameters. */
 const methodsAt = (routes: readonly { method: string; path: string }[], path: string): string[] => {
   const segments = path.split("/");
@@ -278,7 +289,7 @@ export const createApp = (options: AppOptions) => {
       const problem = problemOf(error, code, allowed, requestContext);
       if (allowed.length > 0) set.headers["allow"] = allowed.join(", ");
       noteError(error, code, problem, requestContext);
-      return writeProblem(problem, requestContext.requestId, set);
+      return respondWithProblem(problem, requestContext.requestId, set);
     })
     .onAfterResponse(({ request, route, set, requestContext }) => {
       endRequest(options, request, route, set, requestContext);

@@ -215,8 +215,8 @@ export const PROBLEMS = {
     status: 417,
     title: "The expectation is not supported",
     meaning:
-      "The request has a body and an `Expect` header other than `100-continue` in lower-case letters. The body was not read.",
-    remedy: "Send the request again without `Expect`, or with `Expect: 100-continue`.",
+      "The request has a body and an `Expect` header other than `100-continue` in lower-case letters. The body was not read. This response has no body.",
+    remedy: "Send the request again without `Expect`, or with `Expect: 100-continue`. Java: `expectContinue(false)`.",
   },
   validation_failed: {
     status: 422,

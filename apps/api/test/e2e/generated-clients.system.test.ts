@@ -1,6 +1,6 @@
 /**
  * Clients that generators write from docs/openapi.json, with their default settings: each is compiled, and creates and lists an
- * avatar. The generators that a program on the machine downloads run with LONG=1.
+ * avatar. The generators that a program on the machine downloads run with LONG=1. And the HTTP client of Java.
  */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
@@ -149,6 +149,36 @@ test.skipIf(!LONG || withoutGo !== "")(`oapi-codegen, with LONG=1${withoutGo}: c
   await clearAvatars();
   expect(await runIn(folder, ["go", "run", "."], env)).toBe(EXPECTED);
 });
+
+const EXPECTING_PROGRAM = `
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
+
+public class Main {
+  public static void main(String[] arguments) throws Exception {
+    HttpClient client = HttpClient.newHttpClient();
+    HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(System.getenv("BASE_URL") + "/api/v1/avatars"))
+        .header("Authorization", "Bearer " + System.getenv("API_KEY")).header("Content-Type", "application/json")
+        .POST(HttpRequest.BodyPublishers.ofString("{\\"displayName\\":\\"Ada\\",\\"sourceKind\\":\\"image\\"}"));
+    for (boolean expects : new boolean[] {true, false}) {
+      System.out.println(client.send(request.expectContinue(expects).build(), BodyHandlers.ofString()).statusCode());
+    }
+  }
+}
+`;
+
+const withoutJava = Bun.which("java") ? "" : " (skipped: there is no java)";
+test.skipIf(withoutJava !== "")(
+  `the HTTP client of Java, which expects 100-Continue before its body${withoutJava}: gets 417, and then 201 without`,
+  async () => {
+    const folder = await newFolder();
+    await writeFile(join(folder, "Main.java"), EXPECTING_PROGRAM);
+    expect(await runIn(folder, ["java", "Main.java"], await settings())).toBe("417\n201\n");
+  },
+  60_000,
+);
 
 const withoutMaven = Bun.which("mvn") && Bun.which("java") ? "" : " (skipped: there is no java or no mvn)";
 const GENERATOR = "org.openapitools:openapi-generator-cli:7.16.0";

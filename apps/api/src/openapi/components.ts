@@ -46,12 +46,22 @@ export const SCHEMAS: Record<string, TSchema> = Object.fromEntries(
 const NAMES = new Map<unknown, string>(Object.entries(SCHEMAS).map(([name, schema]) => [schema, name]));
 export const ref = (kind: string, name: string): Json => ({ $ref: `#/components/${kind}/${name}` });
 
+/**
+ * Forbids other members by `unevaluatedProperties`, which has the same meaning where nothing is composed. With
+ * `additionalProperties: false`, openapi-generator 7.16 ignores that members can be null: its client in Rust fails to read them.
+ */
+const closeObject = (value: unknown): unknown => {
+  if (Object(value).additionalProperties !== false) return value;
+  const { additionalProperties, ...others } = value as Json;
+  return { ...others, unevaluatedProperties: additionalProperties };
+};
+
 /** A schema as plain JSON. TypeBox keeps its own data under symbols, which JSON omits. */
 export const schemaJson = (schema: TSchema): Json =>
   JSON.parse(
     JSON.stringify(schema, (key, value: unknown) => {
       const name = NAMES.get(value);
-      return name === undefined || key === "" ? value : ref("schemas", name);
+      return name === undefined || key === "" ? closeObject(value) : ref("schemas", name);
     }),
   );
 

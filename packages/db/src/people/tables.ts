@@ -4,7 +4,13 @@
  */
 import { NONCE_BYTES } from "@realtime-avatar/domain/people/challenge";
 import { ROLES } from "@realtime-avatar/domain/people/roles";
-import { Passkey, User, UserSession } from "@realtime-avatar/domain/people/schemas";
+import {
+  MAX_CREDENTIAL_ID_BYTES,
+  MAX_PUBLIC_KEY_BYTES,
+  Passkey,
+  User,
+  UserSession,
+} from "@realtime-avatar/domain/people/schemas";
 import { sql } from "drizzle-orm";
 import {
   bigint,
@@ -51,10 +57,6 @@ export const users = pgTable(
     check("users_version_check", sql`${table.version} >= 1`),
   ],
 );
-
-/** The longest credential id and public key that are accepted, in bytes. WebAuthn allows 1023 for the first. */
-export const MAX_CREDENTIAL_ID_BYTES = 1023;
-export const MAX_PUBLIC_KEY_BYTES = 2048;
 
 export const passkeys = pgTable(
   "passkeys",

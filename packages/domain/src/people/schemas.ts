@@ -163,6 +163,10 @@ export const PasskeyInvitation = ClosedObject({
 });
 export type PasskeyInvitation = Static<typeof PasskeyInvitation>;
 
+/** The longest credential id and public key of a passkey, in bytes. WebAuthn allows 1023 for the first. */
+export const MAX_CREDENTIAL_ID_BYTES = 1023;
+export const MAX_PUBLIC_KEY_BYTES = 2048;
+
 export const Passkey = ClosedObject({
   id: Id,
   name: storedName,

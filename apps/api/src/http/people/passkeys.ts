@@ -1,7 +1,6 @@
 /** The ceremonies of WebAuthn: registration and authentication with passkeys (w3.org/TR/webauthn-3). */
 
 import type { Assertion } from "@realtime-avatar/db/people/passkeys";
-import { MAX_CREDENTIAL_ID_BYTES, MAX_PUBLIC_KEY_BYTES } from "@realtime-avatar/db/people/tables";
 import type { RandomBytes } from "@realtime-avatar/domain/id";
 import {
   CHALLENGE_MS,
@@ -16,6 +15,7 @@ import {
   type UserRecord,
   userHandle,
 } from "@realtime-avatar/domain/people/people";
+import { MAX_CREDENTIAL_ID_BYTES, MAX_PUBLIC_KEY_BYTES } from "@realtime-avatar/domain/people/schemas";
 import { Problem } from "@realtime-avatar/domain/problem";
 import type { JsonObject } from "@realtime-avatar/domain/schema";
 import {

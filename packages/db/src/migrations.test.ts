@@ -124,6 +124,20 @@ const faultsOfDistribution = (one: Migration): string[] =>
     ];
   });
 
+/** How many migrations there were before this rule. The rows of their time met the constraints that they added. */
+const BEFORE_VALIDATION = 27;
+
+/** The constraints that are added as NOT VALID, and that no later migration validates or drops. */
+const unvalidatedConstraints = (all: readonly Migration[]): string[] => {
+  const names = new Set<string>();
+  for (const action of all.flatMap(plainStatements).flatMap((text) => text.split(ACTIONS))) {
+    const [, verb = "", name = ""] = /\b(add|validate|drop) constraint (?:if exists )?"?(\w+)"?/i.exec(action) ?? [];
+    if (verb.toLowerCase() !== "add") names.delete(name);
+    else if (/\bnot valid$/i.test(action)) names.add(name);
+  }
+  return [...names];
+};
+
 const migration = (...statements: string[]): Migration => ({
   tag: "later",
   when: 0,
@@ -152,6 +166,17 @@ describe("a migration", () => {
       expect(faultsOf(one)).toEqual([]);
     },
   );
+
+  test("a constraint that one adds as NOT VALID: validated by a later one", () => {
+    expect(unvalidatedConstraints(migrations().slice(BEFORE_VALIDATION))).toEqual([]);
+    const add = (name: string) => `ALTER TABLE "jobs" ADD "a" int, ADD CONSTRAINT "${name}" CHECK (a > 0) NOT VALID;`;
+    const added = migration(add("one"), add("two"), add("three"));
+    const later = migration(
+      'ALTER TABLE "jobs" VALIDATE CONSTRAINT "one";',
+      'ALTER TABLE "jobs" DROP CONSTRAINT IF EXISTS "three";',
+    );
+    expect(unvalidatedConstraints([added, later])).toEqual(["two"]);
+  });
 
   const allowed = [
     ['CREATE TABLE "a" ("id" text);', 'CREATE INDEX "a_index" ON "a" USING btree ("id");'],

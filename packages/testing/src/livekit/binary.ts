@@ -93,7 +93,12 @@ export const livekitBinary = async (): Promise<LivekitBinary> => {
   return failure === null ? { kind: "found", path } : missing(`livekit-server cannot be built: ${failure}`);
 };
 
+// Prints the path on standard output alone, or why there is none on standard error: a shell takes the output for a path.
 if (import.meta.main) {
   const binary = await livekitBinary();
-  process.stdout.write(`${binary.kind === "found" ? binary.path : binary.reason}\n`);
+  if (binary.kind === "found") process.stdout.write(`${binary.path}\n`);
+  else {
+    process.stderr.write(`${binary.reason}\n`);
+    process.exitCode = 1;
+  }
 }

@@ -1,5 +1,7 @@
 import { expect, test } from "bun:test";
-import { respondHealth, serveHttp, type WorkerHealth } from "./health.ts";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { respondHealth, serveHttp, UNAVAILABLE_REASONS, type WorkerHealth } from "./health.ts";
 
 const LOOPBACK = { host: "127.0.0.1", port: 0, portVariable: "AVATAR_WORKER_PORT" };
 
@@ -19,6 +21,14 @@ test("the health checks, of a worker with and without its service: 200, 503, and
   expect(await get("/healthz")).toEqual([200, '{"status":"ok"}']);
   expect(await get("/")).toEqual([404, ""]);
   await server.close();
+});
+
+test("the reasons of docs/operations.md, compared with the code: each and no other", async () => {
+  const document = await readFile(join(import.meta.dir, "../../../docs/operations.md"), "utf8");
+  const [, table = ""] = document.split("An avatar worker is ready while")[1]?.split(/^\| -+ \|.*\n/m) ?? [];
+  const rows = table.split("\n\n")[0] ?? "";
+  const reasons = [...rows.matchAll(/^\| `(\w+)` /gm)].map(([, reason = ""]) => reason);
+  expect(reasons).toEqual([...UNAVAILABLE_REASONS]);
 });
 
 test("the health checks, their port taken: an error that names the variable", async () => {

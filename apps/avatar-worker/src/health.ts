@@ -1,13 +1,36 @@
 /** Health checks and metrics over HTTP. By `node:http`, because the worker runs on Node as well. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { RefusedRequest } from "./fleet/service.ts";
 
 export type HealthServer = { url: string; close(): Promise<void> };
 
-/** `unavailable`: the service has not responded for so long that the worker has left its rooms, or the worker stops. */
-export type WorkerHealth =
-  | { status: "ok" }
-  | { status: "unavailable"; reason: "service_unreachable" | "shutting_down" };
+/** Why a worker has no calls: what is wrong with the service that it asks, or that it stops. docs/operations.md has what to do. */
+export const UNAVAILABLE_REASONS = [
+  "service_unreachable",
+  "service_without_livekit",
+  "service_refuses_secret",
+  "service_refuses",
+  "shutting_down",
+] as const;
+export type UnavailableReason = (typeof UNAVAILABLE_REASONS)[number];
+
+/** `unavailable`: the service has given no work for so long that the worker has left its rooms, or the worker stops. */
+export type WorkerHealth = { status: "ok" } | { status: "unavailable"; reason: UnavailableReason };
+
+/** What is wrong with the service, by the failure of the last sync. */
+export const reasonOf = (failure: unknown): UnavailableReason => {
+  if (!(failure instanceof RefusedRequest)) return "service_unreachable";
+  switch (failure.code) {
+    case "realtime_not_configured":
+      return "service_without_livekit";
+    case "invalid_credentials":
+      return "service_refuses_secret";
+    default:
+      // Its database is down, or a proxy has none of its processes.
+      return failure.status >= 500 ? "service_unreachable" : "service_refuses";
+  }
+};
 
 type Respond = (request: Request) => Response | Promise<Response>;
 

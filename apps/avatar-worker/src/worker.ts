@@ -7,7 +7,7 @@ import { version } from "../package.json";
 import { type AvatarWorkerConfig, readConfig } from "./config.ts";
 import { createService } from "./fleet/service.ts";
 import { type Sync, startSync } from "./fleet/sync.ts";
-import { respondHealth, serveHttp, type WorkerHealth } from "./health.ts";
+import { reasonOf, respondHealth, serveHttp, type WorkerHealth } from "./health.ts";
 import type { WorkerMetrics } from "./metrics.ts";
 import { createCallProcesses } from "./process/spare.ts";
 import { FEATURES } from "./renderer/renderer.ts";

@@ -3,6 +3,9 @@ import { createHash } from "node:crypto";
 import { preparedFile } from "@realtime-avatar/domain/avatars/preparation";
 import type { SessionId } from "@realtime-avatar/domain/id";
 import { Secret } from "@realtime-avatar/storage/secret";
+import { testDatabase } from "@realtime-avatar/testing/database";
+import { bun, startProcess } from "@realtime-avatar/testing/processes";
+import { reasonOf } from "../health.ts";
 import { createService } from "./service.ts";
 
 let respond: (request: Request) => Response = () => new Response();
@@ -50,6 +53,39 @@ test("a response with fields that the worker does not know: read without them", 
   respond = () =>
     Response.json({ ...lease, end: [{ session_id: "ses_1", generation: 1, reason: null, later: 1 }], later: 1 });
   expect(await sync()).toEqual({ ...lease, end: [{ session_id: "ses_1" as SessionId, generation: 1, reason: null }] });
+});
+
+const problem = (status: number, body: string) => () =>
+  new Response(body, { status, headers: { "content-type": "application/problem+json" } });
+test.each([
+  ["has no LiveKit", problem(501, '{"code":"realtime_not_configured"}'), "service_without_livekit"],
+  ["has another secret", problem(401, '{"code":"invalid_credentials"}'), "service_refuses_secret"],
+  ["refuses the request", problem(422, '{"code":"validation_failed"}'), "service_refuses"],
+  ["has no database", problem(503, '{"code":"unavailable"}'), "service_unreachable"],
+  ["is a proxy without one", problem(502, "<html>"), "service_unreachable"],
+  ["is another program", problem(404, " ".repeat(20_000)), "service_refuses"],
+  ["sends no JSON", () => new Response("<html>"), "service_unreachable"],
+] as const)("a service that %s: the health of the worker says so", async (_, response, reason) => {
+  respond = response;
+  expect(reasonOf(await sync().catch((error: unknown) => error))).toBe(reason);
+});
+
+test("an API without a LiveKit: the reason names it, in the log and in the health", async () => {
+  const { variables, close } = await testDatabase({ isServed: true });
+  const secret = "s".repeat(32);
+  const api = startProcess(bun("apps/api/src/main.ts"), { ...variables, PORT: "0", AVATAR_WORKER_SECRET: secret });
+  const [, serviceUrl = ""] = await api.waitFor(/"url":"(http:[^"]+)"/);
+  const worker = createService({ serviceUrl, secret: new Secret(secret), workerId: "wrk_1" });
+  const failure = await worker
+    .sync({ slots: 1, features: [], calls: [] }, AbortSignal.timeout(10_000))
+    .catch((error: Error) => error);
+  expect(reasonOf(failure)).toBe("service_without_livekit");
+  expect((failure as Error).message).toBe(
+    "the service responded with 501: it has no LiveKit server, or no AVATAR_WORKER_SECRET",
+  );
+  api.kill("SIGTERM");
+  expect(await api.exited).toBe(0);
+  await close();
 });
 
 /** Sends without end, and counts the mebibytes. */

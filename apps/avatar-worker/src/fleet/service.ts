@@ -13,16 +13,26 @@ import type { AvatarWorkerConfig } from "../config.ts";
 /** The maximum time of a sync, which the service holds for at most a second, and of a file. */
 const LIMITS = { syncMs: 5000, fileMs: 10_000 };
 const MAX_FILE_BYTES = 32 * 1024 * 1024;
+/** A problem has some hundred bytes. */
+const MAX_PROBLEM_BYTES = 16 * 1024;
 /** A response has up to a thousand calls, each with a manifest of up to 64 KiB. */
 const MAX_RESPONSE_BYTES = 128 * 1024 * 1024;
 
-/** The service has responded with an error: `status`. */
+/** What the operator has to correct, by the code of the problem. */
+const FAULTS: Record<string, string> = {
+  realtime_not_configured: ": it has no LiveKit server, or no AVATAR_WORKER_SECRET",
+  invalid_credentials: ": its AVATAR_WORKER_SECRET is another one",
+};
+
+/** The service has responded with an error: its `status`, and the `code` of the problem; null when it is none of the service. */
 export class RefusedRequest extends Error {
   readonly status: number;
-  constructor(status: number) {
-    super(`the service responded with ${status}`);
+  readonly code: string | null;
+  constructor(status: number, code: string | null = null) {
+    super(`the service responded with ${status}${FAULTS[code ?? ""] ?? ""}`);
     this.name = "RefusedRequest";
     this.status = status;
+    this.code = code;
   }
 }
 
@@ -39,6 +49,16 @@ const readBytes = async ({ body }: Response, maxBytes: number): Promise<Buffer> 
   return Buffer.concat(chunks);
 };
 
+/** The `code` of a response that is a problem (RFC 9457); null for any other. */
+const problemCode = async (response: Response): Promise<string | null> => {
+  try {
+    const { code } = JSON.parse((await readBytes(response, MAX_PROBLEM_BYTES)).toString());
+    return typeof code === "string" && /^[a-z_]{1,64}$/.test(code) ? code : null;
+  } catch {
+    return null;
+  }
+};
+
 export type Service = {
   /** Throws when there is no valid response; `RefusedRequest` when it is an error. `signal` ends the wait for it. */
   sync(request: SyncRequest, signal: AbortSignal): Promise<SyncResponse>;
@@ -53,7 +73,7 @@ export const createService = (
   const request = async (path: string, init: RequestInit): Promise<Response> => {
     const headers = { ...init.headers, authorization: `Bearer ${secret.reveal()}` };
     const response = await fetch(serviceUrl + path, { ...init, headers, redirect: "error" });
-    if (!response.ok) throw new RefusedRequest(response.status);
+    if (!response.ok) throw new RefusedRequest(response.status, await problemCode(response));
     return response;
   };
   return {

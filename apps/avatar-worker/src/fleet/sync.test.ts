@@ -114,6 +114,31 @@ test("a service that fails: is asked again with pauses, the first within the tim
   await stop();
 });
 
+test("syncs that fail: one line in the log for each reason, until the service responds again", async () => {
+  const lines: string[] = [];
+  const reached = Promise.withResolvers<void>();
+  const failures = [new Error("away"), new Error("away"), new RefusedRequest(501, "realtime_not_configured"), null];
+  let syncs = 0;
+  const sync = async () => {
+    const failure = failures[syncs++];
+    if (failure) throw failure;
+    if (syncs > failures.length) reached.resolve();
+    return lease;
+  };
+  const worker = startSync({
+    ...{ service: { sync, file }, slots: 1, features: [], processes: noProcesses, metrics: null, traces: null },
+    log: createLog("info", { write: (line) => lines.push(line) }),
+  });
+  await reached.promise;
+  expect(worker.failure()).toBeUndefined();
+  await worker.stop();
+  expect(lines.map((line) => JSON.parse(line)).map(({ reason, msg }) => reason ?? msg)).toEqual([
+    "away",
+    "the service responded with 501: it has no LiveKit server, or no AVATAR_WORKER_SECRET",
+    "the service responds again",
+  ]);
+});
+
 test("the features: a first form that the release before accepts, and all once the service has named its own", async () => {
   const many = Array.from({ length: 20 }, (_, number) => `later-${number}`);
   const named = { ...lease, features: [WIRE_2] };

@@ -41,6 +41,8 @@ export type SyncParts = {
 export type Sync = {
   /** Whether the service has responded within the lease. */
   isConnected(): boolean;
+  /** Why the last sync has failed; undefined when it has not, or there was none. */
+  failure(): unknown;
   calls(): ReportedCall[];
   /** Leaves all rooms. */
   stop(): Promise<void>;
@@ -161,6 +163,8 @@ const createForm = (rendererFeatures: readonly string[]) => {
   };
 };
 
+const reasonText = (error: unknown): string => (error instanceof Error ? error.message : "unknown");
+
 /** Syncs until `stop`. One sync is at the service at all times, and waits there for work. `pause`: between two syncs. */
 export const startSync = (parts: SyncParts, pause: Pause = pauseByClock): Sync => {
   const { service, slots, log, traces, metrics } = parts;
@@ -168,6 +172,7 @@ export const startSync = (parts: SyncParts, pause: Pause = pauseByClock): Sync =
   let change = new AbortController();
   let isStopping = false;
   let failures = 0;
+  let lastFailure: unknown;
   let lastStates = "";
   let quickSyncs = 0;
   const form = createForm(parts.features);
@@ -182,7 +187,10 @@ export const startSync = (parts: SyncParts, pause: Pause = pauseByClock): Sync =
   });
 
   const failed = (error: unknown): void => {
-    if (failures === 0) log.warn({ reason: error instanceof Error ? error.message : "unknown" }, "a sync has failed");
+    const before = reasonText(lastFailure);
+    lastFailure = error;
+    // Once for each reason, not for each sync.
+    if (failures === 0 || reasonText(error) !== before) log.warn({ reason: reasonText(error) }, "a sync has failed");
     failures++;
     metrics?.syncFailed();
   };
@@ -203,6 +211,7 @@ export const startSync = (parts: SyncParts, pause: Pause = pauseByClock): Sync =
       calls.renewLeases();
       if (failures > 0) log.info("the service responds again");
       failures = 0;
+      lastFailure = undefined;
       form.answered(response);
       // A worker that was stopped reads it too late: the calls may be at another worker.
       const isNews = lease.isHeld() && calls.apply(response, request);
@@ -230,6 +239,7 @@ export const startSync = (parts: SyncParts, pause: Pause = pauseByClock): Sync =
 
   return {
     isConnected: () => lease.isHeld(),
+    failure: () => lastFailure,
     calls: () => calls.report(),
     stop: async () => {
       isStopping = true;

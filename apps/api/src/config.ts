@@ -6,7 +6,7 @@ import { isValid } from "@realtime-avatar/domain/schema";
 import { type LivekitConfig, readLivekitConfig } from "@realtime-avatar/livekit/config";
 import {
   type CommonConfig,
-  ConfigError,
+  readVariables,
   readAvatarWorkerSecret,
   readBoolean,
   readCommonConfig,
@@ -15,10 +15,12 @@ import {
   readPort,
   readSecret,
   readVariable,
+  refuse,
   type Variables,
 } from "@realtime-avatar/runtime/config";
 import { readPublicAssetOrigin, readPublicUrl } from "@realtime-avatar/runtime/public-url";
 import { readStorageConfig } from "@realtime-avatar/runtime/storage-config";
+import { readTracingConfig, type TracingConfig } from "@realtime-avatar/runtime/tracing-config";
 import { readWebhookConfig, type WebhookConfig } from "@realtime-avatar/runtime/webhook-config";
 import type { StorageConfig } from "@realtime-avatar/storage/open";
 import type { Secret } from "@realtime-avatar/storage/secret";
@@ -68,6 +70,8 @@ export type ApiConfig = CommonConfig & {
   sweepInApi: boolean | null;
   /** Whether the API runs a worker as a child process; null: on the embedded database. */
   worker: boolean | null;
+  /** null when traces are not sent. */
+  tracing: TracingConfig | null;
 };
 
 const readNumber = (variables: Variables, name: string, minimum: number, maximum = 1_000_000): number | null =>
@@ -84,7 +88,7 @@ const MAX_LEASE_SECONDS = 86_400;
 const readRateLimit = (variables: Variables, prefix: string): RateLimit | null => {
   const perSecond = readNumber(variables, `${prefix}_RPS`, 1);
   const burst = readNumber(variables, `${prefix}_BURST`, 0);
-  if (perSecond === null && burst !== null) throw new ConfigError(`${prefix}_RPS`, `set when ${prefix}_BURST is set`);
+  if (perSecond === null && burst !== null) refuse(variables, `${prefix}_RPS`, `set when ${prefix}_BURST is set`);
   return perSecond === null ? null : { perSecond, burst: burst ?? 0 };
 };
 
@@ -101,7 +105,7 @@ const readAgents = (variables: Variables): ApiConfig["agents"] => {
   );
   // As for webhooks: the callers of a service with a database of its own are strangers.
   if (hasLoopback(livekitHosts) && variables["DATABASE_URL"]) {
-    throw new ConfigError("BYO_LIVEKIT_HOSTS", "without a host of this machine when DATABASE_URL is set");
+    refuse(variables, "BYO_LIVEKIT_HOSTS", "without a host of this machine when DATABASE_URL is set");
   }
   const name = readVariable<string | null>(variables, "CALL_AGENT_NAME", null, "1 to 128 of A-Za-z0-9._-", (text) =>
     /^[A-Za-z0-9._-]{1,128}$/.test(text) ? text : undefined,
@@ -109,8 +113,7 @@ const readAgents = (variables: Variables): ApiConfig["agents"] => {
   return { livekitHosts, name };
 };
 
-/** Throws a `ConfigError` that names the first invalid variable. */
-export const readConfig = (variables: Variables): ApiConfig => {
+const readSettings = (variables: Variables): ApiConfig => {
   const common = readCommonConfig(variables);
   const port = readPort(variables, "PORT", 3000);
   return {
@@ -144,6 +147,7 @@ export const readConfig = (variables: Variables): ApiConfig => {
     metricsPort: readMetricsPort(variables, "METRICS_PORT", "PORT", port),
     sweepInApi: readBoolean(variables, "SWEEP_IN_API", null),
     worker: readBoolean(variables, "WORKER", null),
+    tracing: readTracingConfig(variables, "realtime-avatar-api"),
     creditPriceMicrosPerSecond: readNumber(variables, "CREDIT_PRICE_MICROS_PER_SECOND", 1, MAX_PRICE) ?? 1_000_000,
     sessionStartSeconds: readNumber(variables, "SESSION_START_SECONDS", 1, MAX_LEASE_SECONDS) ?? 60,
     sessionLeaseSeconds: readNumber(variables, "SESSION_LEASE_SECONDS", 1, MAX_LEASE_SECONDS) ?? 60,
@@ -152,3 +156,6 @@ export const readConfig = (variables: Variables): ApiConfig => {
     ),
   };
 };
+
+/** Throws a `ConfigError` that names all invalid variables. */
+export const readConfig = (variables: Variables): ApiConfig => readVariables(variables, readSettings);

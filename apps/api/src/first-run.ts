@@ -55,6 +55,12 @@ ${isFirst ? "" : RESTARTED}Open the dashboard and register a passkey. The link w
   ${link}
 `;
 
+/** The message of each later start: where people open pages. */
+export const pagesMessage = (publicUrl: string): string => `
+The dashboard: ${publicUrl}/dashboard
+Every operation, to try in a browser: ${publicUrl}/docs
+`;
+
 /**
  * The message that shows the secret, which cannot be shown again, and the commands that make an avatar with it. `publicUrl`:
  * where people open pages.

@@ -1,7 +1,7 @@
 /** What `--help` prints. */
 export const HELP = `Starts the API of the Realtime Avatar Service. It takes no arguments: environment variables configure it.
 
-Usage: bun start
+Usage: bun start [--help | --version]
 
   PORT           port of the API (3000)
   HOST           address to listen on (the loopback addresses)

@@ -42,7 +42,7 @@ const isSweepingNow = async (running: RunningProcess): Promise<boolean> => {
 };
 
 test("SWEEP_IN_API, neither true nor false: refused", () => {
-  expect(() => readConfig({ SWEEP_IN_API: "yes" })).toThrow(new ConfigError("SWEEP_IN_API", "true or false"));
+  expect(() => readConfig({ SWEEP_IN_API: "yes" })).toThrow(new ConfigError(["SWEEP_IN_API must be true or false."]));
 });
 
 describe("an empty embedded database", () => {
@@ -83,6 +83,9 @@ describe("an empty embedded database", () => {
     expect(second.stderr()).not.toContain("rta_live_");
     const restarted = "Your API keys stay valid. Earlier links to the dashboard no longer work.";
     expect([first, second].map(({ stderr }) => stderr().includes(restarted))).toEqual([false, true]);
+    const origin = `http://localhost:${new URL(second.url).port}`;
+    const pages = `\nThe dashboard: ${origin}/dashboard\nEvery operation, to try in a browser: ${origin}/docs\n`;
+    expect([first, second].map(({ stderr }) => stderr().endsWith(pages))).toEqual([false, true]);
     const linkOf = (text: string) =>
       /http:\/\/localhost:\d+\/dashboard\/register#(rta_invitation_\w+)/.exec(text)?.[1] ?? "";
     const links = [linkOf(first.stderr()), linkOf(second.stderr())];
@@ -207,6 +210,28 @@ describe("a bad start", () => {
     expect(message).toContain(name);
     expect(message).not.toContain("hunter2");
     expect(await runToEnd(bun(API), variables)).toEqual({ code: 1, stdout: "", stderr: `${message}\n` });
+  });
+
+  test.each(["api", "worker", "avatar-worker", "cli"])(
+    "%s, with --version: prints it, and starts nothing",
+    async (app) => {
+      const unused = join(folder, "unused");
+      const { version } = await Bun.file(join(REPOSITORY, "apps", app, "package.json")).json();
+      expect(await runToEnd(bun(`apps/${app}/src/main.ts`, "--version"), { DATA_DIR: unused })).toEqual({
+        code: 0,
+        stdout: `${version}\n`,
+        stderr: "",
+      });
+      expect(existsSync(unused)).toBe(false);
+    },
+  );
+
+  test("a start, with several bad variables: exit 1, and names all of them at once", async () => {
+    const bad = { PORT: "http", LOG_LEVEL: "loud", LIVEKIT_EMBEDDED: "no", OTEL_EXPORTER_OTLP_ENDPOINT: "x" };
+    const { code, stdout, stderr } = await runToEnd(bun(API), { DATA_DIR: folder, ...bad });
+    expect([code, stdout]).toEqual([1, ""]);
+    const lines = stderr.trimEnd().split("\n");
+    expect(lines.map((line) => line.split(" ")[0] ?? "").sort()).toEqual(Object.keys(bad).sort());
   });
 
   test("a start, with --help or an unknown argument: starts nothing", async () => {

@@ -18,6 +18,7 @@ import { type Databases, readAll } from "@realtime-avatar/db/shards/databases";
 import { startInEach } from "@realtime-avatar/db/shards/start-in-each";
 import { webhookStats } from "@realtime-avatar/db/webhooks/sending";
 import { isToStart } from "@realtime-avatar/runtime/arguments";
+import { readVariables } from "@realtime-avatar/runtime/config";
 import { checkDataDirectory } from "@realtime-avatar/runtime/config/data-directory";
 import { ready } from "@realtime-avatar/runtime/health";
 import { type AtExit, endingGracefully, runProcess } from "@realtime-avatar/runtime/lifecycle";
@@ -37,7 +38,7 @@ import { type Child, createChild } from "./children/child.ts";
 import { readLivekitProgram } from "./children/livekit.ts";
 import { findProgram } from "./children/program.ts";
 import { type ApiConfig, readConfig } from "./config.ts";
-import { createFirstKey, createFirstLink, firstKeyMessage, firstLinkMessage } from "./first-run.ts";
+import { createFirstKey, createFirstLink, firstKeyMessage, firstLinkMessage, pagesMessage } from "./first-run.ts";
 import { HELP } from "./help.ts";
 import { createRedisStore } from "./http/redis.ts";
 import { createResponseBytes } from "./http/response-bytes.ts";
@@ -71,7 +72,7 @@ const SWEEPS = {
 
 /** Starts tracing and metrics; each is null, and not loaded, unless it is configured. */
 const startTelemetry = async (config: ApiConfig, log: Logger, logOutput: LogOutput, atExit: AtExit) => {
-  const tracing = await openTracing("realtime-avatar-api", version, log, atExit);
+  const tracing = await openTracing(config.tracing, version, log, atExit);
   const metrics =
     config.metricsPort === null ? null : (await import("@realtime-avatar/runtime/metrics")).createMetrics(version);
   metrics?.showLog(logOutput);
@@ -181,7 +182,7 @@ const warnAtStart = async (
   }
 };
 
-/** Prints the first key on the first start, and a link to register a passkey on each start while there is no user. */
+/** Prints the first key on the first start, where the pages are on each later one, and a link to register while there is no user. */
 const printFirstAccess = async (databases: Databases, url: string, publicUrl: string): Promise<void> => {
   const [db] = databases.all();
   if (!db) return;
@@ -189,6 +190,7 @@ const printFirstAccess = async (databases: Databases, url: string, publicUrl: st
   if (key) process.stderr.write(firstKeyMessage(key, url, publicUrl));
   const link = await createFirstLink(db, publicUrl, new Date(), secureRandom);
   if (link) process.stderr.write(firstLinkMessage(link, key !== null));
+  if (!key) process.stderr.write(pagesMessage(publicUrl));
 };
 
 /** Opens the database, and adds its metrics. */
@@ -223,9 +225,11 @@ const sweepSessions = (databases: Databases, log: Logger, metrics: Metrics | nul
 const start = async (atExit: AtExit, isStopping: () => boolean): Promise<void> => {
   // Before anything else: its environment contains secrets, and the children of a worker can have the same user.
   protectMemory();
-  const config = readConfig(process.env);
+  const { config, livekitProgram } = readVariables(process.env, (variables) => ({
+    config: readConfig(variables),
+    livekitProgram: readLivekitProgram(variables),
+  }));
   await checkPlaces(config);
-  const livekitProgram = readLivekitProgram(process.env);
   const logOutput = inTurns(process.stdout);
   atExit(logOutput.drained);
   const log = createLog(config.logLevel, logOutput, process.stdout.isTTY);
@@ -295,4 +299,4 @@ const start = async (atExit: AtExit, isStopping: () => boolean): Promise<void> =
   await calls.embedded?.start(url);
 };
 
-if (isToStart(process.argv.slice(2), HELP)) runProcess(start);
+if (isToStart(process.argv.slice(2), { help: HELP, version })) runProcess(start);

@@ -1,5 +1,5 @@
 /** The provider of OpenID Connect with which people sign in. */
-import { ConfigError, readVariable, type Variables } from "@realtime-avatar/runtime/config";
+import { readVariable, refuse, type Variables } from "@realtime-avatar/runtime/config";
 import { Secret } from "@realtime-avatar/storage/secret";
 
 export type OidcConfig = {
@@ -39,10 +39,11 @@ export const readOidcConfig = (variables: Variables): OidcConfig | null => {
   const required = { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret };
   const [present] = Object.entries({ ...required, OIDC_NAME: name }).find(([, value]) => value !== null) ?? [];
   if (present === undefined) return null;
-  if (issuer === null || clientId === null || clientSecret === null) {
-    const [missing = ""] = Object.entries(required).find(([, value]) => value === null) ?? [];
-    throw new ConfigError(missing, `set when ${present} is set`);
+  for (const name of Object.keys(required)) {
+    if (!variables[name]) refuse(variables, name, `set when ${present} is set`);
   }
+  // Within `readVariables`, an invalid one is null as well.
+  if (issuer === null || clientId === null || clientSecret === null) return null;
   const shown = name ?? new URL(issuer).host.slice(0, MAX_NAME);
   return { issuer, clientId, clientSecret: new Secret(clientSecret), name: shown };
 };

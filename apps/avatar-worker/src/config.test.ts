@@ -4,12 +4,21 @@ import { readConfig } from "./config.ts";
 
 const AVATAR_WORKER_SECRET = "s".repeat(32);
 
+const messageOf = (read: () => unknown): string => {
+  try {
+    read();
+  } catch (error) {
+    return (error as Error).message;
+  }
+  throw new Error("nothing was refused");
+};
+
 test("the configuration, with and without variables: values, or defaults", () => {
   const { secret, ...defaults } = readConfig({ AVATAR_WORKER_SECRET });
   expect(secret.reveal()).toBe(AVATAR_WORKER_SECRET);
   expect(defaults).toEqual({
     ...{ serviceUrl: "http://127.0.0.1:3000", slots: 4, shard: 0, logLevel: "info" },
-    ...{ host: "127.0.0.1", port: 3002, metricsPort: null },
+    ...{ host: "127.0.0.1", port: 3002, metricsPort: null, tracing: null },
   });
   const variables = {
     SERVICE_URL: "https://example.com/",
@@ -24,6 +33,17 @@ test("the configuration, with and without variables: values, or defaults", () =>
 test("the configuration, as text: no secret", () => {
   const config = readConfig({ AVATAR_WORKER_SECRET });
   expect(JSON.stringify(config) + Bun.inspect(config)).not.toContain(AVATAR_WORKER_SECRET);
+});
+
+test("several bad variables: named at once", () => {
+  const variables = { AVATAR_SLOTS: "0", SERVICE_URL: "x", OTEL_EXPORTER_OTLP_ENDPOINT: "x" };
+  const [secret, url, slots, ...others] = messageOf(() => readConfig(variables)).split("\n");
+  expect([secret, url, slots].map((line) => line?.split(" ")[0])).toEqual([
+    "AVATAR_WORKER_SECRET",
+    "SERVICE_URL",
+    "AVATAR_SLOTS",
+  ]);
+  expect(others).toEqual(["OTEL_EXPORTER_OTLP_ENDPOINT must be an http:// or https:// URL."]);
 });
 
 test.each([

@@ -2,8 +2,8 @@
 import { MAX_SLOTS } from "@realtime-avatar/domain/calls/worker-sync";
 import { MAX_SHARDS } from "@realtime-avatar/domain/shards";
 import {
-  ConfigError,
   type LogLevel,
+  readVariables,
   readAvatarWorkerSecret,
   readHost,
   readInteger,
@@ -11,9 +11,11 @@ import {
   readMetricsPort,
   readPort,
   readVariable,
+  refuse,
   type Variables,
 } from "@realtime-avatar/runtime/config";
-import type { Secret } from "@realtime-avatar/storage/secret";
+import { readTracingConfig, type TracingConfig } from "@realtime-avatar/runtime/tracing-config";
+import { Secret } from "@realtime-avatar/storage/secret";
 
 export type AvatarWorkerConfig = {
   serviceUrl: string;
@@ -27,6 +29,8 @@ export type AvatarWorkerConfig = {
   /** null when metrics are disabled. */
   metricsPort: number | null;
   logLevel: LogLevel;
+  /** null when traces are not sent. */
+  tracing: TracingConfig | null;
 };
 
 const readUrl = (text: string): string | undefined => {
@@ -36,10 +40,10 @@ const readUrl = (text: string): string | undefined => {
   return isPlain ? origin : undefined;
 };
 
-/** Throws a `ConfigError` that names the first invalid variable. */
-export const readConfig = (variables: Variables): AvatarWorkerConfig => {
-  const secret = readAvatarWorkerSecret(variables);
-  if (secret === null) throw new ConfigError("AVATAR_WORKER_SECRET", "set, to the secret that the API has as well");
+const readSettings = (variables: Variables): AvatarWorkerConfig => {
+  const name = "AVATAR_WORKER_SECRET";
+  if (!variables[name]) refuse(variables, name, "set, to the secret that the API has as well");
+  const secret = readAvatarWorkerSecret(variables) ?? new Secret("");
   const port = readPort(variables, "AVATAR_WORKER_PORT", 3002);
   return {
     serviceUrl: readVariable(
@@ -58,5 +62,9 @@ export const readConfig = (variables: Variables): AvatarWorkerConfig => {
     port,
     metricsPort: readMetricsPort(variables, "AVATAR_WORKER_METRICS_PORT", "AVATAR_WORKER_PORT", port),
     logLevel: readLogLevel(variables),
+    tracing: readTracingConfig(variables, "realtime-avatar-avatar-worker"),
   };
 };
+
+/** Throws a `ConfigError` that names all invalid variables. */
+export const readConfig = (variables: Variables): AvatarWorkerConfig => readVariables(variables, readSettings);

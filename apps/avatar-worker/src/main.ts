@@ -1,12 +1,13 @@
 /** The program: an avatar worker, which joins calls and publishes the avatar. */
 import { isToStart } from "@realtime-avatar/runtime/arguments";
+import { version } from "../package.json";
 import { CALL_ARGUMENT } from "./process/call-process.ts";
 
 /** What `--help` prints. */
 const HELP = `Starts an avatar worker of the Realtime Avatar Service, which joins calls and publishes the avatar. It takes no
 arguments: environment variables configure it.
 
-Usage: bun run avatar-worker
+Usage: bun run avatar-worker [--help | --version]
 
   SERVICE_URL           address of the API (http://127.0.0.1:3000)
   AVATAR_WORKER_SECRET  the secret that the API has as well
@@ -16,4 +17,4 @@ Usage: bun run avatar-worker
 `;
 
 if (process.argv[2] === CALL_ARGUMENT) (await import("./process/run.ts")).runCallProcess();
-else if (isToStart(process.argv.slice(2), HELP, ["--child"])) await import("./worker.ts");
+else if (isToStart(process.argv.slice(2), { help: HELP, version }, ["--child"])) await import("./worker.ts");

@@ -44,14 +44,14 @@ const start = async (atExit: AtExit): Promise<void> => {
   );
   const metrics = config.metricsPort === null ? null : (await import("./metrics.ts")).createMetrics(version);
   atExit(async () => metrics?.stop());
-  const tracing = await openTracing("realtime-avatar-avatar-worker", version, log, atExit);
+  const tracing = await openTracing(config.tracing, version, log, atExit);
   // A new one for each process: a process that starts again has none of the calls of the one before it.
   const workerId = `wrk_${randomBytes(12).toString("hex")}${config.shard === 0 ? "" : `-s${config.shard}`}`;
   const service = createService({ ...config, workerId });
   let isStopping = false;
   const health = (): WorkerHealth => {
     if (isStopping) return { status: "unavailable", reason: "shutting_down" };
-    return sync?.isConnected() ? { status: "ok" } : { status: "unavailable", reason: "service_unreachable" };
+    return sync?.isConnected() ? { status: "ok" } : { status: "unavailable", reason: reasonOf(sync?.failure()) };
   };
   let sync: Sync | null = null;
   const processes = createCallProcesses();

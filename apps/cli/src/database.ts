@@ -1,7 +1,7 @@
 /** The database of a command. */
-
+import { resolve } from "node:path";
 import type { Origin } from "@realtime-avatar/db/audit/audit-events";
-import { requireEmbedded } from "@realtime-avatar/db/connection/embedded";
+import { hasEmbedded, requireEmbedded } from "@realtime-avatar/db/connection/embedded";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { isMigrated } from "@realtime-avatar/db/migrate";
 import { type OpenDatabase, openDatabase } from "@realtime-avatar/db/open";
@@ -9,7 +9,7 @@ import { areMigrated, type Databases } from "@realtime-avatar/db/shards/database
 import { listTenants } from "@realtime-avatar/db/tenants/tenants";
 import { ENVIRONMENTS, type Environment } from "@realtime-avatar/domain/environment";
 import { newRequestId, type TenantId } from "@realtime-avatar/domain/id";
-import { readCommonConfig } from "@realtime-avatar/runtime/config";
+import { type CommonConfig, readVariables, readCommonConfig } from "@realtime-avatar/runtime/config";
 import { checkDataDirectory } from "@realtime-avatar/runtime/config/data-directory";
 import { warnOfMisspeltSettings } from "@realtime-avatar/runtime/config/settings";
 import { secureRandom as random } from "@realtime-avatar/runtime/random";
@@ -17,14 +17,29 @@ import { secureRandom as random } from "@realtime-avatar/runtime/random";
 const PENDING =
   "Database migrations are pending. First run `realtime-avatar migrate` (`bun run migrate` in the repository).";
 
-/** Runs `work` with what `DATABASE_URL` names, whatever its schema is. */
-export const withOpenDatabase = async (work: (database: OpenDatabase) => Promise<void>): Promise<void> => {
-  warnOfMisspeltSettings(process.env);
-  const config = readCommonConfig(process.env);
-  if (config.database.databaseUrl === null) {
-    requireEmbedded();
-    await checkDataDirectory(config);
+/** Whether a command may create the embedded database. Any other command needs what an earlier one has written. */
+type Creation = { mayCreate?: boolean };
+
+/** Throws when there is no embedded database, and creates none, unless the command may. */
+const checkEmbedded = async (config: CommonConfig, { mayCreate = false }: Creation): Promise<void> => {
+  requireEmbedded();
+  const { dataDirectory } = config.database;
+  if (!mayCreate && !(await hasEmbedded(dataDirectory))) {
+    throw new Error(
+      `There is no database in ${resolve(dataDirectory)}. Set DATABASE_URL to that of the service, or DATA_DIR to its folder. The first start of the service creates one.`,
+    );
   }
+  await checkDataDirectory(config);
+};
+
+/** Runs `work` with what `DATABASE_URL` names, whatever its schema is. Without it, with the embedded database. */
+export const withOpenDatabase = async (
+  work: (database: OpenDatabase) => Promise<void>,
+  creation: Creation = {},
+): Promise<void> => {
+  warnOfMisspeltSettings(process.env);
+  const config = readVariables(process.env, readCommonConfig);
+  if (config.database.databaseUrl === null) await checkEmbedded(config, creation);
   const database = await openDatabase(config.database, {
     notify: (message) => console.error(message),
     refreshMs: null,
@@ -44,12 +59,16 @@ export const databaseOf = (databases: Databases, tenantId: TenantId): Db => {
 };
 
 /** Runs `work` with all databases. Throws when migrations are pending; with `tenant`, only those of its database count. */
-export const withDatabases = (work: (databases: Databases) => Promise<void>, tenant?: TenantId): Promise<void> =>
+export const withDatabases = (
+  work: (databases: Databases) => Promise<void>,
+  tenant?: TenantId,
+  creation: Creation = {},
+): Promise<void> =>
   withOpenDatabase(async ({ databases }) => {
     const isCurrent = tenant ? isMigrated(databaseOf(databases, tenant)) : areMigrated(databases);
     if (!(await isCurrent)) throw new Error(PENDING);
     await work(databases);
-  });
+  }, creation);
 
 /** Runs `work` with the database of a tenant. Throws when migrations are pending there. */
 export const withDatabase = (tenantId: TenantId, work: (db: Db) => Promise<void>): Promise<void> =>

@@ -2,6 +2,7 @@
 import { type LivekitConfig, readLivekitConfig } from "@realtime-avatar/livekit/config";
 import {
   type CommonConfig,
+  readVariables,
   readCommonConfig,
   readInteger,
   readMetricsPort,
@@ -10,6 +11,7 @@ import {
 } from "@realtime-avatar/runtime/config";
 import { readPublicAssetOrigin } from "@realtime-avatar/runtime/public-url";
 import { readStorageConfig } from "@realtime-avatar/runtime/storage-config";
+import { readTracingConfig, type TracingConfig } from "@realtime-avatar/runtime/tracing-config";
 import { readWebhookConfig, type WebhookConfig } from "@realtime-avatar/runtime/webhook-config";
 import type { StorageConfig } from "@realtime-avatar/storage/open";
 
@@ -29,14 +31,15 @@ export type WorkerConfig = CommonConfig & {
   webhookSends: number;
   /** The LiveKit server of the calls; null without calls. */
   livekit: LivekitConfig | null;
+  /** null when traces are not sent. */
+  tracing: TracingConfig | null;
 };
 
 /** At most 64: each job may need a decoder of its own, with a gigabyte of memory. */
 const readJobs = (variables: Variables, name: string, fallback: number): number =>
   readInteger(variables, name, fallback, [1, 64]);
 
-/** Throws a `ConfigError` that names the first invalid variable. */
-export const readConfig = (variables: Variables): WorkerConfig => {
+const readSettings = (variables: Variables): WorkerConfig => {
   const common = readCommonConfig(variables);
   const jobs = readJobs(variables, "JOBS", 2);
   const port = readPort(variables, "WORKER_PORT", 3001);
@@ -53,5 +56,9 @@ export const readConfig = (variables: Variables): WorkerConfig => {
     webhooks: readWebhookConfig(variables),
     webhookSends: readInteger(variables, "WEBHOOK_SENDS", 1000, [1, 10_000]),
     livekit: readLivekitConfig(variables),
+    tracing: readTracingConfig(variables, "realtime-avatar-worker"),
   };
 };
+
+/** Throws a `ConfigError` that names all invalid variables. */
+export const readConfig = (variables: Variables): WorkerConfig => readVariables(variables, readSettings);

@@ -1,12 +1,13 @@
 /** The program: the worker, or a child process in which the worker opens a file. A child loads nothing of the worker. */
 import { isToStart } from "@realtime-avatar/runtime/arguments";
+import { version } from "../package.json";
 import { CHILD_ARGUMENT, PROGRAM_ARGUMENT } from "./sandbox/command.ts";
 
 /** What `--help` prints. */
 const HELP = `Starts a worker of the Realtime Avatar Service, which prepares avatars, inspects files and sends webhooks.
 It takes no arguments: environment variables configure it.
 
-Usage: bun run worker
+Usage: bun run worker [--help | --version]
 
   DATABASE_URL        PostgreSQL of the API
   DATA_DIR            folder of the files, the same as that of the API (.data)
@@ -24,4 +25,4 @@ const [, , first, ...others] = process.argv;
 if (first === CHILD_ARGUMENT) await (await import("./sandbox/child.ts")).runChild(others[0] ?? "");
 else if (first === PROGRAM_ARGUMENT)
   (await import("./sandbox/program.ts")).becomeProgram(others[0] ?? "", others.slice(1));
-else if (isToStart(process.argv.slice(2), HELP, ["--child"])) await import("./worker.ts");
+else if (isToStart(process.argv.slice(2), { help: HELP, version }, ["--child"])) await import("./worker.ts");

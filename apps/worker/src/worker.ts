@@ -154,7 +154,7 @@ const start = async (atExit: AtExit): Promise<void> => {
     config.metricsPort === null ? null : (await import("@realtime-avatar/runtime/metrics")).createMetrics(version);
   metrics?.showLog(logOutput);
   atExit(async () => metrics?.stop());
-  const tracing = await openTracing("realtime-avatar-worker", version, log, atExit);
+  const tracing = await openTracing(config.tracing, version, log, atExit);
   const database = await openDatabase(config.database, {
     notify: (message) => log.info(message),
     watcher: metrics?.watcher,

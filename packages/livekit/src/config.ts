@@ -1,7 +1,7 @@
 /** Where the LiveKit server is, and the key with which the service signs for it. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { ConfigError, readVariable, type Variables } from "@realtime-avatar/runtime/config";
+import { readVariable, refuse, type Variables } from "@realtime-avatar/runtime/config";
 import { Secret } from "@realtime-avatar/storage/secret";
 import { isLocked } from "./embedded-lock.ts";
 
@@ -21,7 +21,7 @@ const readText =
   (text: string): string | undefined =>
     /^[\x21-\x7e]{1,512}$/.test(text) && text.length >= minimum ? text : undefined;
 
-/** Null when no variable is set. Throws a `ConfigError` that names the first variable that is missing or invalid. */
+/** Null when no variable is set. Throws a `ConfigError` that names a variable that is missing or invalid. */
 export const readLivekitConfig = (variables: Variables): LivekitConfig | null => {
   const form = { url: "a ws:// or wss:// URL without a path", secret: "32 to 512 visible ASCII characters" };
   const url = readVariable<string | null>(variables, "LIVEKIT_URL", null, form.url, readUrl);
@@ -35,8 +35,10 @@ export const readLivekitConfig = (variables: Variables): LivekitConfig | null =>
   const secret = readVariable<string | null>(variables, "LIVEKIT_API_SECRET", null, form.secret, readText(32));
   if (url === null && apiKey === null && secret === null) return null;
   const required = (name: string, value: string | null): string => {
-    if (value !== null) return value;
-    throw new ConfigError(name, "set when one of LIVEKIT_URL, LIVEKIT_API_KEY and LIVEKIT_API_SECRET is set");
+    // Within `readVariables`, an invalid one is null as well, and reported already.
+    if (!variables[name])
+      refuse(variables, name, "set when one of LIVEKIT_URL, LIVEKIT_API_KEY and LIVEKIT_API_SECRET is set");
+    return value ?? "";
   };
   return {
     url: required("LIVEKIT_URL", url),

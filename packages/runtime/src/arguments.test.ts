@@ -8,9 +8,11 @@ test.each([
   [["-h"], [], { kind: "help" }],
   [["help"], [], { kind: "help" }],
   [["--port=1", "--help"], [], { kind: "help" }],
+  [["--version"], [], { kind: "version" }],
+  [["--child", "--version"], ["--child"], { kind: "version" }],
   [["--child"], [], { kind: "unknown", argument: "--child" }],
   [["--child", "--port"], ["--child"], { kind: "unknown", argument: "--port" }],
   [[""], [], { kind: "unknown", argument: "" }],
-] as const)("the arguments %j, of which %j are known: start, help or refused", (args, known, expected) =>
+] as const)("the arguments %j, of which %j are known: start, help, version or refused", (args, known, expected) =>
   expect(readArguments(args, known)).toEqual(expected),
 );

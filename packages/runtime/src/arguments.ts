@@ -1,29 +1,41 @@
-/** The arguments of a program that environment variables configure: it has none, except for help. */
+/** The arguments of a program that environment variables configure: it has none, except for its help and version. */
 
 export type Arguments =
   | { kind: "start" }
   /** `--help`, `-h` or `help`. */
   | { kind: "help" }
+  | { kind: "version" }
   | { kind: "unknown"; argument: string };
 
 /** `known`: arguments that the program takes from a process that starts it. */
 export const readArguments = (args: readonly string[], known: readonly string[] = []): Arguments => {
   if (args.some((argument) => ["--help", "-h", "help"].includes(argument))) return { kind: "help" };
+  if (args.includes("--version")) return { kind: "version" };
   const unknown = args.find((argument) => !known.includes(argument));
   return unknown === undefined ? { kind: "start" } : { kind: "unknown", argument: unknown };
 };
 
+/** What a program prints about itself. */
+export type ProgramTexts = { help: string; version: string };
+
 /**
- * Whether the program is to start. If not, prints `help` on standard output and sets the exit code 0; or, for an argument
- * that it does not know, names the argument on standard error and sets the exit code 2.
+ * Whether the program is to start. If not, prints its help or version on standard output and sets the exit code 0; or, for an
+ * argument that it does not know, names the argument on standard error and sets the exit code 2.
  */
-export const isToStart = (args: readonly string[], help: string, known: readonly string[] = []): boolean => {
+export const isToStart = (
+  args: readonly string[],
+  { help, version }: ProgramTexts,
+  known: readonly string[] = [],
+): boolean => {
   const read = readArguments(args, known);
   switch (read.kind) {
     case "start":
       return true;
     case "help":
       process.stdout.write(help);
+      return false;
+    case "version":
+      process.stdout.write(`${version}\n`);
       return false;
     case "unknown":
       // An argument can be a secret that is in the wrong place: only its name is printed.

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { ConfigError, readCommonConfig, readMetricsPort, readPort } from "./config.ts";
+import { ConfigError, readCommonConfig, readMetricsPort, readPort, readVariables } from "./config.ts";
 
 const defaults = {
   host: "127.0.0.1",
@@ -19,7 +19,7 @@ const defaults = {
 
 test("a port for metrics, that of the service: refused, by both names; any free port: not", () => {
   const read = (METRICS_PORT: string, port: number) => readMetricsPort({ METRICS_PORT }, "METRICS_PORT", "PORT", port);
-  expect(() => read("3000", 3000)).toThrow(new ConfigError("METRICS_PORT", "another port than PORT"));
+  expect(() => read("3000", 3000)).toThrow(new ConfigError(["METRICS_PORT must be another port than PORT."]));
   expect([read("3001", 3000), read("0", 0), read("", 3000)]).toEqual([3001, 0, null]);
 });
 
@@ -91,6 +91,23 @@ describe("readCommonConfig", () => {
     expect(read).toThrow(ConfigError);
     expect(read).toThrow(new RegExp(`^${name} must be `));
     expect(read).not.toThrow(value);
+  });
+});
+
+describe("readVariables", () => {
+  test("several invalid variables, read within it: one error names each once, and no value", () => {
+    const variables = { HOST: "hunter 2", DATABASE_URL: "hunter2", LOG_LEVEL: "INFO", KEEP_ALIVE_MS: "1000" };
+    const read = () => readVariables(variables, (all) => [readCommonConfig(all), readVariables(all, readCommonConfig)]);
+    const sentences = [
+      "HOST must be a host name or an IP address.",
+      "DATABASE_URL must be a postgres:// URL.",
+      "LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent.",
+    ];
+    expect(read).toThrow(new ConfigError(sentences));
+  });
+
+  test("valid variables: what was read", () => {
+    expect(readVariables({ LOG_LEVEL: "warn" }, readCommonConfig)).toEqual({ ...defaults, logLevel: "warn" });
   });
 });
 

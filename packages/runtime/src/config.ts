@@ -1,6 +1,6 @@
 /**
  * Reads configuration from environment variables. An invalid value prevents the start. The error names the variable and its
- * expected form, never the value, which may be a secret.
+ * expected form, never the value, which may be a secret. `readVariables` names all invalid variables at once.
  */
 import type { DatabaseConfig } from "@realtime-avatar/db/open";
 import { Secret } from "@realtime-avatar/storage/secret";
@@ -8,14 +8,39 @@ import { Secret } from "@realtime-avatar/storage/secret";
 /** The environment variables of a process. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
+/** A sentence for each invalid variable, each in a line. */
 export class ConfigError extends Error {
-  constructor(name: string, form: string) {
-    super(`${name} must be ${form}.`);
-    this.name = "ConfigError";
+  override readonly name = "ConfigError";
+
+  constructor(sentences: Iterable<string>) {
+    super([...sentences].join("\n"));
   }
 }
 
-/** The variable's value as parsed by `parse`, or `fallback` if unset or empty. Throws when `parse` returns `undefined`. */
+/** The sentences so far of a reading that reports all of them at its end, by its variables. */
+const readings = new WeakMap<Variables, Set<string>>();
+
+/** Reports that a variable is invalid. Throws at once, or within `readVariables` at its end: the caller goes on with any value. */
+export const refuse = (variables: Variables, name: string, form: string): void => {
+  const sentence = `${name} must be ${form}.`;
+  const sentences = readings.get(variables);
+  if (sentences === undefined) throw new ConfigError([sentence]);
+  sentences.add(sentence);
+};
+
+/** Reads a configuration. Throws a `ConfigError` that names all invalid variables. */
+export const readVariables = <Config>(variables: Variables, read: (variables: Variables) => Config): Config => {
+  // A reading within another one reports with it.
+  if (readings.has(variables)) return read(variables);
+  const copy = { ...variables };
+  const sentences = new Set<string>();
+  readings.set(copy, sentences);
+  const config = read(copy);
+  if (sentences.size > 0) throw new ConfigError(sentences);
+  return config;
+};
+
+/** The variable's value as parsed by `parse`, or `fallback` if unset or empty. Refuses it when `parse` returns `undefined`. */
 export const readVariable = <Value>(
   variables: Variables,
   name: string,
@@ -26,8 +51,9 @@ export const readVariable = <Value>(
   const text = variables[name];
   if (text === undefined || text === "") return fallback;
   const value = parse(text);
-  if (value === undefined) throw new ConfigError(name, form);
-  return value;
+  if (value !== undefined) return value;
+  refuse(variables, name, form);
+  return fallback;
 };
 
 /** An integer in decimal digits, from `minimum` to `maximum`. `form` describes it in an error. */
@@ -47,7 +73,7 @@ export const readInteger = <Fallback extends number | null>(
 export const readMetricsPort = (variables: Variables, name: string, portName: string, port: number): number | null => {
   if (!variables[name]) return null;
   const metricsPort = readPort(variables, name, 0);
-  if (metricsPort !== 0 && metricsPort === port) throw new ConfigError(name, `another port than ${portName}`);
+  if (metricsPort !== 0 && metricsPort === port) refuse(variables, name, `another port than ${portName}`);
   return metricsPort;
 };
 

@@ -9,23 +9,24 @@ import type { Databases } from "@realtime-avatar/db/shards/databases";
 /** Timeout of the database check; after it the process is not ready. */
 const DEADLINE_MS = 2000;
 
+/** Why a process is not ready. docs/operations.md has what to do. */
+export const UNAVAILABLE_REASONS = [
+  "database_unreachable",
+  "database_read_only",
+  "migrations_pending",
+  "shutting_down",
+] as const;
+type UnavailableReason = (typeof UNAVAILABLE_REASONS)[number];
+
 /** The result of a check; every status except `ok` is sent as 503. */
-export type Health =
-  | { status: "ok" }
-  | {
-      status: "unavailable";
-      reason: "shutting_down" | "database_unreachable" | "database_read_only" | "migrations_pending";
-    };
+export type Health = { status: "ok" } | { status: "unavailable"; reason: UnavailableReason };
 
 export const healthStatus = ({ status }: Health): 200 | 503 => (status === "ok" ? 200 : 503);
 
 /** Liveness: the process runs. Checks no dependency. */
 export const live = (): Health => ({ status: "ok" });
 
-const unavailable = (reason: Extract<Health, { reason: string }>["reason"]): Health => ({
-  status: "unavailable",
-  reason,
-});
+const unavailable = (reason: UnavailableReason): Health => ({ status: "unavailable", reason });
 
 const check = async (db: Db): Promise<Health> => {
   const limited = db.within(DEADLINE_MS);

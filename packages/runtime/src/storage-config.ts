@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import type { StorageConfig } from "@realtime-avatar/storage/open";
 import { Secret } from "@realtime-avatar/storage/secret";
-import { ConfigError, readSecret, readVariable, type Variables } from "./config.ts";
+import { readSecret, readVariable, refuse, type Variables } from "./config.ts";
 
 /** A bucket and the prefix of its keys, whose segments are those of our keys. */
 const STORAGE_URL = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])((?:\/[A-Za-z0-9_-]+)*)\/?$/;
@@ -23,14 +23,14 @@ const readEndpoint = (variables: Variables, name: string): string | null =>
   );
 
 /** A variable without which an S3 cannot be used. */
-const required = (name: string, value: string | null): string => {
-  if (value === null) throw new ConfigError(name, "set when STORAGE_URL is set");
-  return value;
+const readRequired = (variables: Variables, name: string): string => {
+  if (!variables[name]) refuse(variables, name, "set when STORAGE_URL is set");
+  return readText(variables, name) ?? "";
 };
 
 /**
  * The store of files: an S3 with `STORAGE_URL`, and else the folder `assets` of the data directory. Throws a `ConfigError`
- * that names the first invalid variable.
+ * that names an invalid variable.
  */
 export const readStorageConfig = (variables: Variables, dataDirectory: string): StorageConfig => {
   const location = readVariable<{ bucket: string; prefix: string } | null>(
@@ -55,8 +55,8 @@ export const readStorageConfig = (variables: Variables, dataDirectory: string): 
     ...location,
     region,
     endpoint: endpoint ?? `https://s3.${region}.amazonaws.com`,
-    accessKeyId: required("AWS_ACCESS_KEY_ID", readText(variables, "AWS_ACCESS_KEY_ID")),
-    secretAccessKey: new Secret(required("AWS_SECRET_ACCESS_KEY", readText(variables, "AWS_SECRET_ACCESS_KEY"))),
+    accessKeyId: readRequired(variables, "AWS_ACCESS_KEY_ID"),
+    secretAccessKey: new Secret(readRequired(variables, "AWS_SECRET_ACCESS_KEY")),
     sessionToken: sessionToken === null ? null : new Secret(sessionToken),
   };
 };

@@ -3,7 +3,7 @@
  * those of its exporter; the others are read here, without loading OpenTelemetry.
  */
 import { existsSync } from "node:fs";
-import { ConfigError, readInteger, readVariable, type Variables } from "./config.ts";
+import { readInteger, readVariable, refuse, type Variables } from "./config.ts";
 
 const SAMPLERS = ["always_on", "always_off", "traceidratio"] as const;
 export type SamplerName = (typeof SAMPLERS)[number];
@@ -89,7 +89,7 @@ export const readTracingConfig = (variables: Variables, serviceName: string): Tr
   }
   // Otherwise the SDK would throw an error that does not name the variable.
   if ((batch.maxExportBatchSize ?? 512) > (batch.maxQueueSize ?? 2048)) {
-    throw new ConfigError("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "at most OTEL_BSP_MAX_QUEUE_SIZE");
+    refuse(variables, "OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "at most OTEL_BSP_MAX_QUEUE_SIZE");
   }
   return {
     serviceName: readVariable(variables, "OTEL_SERVICE_NAME", serviceName, "a name", (text) => text),

@@ -1,7 +1,7 @@
 /** What the API and the worker share about webhooks. */
 import { webhookSealingKey } from "@realtime-avatar/domain/webhooks/secret";
 import type { Secret } from "@realtime-avatar/storage/secret";
-import { ConfigError, readBoolean, readSecret, type Variables } from "./config.ts";
+import { readBoolean, readSecret, refuse, type Variables } from "./config.ts";
 import type { Logger } from "./log.ts";
 import { openStoredSecret } from "./stored-secret.ts";
 
@@ -12,12 +12,12 @@ export type WebhookConfig = {
   allowHttpLocalhost: boolean;
 };
 
-/** Throws a `ConfigError` that names the first invalid variable. */
+/** Throws a `ConfigError` that names an invalid variable. */
 export const readWebhookConfig = (variables: Variables): WebhookConfig => {
   const allowHttpLocalhost = readBoolean(variables, "WEBHOOK_ALLOW_HTTP_LOCALHOST", false);
   // Tenants of a service with a database of its own are strangers: they must not reach what runs beside the worker.
   if (allowHttpLocalhost && variables["DATABASE_URL"]) {
-    throw new ConfigError("WEBHOOK_ALLOW_HTTP_LOCALHOST", "false or unset when DATABASE_URL is set");
+    refuse(variables, "WEBHOOK_ALLOW_HTTP_LOCALHOST", "false or unset when DATABASE_URL is set");
   }
   return { secretKey: readSecret(variables, "WEBHOOK_SECRET_KEY"), allowHttpLocalhost };
 };

@@ -10,7 +10,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { embeddedConfigFile, type LivekitConfig } from "@realtime-avatar/livekit/config";
 import { takeLock } from "@realtime-avatar/livekit/embedded-lock";
-import { ConfigError, readVariable, type Variables } from "@realtime-avatar/runtime/config";
+import { readVariable, refuse, type Variables } from "@realtime-avatar/runtime/config";
 import { Secret } from "@realtime-avatar/storage/secret";
 import { type Child, type ChildOptions, createChild } from "./child.ts";
 
@@ -52,7 +52,7 @@ export const readLivekitProgram = (variables: Variables): LivekitProgram => {
     existsSync(text) ? text : undefined,
   );
   if (named !== null && variables["DATABASE_URL"]) {
-    throw new ConfigError("LIVEKIT_SERVER_BIN", "unset when DATABASE_URL is set: LIVEKIT_URL names a server then");
+    refuse(variables, "LIVEKIT_SERVER_BIN", "unset when DATABASE_URL is set: LIVEKIT_URL names a server then");
   }
   if (isOff) return { kind: "off" };
   const path = named ?? Bun.which("livekit-server", { PATH: variables["PATH"] ?? "" });

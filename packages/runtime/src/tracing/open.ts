@@ -1,18 +1,17 @@
 import type { AtExit } from "../lifecycle.ts";
 import type { Tracing } from "../tracing.ts";
-import { readTracingConfig } from "../tracing-config.ts";
+import type { TracingConfig } from "../tracing-config.ts";
 
 /** How long shutdown waits for the export of the last traces. */
 const FLUSH_MS = 1000;
 
-/** Starts tracing, until the exit. Null, and OpenTelemetry is not loaded, unless it is configured. `program`: its default name in traces. */
+/** Starts tracing, until the exit. Null, and OpenTelemetry is not loaded, unless it is configured. */
 export const openTracing = async (
-  program: string,
+  config: TracingConfig | null,
   version: string,
   log: { warn(message: string): void },
   atExit: AtExit,
 ): Promise<Tracing | null> => {
-  const config = readTracingConfig(process.env, program);
   if (config === null) return null;
   const tracing = (await import("../tracing.ts")).startTracing(config, version, (message) => log.warn(message));
   atExit(() => tracing.stop(FLUSH_MS));

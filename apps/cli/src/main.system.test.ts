@@ -1,11 +1,11 @@
 /** What all commands share: the exit codes, the error messages and the help. */
 import { describe, expect, test } from "bun:test";
 import { findCredential } from "@realtime-avatar/db/api-keys/callers";
-import { testDatabase } from "@realtime-avatar/testing/database";
+import { testDatabase, USES_SHARDS } from "@realtime-avatar/testing/database";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { cliTests, run, runProcess, UNKNOWN, UNKNOWN_AVATAR, UNKNOWN_TENANT } from "../test/cli.ts";
 
-const { db, tenantId, cli, cliProcess } = await cliTests();
+const { db, tenantId, serviceUrl = "", cli, cliProcess } = await cliTests();
 
 /** The words of a command line, with the tenant of this file in place of TENANT. */
 const words = (line: string): string[] => line.replace("TENANT", tenantId).split(" ").filter(Boolean);
@@ -16,6 +16,7 @@ describe("a process compared with a run inside the tests", () => {
     ["JSON", "tenants list --json", 0],
     ["no command", "", 2],
     ["--help", "keys create --help", 0],
+    ["--version", "--version", 0],
     ["an option that commander refuses", "migrate --force", 2],
     ["a value that the parser of an option refuses", "keys revoke x --tenant TENANT", 2],
     ["a value that a schema refuses", "keys create --name= --tenant TENANT", 2],
@@ -122,6 +123,27 @@ describe("what cannot be done", () => {
     const { code, stdout, stderr } = await cli(...words(`keys create --tenant ${UNKNOWN_TENANT} --name x`));
     expect([code, stdout, stderr]).toEqual([1, "", "No tenant has this id.\n"]);
   });
+
+  const NOT_OWNER = {
+    code: 1,
+    stdout: "",
+    stderr:
+      "Database error (42501). The role of DATABASE_URL may not do this: set DATABASE_URL, for this command, to the URL of the role that owns the tables.\n",
+  };
+  test.skipIf(USES_SHARDS).each(["tenants create --name x", "credits grant --amount 1 --reference x --tenant TENANT"])(
+    "%s, by the role of the service: exit 1, naming the variable and the role",
+    async (line) => {
+      expect(await run({ DATABASE_URL: serviceUrl }, ...words(line))).toEqual(NOT_OWNER);
+    },
+  );
+  test.skipIf(USES_SHARDS)(
+    "migrate, by the role of the service: exit 1, naming the variable and the role",
+    async () => {
+      const empty = await testDatabase({ migrated: false });
+      expect(await run({ DATABASE_URL: empty.serviceUrl ?? "" }, "migrate")).toEqual(NOT_OWNER);
+      await empty.close();
+    },
+  );
 
   test("a command, before the migrations: exit 1, naming migrate", async () => {
     const empty = await testDatabase({ migrated: false });

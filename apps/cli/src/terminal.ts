@@ -1,6 +1,7 @@
 /** Output of the command line: tables for people, JSON for programs, and error messages. */
 
 import { databaseFailure, describeError } from "@realtime-avatar/db/connection/errors";
+import { failureText } from "@realtime-avatar/db/open";
 import { type FieldError, Problem } from "@realtime-avatar/domain/problem";
 import { ConfigError } from "@realtime-avatar/runtime/config";
 
@@ -50,8 +51,18 @@ export const usageError = (errors: readonly FieldError[]): UsageError =>
 export const printable = (text: string): string =>
   text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 
+const grouped = (amount: number): string => amount.toLocaleString("en-US");
+
 /** An amount with its unit. */
-export const micros = (amount: number): string => `${amount.toLocaleString("en-US")} credit micros`;
+export const micros = (amount: number): string => `${grouped(amount)} credit micros`;
+
+/** A column of amounts: the unit is in its name, so that each cell is a number. */
+export const microsColumn = <Row>(name: string, amountOf: (row: Row) => number | null): Columns<Row> => ({
+  [`${name} (CREDIT MICROS)`]: (row) => {
+    const amount = amountOf(row);
+    return amount === null ? null : grouped(amount);
+  },
+});
 
 const UNITS = [
   ["d", 86_400],
@@ -112,6 +123,8 @@ export const explain = (error: unknown): { message: string; code: number } => {
     return { message: usageError(error.extras.errors).message, code: 2 };
   }
   if (error instanceof Problem) return { message: error.detail, code: 1 };
-  if (databaseFailure(error)) return { message: `Database error (${describeError(error)["code"]}).`, code: 1 };
+  // Of `migrate`, which is no statement of the service, the error is PostgreSQL's own.
+  if (databaseFailure(error) || describeError(error)["code"] === "42501")
+    return { message: failureText("Database error", error), code: 1 };
   return { message: error instanceof Error ? error.message : "Unknown error.", code: 1 };
 };

@@ -107,11 +107,12 @@ const jsonOf =
 
 /** Gives a test file a database with one tenant, and commands on it. */
 export const cliTests = async () => {
-  const { db, variables: served } = await fileDatabase({ isServed: true });
+  const { db, variables: served, serviceUrl } = await fileDatabase({ isServed: true });
   // A busy machine takes its time to connect.
   const variables = { ...served, REQUEST_TIMEOUT_MS: "60000" };
   const cli: Run = (...args) => run(variables, ...args);
   const cliProcess: Run = (...args) => runProcess(variables, ...args);
   const tenantId = await seedTenant(db);
-  return { db, tenantId, variables, cli, cliProcess, json: jsonOf(cli), jsonProcess: jsonOf(cliProcess) };
+  const json = { json: jsonOf(cli), jsonProcess: jsonOf(cliProcess) };
+  return { db, tenantId, variables, serviceUrl, cli, cliProcess, ...json };
 };

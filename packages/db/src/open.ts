@@ -50,19 +50,27 @@ export type OpenDatabase = {
 };
 
 const NO_RESPONSE = " Its host does not respond: is it the right one, and does a firewall let this machine in?";
-/** What to do about a refusal, by its code. */
+/** What to do about a failure of the database of DATABASE_URL, by its code. */
 const ADVICE: Record<string, string> = {
   WEAK_AUTH_REFUSED:
     " The server asks for the password in clear or hashed with MD5. Let it use scram-sha-256, or set sslmode=verify-full in DATABASE_URL; DATABASE_ALLOW_WEAK_AUTH=true sends the password all the same.",
   READ_ONLY: " The server is read-only: default_transaction_read_only is on.",
   "28P01": " The user name or the password is wrong. Characters such as @, / and % are percent-encoded in a URL.",
   "28000": " The server does not accept this user from this address: see its pg_hba.conf.",
+  "42501":
+    " The role of DATABASE_URL may not do this: set DATABASE_URL, for this command, to the URL of the role that owns the tables.",
   "3D000": " The server has no database of this name. Create it (createdb), then run `realtime-avatar migrate`.",
   "53300": " The server has no connection left: lower DATABASE_CONNECTIONS, or raise its max_connections.",
   ECONNREFUSED: " No server listens at its host and port: start the server, or correct them.",
   ENOTFOUND: " The name of its host cannot be resolved: correct it.",
   CONNECT_TIMEOUT: NO_RESPONSE,
   DEADLINE_EXCEEDED: NO_RESPONSE,
+};
+
+/** The name of a failure and what to do about it, in sentences. Never the message of the driver, which contains the address. */
+export const failureText = (failure: string, error: unknown): string => {
+  const code = String(describeError(error)["code"]);
+  return `${failure} (${code}).${ADVICE[code] ?? ""}`;
 };
 
 const tryConnect = (url: string, config: DatabaseConfig, watcher: Watcher | undefined): Db => {
@@ -161,9 +169,7 @@ export const openDatabase = async (
   } catch (error) {
     await close();
     if (embedded === null && databaseFailure(error)) {
-      // The driver's message contains the address. Its code says enough.
-      const code = String(describeError(error)["code"]);
-      throw new Error(`Cannot connect to the database of DATABASE_URL (${code}).${ADVICE[code] ?? ""}`);
+      throw new Error(failureText("Cannot connect to the database of DATABASE_URL", error));
     }
     throw error;
   }

@@ -50,10 +50,10 @@ describe("the avatars commands", () => {
     const [fields = "", checks = ""] = stdout.trim().split("\n\n");
     expect(fields).toMatch(/^error +No face was found\.$/m);
     expect(checks.split("\n").map((line) => line.split(/ {2,}/))).toEqual([
-      ["CHECK", "VERDICT", "MEASURED", "LIMIT", "DETAIL"],
-      ["resolution", "pass", "800", "512", "It has 800 px."],
-      ["face_count", "fail", "0", "1", "No face was found."],
-      ["decodable", "pass", "-", "-", "It could be decoded."],
+      ["CHECK", "VERDICT", "MEASURED", "LIMIT", "UNIT", "DETAIL"],
+      ["resolution", "pass", "800", "512", "px", "It has 800 px."],
+      ["face_count", "fail", "0", "1", "faces", "No face was found."],
+      ["decodable", "pass", "-", "-", "-", "It could be decoded."],
     ]);
   });
 

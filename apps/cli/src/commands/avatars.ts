@@ -5,8 +5,9 @@ import { listAvatars } from "@realtime-avatar/db/avatars/list";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { retryWhileStale } from "@realtime-avatar/db/query/retry-while-stale";
 import { type AvatarRecord, preparedAgain, presentAvatar } from "@realtime-avatar/domain/avatars/avatar";
-import type { Check } from "@realtime-avatar/domain/avatars/checks";
+import { type Check, REQUIREMENTS } from "@realtime-avatar/domain/avatars/checks";
 import { AVATAR_LIST, type Avatar } from "@realtime-avatar/domain/avatars/schemas";
+import { SOURCE_KINDS } from "@realtime-avatar/domain/avatars/source-kind";
 import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
 import { type Id, newId, type TenantId } from "@realtime-avatar/domain/id";
 import { secureRandom as random } from "@realtime-avatar/runtime/random";
@@ -32,11 +33,18 @@ const COLUMNS: Columns<Avatar> = {
 
 const numberText = (value: number | null): string | null => (value === null ? null : String(value));
 
+/** The unit of what was measured and of its limit. */
+const unitOf = ({ code, measured }: Check): string | null => {
+  if (measured === null) return null;
+  return SOURCE_KINDS.flatMap((kind) => REQUIREMENTS[kind]).find((one) => one.code === code)?.unit ?? null;
+};
+
 const CHECKS: Columns<Check> = {
   CHECK: ({ code }) => code,
   VERDICT: ({ verdict }) => verdict,
   MEASURED: ({ measured }) => numberText(measured),
   LIMIT: ({ limit }) => numberText(limit),
+  UNIT: unitOf,
   DETAIL: ({ detail }) => detail,
 };
 

@@ -17,7 +17,7 @@ import type { Command } from "commander";
 import { withDatabase } from "../database.ts";
 import { idParser, type PageOptions, type TenantOptions, withPage, withTenantOptions } from "../options.ts";
 import { mergePages, pageRequest, printPage } from "../pages.ts";
-import { type Columns, duration, fields, micros, print, table, UsageError } from "../terminal.ts";
+import { type Columns, duration, fields, microsColumn, print, table, UsageError } from "../terminal.ts";
 
 /** When the lease of an open session ends, or for how long it has been over; null for a session that has ended. */
 const leaseOf = ({ endedAt, expiresAt }: UsageSession, now: number): string | null => {
@@ -33,8 +33,8 @@ export const sessionColumns = (now: number): Columns<UsageSession> => ({
   // The clock of this machine may be behind that of the service.
   AGE: ({ createdAt }) => duration(Math.max(0, now - Date.parse(createdAt))),
   LEASE: (session) => leaseOf(session, now),
-  HELD: ({ endedAt, reservedCreditMicros }) => (endedAt === null ? micros(reservedCreditMicros) : null),
-  USED: ({ usedCreditMicros }) => micros(usedCreditMicros),
+  ...microsColumn("HELD", ({ endedAt, reservedCreditMicros }) => (endedAt === null ? reservedCreditMicros : null)),
+  ...microsColumn("USED", ({ usedCreditMicros }) => usedCreditMicros),
   KEY: ({ apiKeyId }) => apiKeyId,
 });
 
@@ -88,7 +88,7 @@ const ENTRY: Columns<CreditEntry> = {
   ENTRY: ({ id }) => id,
   TIME: ({ createdAt }) => createdAt,
   KIND: ({ kind }) => kind,
-  AMOUNT: ({ amountCreditMicros }) => micros(amountCreditMicros),
+  ...microsColumn("AMOUNT", ({ amountCreditMicros }) => amountCreditMicros),
   REFERENCE: ({ reference }) => reference,
   REQUEST: ({ requestId }) => requestId,
 };

@@ -163,7 +163,7 @@ describe("the entries", () => {
     expect(kinds(await list("--key", caller.id))).toEqual(["hold"]);
     expect(kinds(await list("--kind", "grant"))).toEqual(["grant", "grant"]);
     const { stdout } = await cli("credits", "entries", "--tenant", tenant);
-    expect(stdout).toContain("20,000,000 credit micros");
+    expect(stdout).toMatch(/ AMOUNT \(CREDIT MICROS\) .*\n.* 20,000,000 /s);
     expect(stdout).toContain("a\\u{7}");
     expect((await refusal("credits", "entries", "--tenant", tenant, "--kind", "x"))[0]).toBe(2);
   });
@@ -173,7 +173,7 @@ describe("a balance", () => {
   test("a balance, shown: with its unit; for an unknown tenant: exit 1", async () => {
     const tenant = await seedTenant(db);
     const { stdout } = await cliProcess("credits", "balance", "--tenant", tenant);
-    expect(stdout).toMatch(/^test +3,600,000,000 credit micros/m);
+    expect(stdout).toMatch(/^ENVIRONMENT +AVAILABLE \(CREDIT MICROS\) .*^test +3,600,000,000 /ms);
     expect(await refusal("credits", "balance", "--tenant", UNKNOWN_TENANT)).toEqual([1, "", "No tenant has this id."]);
   });
 });

@@ -33,7 +33,7 @@ import {
   withTenantOptions,
 } from "../options.ts";
 import { mergePages, pageRequest, printPage } from "../pages.ts";
-import { type Columns, micros, print, printable, table, usageError } from "../terminal.ts";
+import { type Columns, micros, microsColumn, print, printable, table, usageError } from "../terminal.ts";
 import { addSessions } from "./credits-sessions.ts";
 import { addVerify } from "./credits-verify.ts";
 
@@ -112,11 +112,11 @@ const move =
 
 const BALANCE: Columns<CreditBalance> = {
   ENVIRONMENT: ({ environment }) => environment,
-  AVAILABLE: ({ availableCreditMicros }) => micros(availableCreditMicros),
-  HELD: ({ reservedCreditMicros }) => micros(reservedCreditMicros),
-  SPENT: ({ lifetimeUsedCreditMicros }) => micros(lifetimeUsedCreditMicros),
-  GRANTED: ({ lifetimeGrantedCreditMicros }) => micros(lifetimeGrantedCreditMicros),
-  "LOW BELOW": ({ lowThresholdCreditMicros: threshold }) => (threshold === null ? null : micros(threshold)),
+  ...microsColumn("AVAILABLE", ({ availableCreditMicros }) => availableCreditMicros),
+  ...microsColumn("HELD", ({ reservedCreditMicros }) => reservedCreditMicros),
+  ...microsColumn("SPENT", ({ lifetimeUsedCreditMicros }) => lifetimeUsedCreditMicros),
+  ...microsColumn("GRANTED", ({ lifetimeGrantedCreditMicros }) => lifetimeGrantedCreditMicros),
+  ...microsColumn("LOW BELOW", ({ lowThresholdCreditMicros }) => lowThresholdCreditMicros),
   UPDATED: ({ updatedAt }) => updatedAt,
 };
 
@@ -133,7 +133,7 @@ const ENTRY: Columns<CreditEntry> = {
   TIME: ({ createdAt }) => createdAt,
   ENVIRONMENT: ({ environment }) => environment,
   KIND: ({ kind }) => kind,
-  AMOUNT: ({ amountCreditMicros }) => micros(amountCreditMicros),
+  ...microsColumn("AMOUNT", ({ amountCreditMicros }) => amountCreditMicros),
   SESSION: ({ sessionId }) => sessionId,
   KEY: ({ apiKeyId }) => apiKeyId,
   "REPORTED BY": ({ reportedBy }) => reportedBy,

@@ -37,25 +37,37 @@ describe("the health command", () => {
       // A proxy of the environment is not used.
       const variables = { [variable]: port, HOST: "0.0.0.0", HTTP_PROXY: "http://127.0.0.1:1" };
       const pending = await runProcess(variables, "health", ...args);
-      expect([pending.code, pending.stdout, pending.stderr]).toEqual([1, `not ready: migrations_pending\n${line}`, ""]);
+      expect([pending.code, pending.stdout, pending.stderr]).toEqual([
+        1,
+        `not ready: migrations_pending (http://127.0.0.1:${port}/readyz)\n${line}`,
+        "",
+      ]);
       const unready = await health(variables, ...args, "--json");
       expect([unready.code, JSON.parse(unready.stdout)]).toEqual([
         1,
-        { status: "unavailable", reason: "migrations_pending", ...more },
+        { status: "unavailable", reason: "migrations_pending", url: `http://127.0.0.1:${port}/readyz`, ...more },
       ]);
       await run({ DATABASE_URL: empty.url }, "migrate");
       const ready = await health(variables, ...args);
-      expect([ready.code, ready.stdout, ready.stderr]).toEqual([0, `ready\n${line}`, ""]);
-      const named = await health({}, "--url", `http://127.0.0.1:${port}`, "--json");
+      expect([ready.code, ready.stdout, ready.stderr]).toEqual([
+        0,
+        `ready (http://127.0.0.1:${port}/readyz)\n${line}`,
+        "",
+      ]);
+      // What is printed has no password.
+      const named = await health({}, "--url", `http://user:hunter2@127.0.0.1:${port}`, "--json");
       expect([named.code, JSON.parse(named.stdout)]).toEqual([
         0,
-        { status: "ok", livekit: { status: "not_configured" } },
+        { status: "ok", url: `http://127.0.0.1:${port}/readyz`, livekit: { status: "not_configured" } },
       ]);
       running.kill("SIGTERM");
       await running.exited;
       // Not its port: another process may have it by now. Nothing listens on this one.
       const gone = await health({ [variable]: "1" }, ...args, "--json");
-      expect([gone.code, JSON.parse(gone.stdout)]).toEqual([1, { ...unreachable, ...more }]);
+      expect([gone.code, JSON.parse(gone.stdout)]).toEqual([
+        1,
+        { ...unreachable, url: "http://127.0.0.1:1/readyz", ...more },
+      ]);
       await empty.close();
     },
   );
@@ -68,7 +80,11 @@ describe("the health command", () => {
   ])("health, a server that %s: not ready", async (_, answer) => {
     await serving(answer, async (PORT) => {
       const { code, stdout, stderr } = await health({ PORT });
-      expect([code, stdout, stderr]).toEqual([1, "not ready: unreachable\nLiveKit: not configured\n", ""]);
+      expect([code, stdout, stderr]).toEqual([
+        1,
+        `not ready: unreachable (http://127.0.0.1:${PORT}/readyz)\nLiveKit: not configured\n`,
+        "",
+      ]);
     });
   });
 
@@ -76,10 +92,14 @@ describe("the health command", () => {
     const livekit = await startLivekitStandIn();
     const { url: LIVEKIT_URL, apiKey: LIVEKIT_API_KEY, apiSecret: LIVEKIT_API_SECRET } = livekit;
     const variables = { PORT: "1", LIVEKIT_URL, LIVEKIT_API_KEY, LIVEKIT_API_SECRET };
-    expect((await health(variables)).stdout).toEndWith("\nLiveKit: reachable, auto_create off\n");
+    expect((await health(variables)).stdout).toEndWith(`\nLiveKit: reachable, auto_create off (${LIVEKIT_URL})\n`);
     await livekit.stop();
     const gone = await health(variables, "--json");
-    expect(JSON.parse(gone.stdout).livekit).toEqual({ status: "unreachable", reason: "unreachable" });
+    expect(JSON.parse(gone.stdout).livekit).toEqual({
+      status: "unreachable",
+      reason: "unreachable",
+      url: LIVEKIT_URL,
+    });
     expect(gone.stdout + gone.stderr).not.toContain(LIVEKIT_API_SECRET);
   });
 });

@@ -1,5 +1,5 @@
 /** `health`: asks a running process whether it is ready. */
-import { readHost, readPort } from "@realtime-avatar/runtime/config";
+import { readHost, readPort, readVariables } from "@realtime-avatar/runtime/config";
 import type { Health } from "@realtime-avatar/runtime/health";
 import type { Command } from "commander";
 import { type OutputOptions, withOutputOptions } from "../options.ts";
@@ -13,32 +13,41 @@ const HEALTH_DEADLINE_MS = 2000;
 
 /** The URL of a process on this machine, from the same variables that it reads. */
 const localUrl = ({ worker, avatarWorker }: HealthOptions): string => {
-  const host = readHost(process.env);
   const [variable, fallback] = worker
     ? (["WORKER_PORT", 3001] as const)
     : avatarWorker
       ? (["AVATAR_WORKER_PORT", 3002] as const)
       : (["PORT", 3000] as const);
-  const port = readPort(process.env, variable, fallback);
+  const [host, port] = readVariables(
+    process.env,
+    (variables) => [readHost(variables), readPort(variables, variable, fallback)] as const,
+  );
   // A process that listens on every address is reached on loopback.
   const name = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
   return `http://${name.includes(":") ? `[${name}]` : name}:${port}`;
 };
 
-type HealthResult = Health | { status: "unavailable"; reason: "unreachable" };
+/** `url`: what was asked. */
+type HealthResult = (Health | { status: "unavailable"; reason: "unreachable" }) & { url: string };
 
 const checkReadiness = async (url: string): Promise<HealthResult> => {
   try {
-    const response = await fetch(new URL("/readyz", url), {
+    const response = await fetch(url, {
       signal: AbortSignal.timeout(HEALTH_DEADLINE_MS),
       redirect: "error",
     });
     const health = (await response.json()) as Health;
-    if (response.ok === (health.status === "ok")) return health;
+    if (response.ok === (health.status === "ok")) return { ...health, url };
   } catch {
     // No response in time, or not from this service.
   }
-  return { status: "unavailable", reason: "unreachable" };
+  return { status: "unavailable", reason: "unreachable", url };
+};
+
+/** Without the user name and the password that a URL can have: it is printed. */
+const readinessUrl = (text: string): string => {
+  const url = new URL("/readyz", text);
+  return Object.assign(url, { username: "", password: "" }).href;
 };
 
 const check = async (options: HealthOptions): Promise<void> => {
@@ -47,8 +56,8 @@ const check = async (options: HealthOptions): Promise<void> => {
   // Connect directly, even if the environment (of a container, for example) sets a proxy.
   process.env["NO_PROXY"] = "*";
   const isApi = !options.worker && !options.avatarWorker;
-  const [health, livekit] = await Promise.all([checkReadiness(url), isApi ? checkLivekit() : null]);
-  const text = printable(health.status === "ok" ? "ready" : `not ready: ${health.reason}`);
+  const [health, livekit] = await Promise.all([checkReadiness(readinessUrl(url)), isApi ? checkLivekit() : null]);
+  const text = printable(`${health.status === "ok" ? "ready" : `not ready: ${health.reason}`} (${health.url})`);
   // A LiveKit that is down does not make the service unready: everything but calls works.
   if (livekit === null) print(options, health, text);
   else print(options, { ...health, livekit }, `${text}\n${livekitText(livekit)}`);

@@ -17,6 +17,7 @@ import {
   CreateApiKey,
   RotateApiKey,
 } from "@realtime-avatar/domain/api-keys/schemas";
+import { DEFAULT_SCOPES } from "@realtime-avatar/domain/api-keys/scope";
 import { isKeyId } from "@realtime-avatar/domain/api-keys/secret";
 import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
 import { isId, type TenantId } from "@realtime-avatar/domain/id";
@@ -32,7 +33,7 @@ import {
   withTenantOptions,
 } from "../options.ts";
 import { pageRequest, printPage } from "../pages.ts";
-import { type Columns, fields, print, printable, UsageError, usageError } from "../terminal.ts";
+import { type Columns, fields, micros, print, printable, UsageError, usageError } from "../terminal.ts";
 
 /** Parses the id of a key, or the `keyId` of a credential as it appears in the log. */
 const parseKey = (text: string): string => {
@@ -52,7 +53,7 @@ const secretText = (title: string, key: ApiKeyWithSecret): string =>
     `${title} ${key.id}  ${printable(key.name)}`,
     `  environment  ${key.environment}`,
     `  scopes       ${key.scopes.join(", ")}`,
-    `  spend cap    ${key.spendLimitCreditMicros ?? "none"}`,
+    `  spend cap    ${key.spendLimitCreditMicros === null ? "none" : micros(key.spendLimitCreditMicros)}`,
     `  max sessions ${key.maxConcurrentSessions ?? "none"}`,
     `  expires      ${key.expiresAt ?? "never"}`,
     "The secret, shown only once:",
@@ -162,7 +163,7 @@ export const addKeys = (program: Command): void => {
     .option("--environment <environment>", "live or test (default: test)")
     .option(
       "--scopes <scopes>",
-      "scopes, separated by commas; * is every scope except usage:write (default: realtime:write,credits:read,avatars:read)",
+      `scopes, separated by commas; * is every scope except usage:write (default: ${DEFAULT_SCOPES.join()})`,
       (text) => text.split(",").map((scope) => scope.trim()),
     )
     .option("--spend-limit <micros>", "hard spend cap in credit micros (default: none)", parseInteger)

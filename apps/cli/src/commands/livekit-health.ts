@@ -1,23 +1,27 @@
 /** Whether LiveKit responds, and whether those who join can create rooms. */
 import { readEmbeddedConfig, readLivekitConfig } from "@realtime-avatar/livekit/config";
 import { createRooms, type LivekitError } from "@realtime-avatar/livekit/rooms";
-import { readCommonConfig } from "@realtime-avatar/runtime/config";
+import { readCommonConfig, readVariables } from "@realtime-avatar/runtime/config";
 
 export type LivekitHealth =
   | { status: "not_configured" }
-  | { status: "reachable"; autoCreate: boolean }
-  | { status: "unreachable"; reason: LivekitError["kind"] };
+  | { status: "reachable"; autoCreate: boolean; url: string }
+  | { status: "unreachable"; reason: LivekitError["kind"]; url: string };
 
 export const checkLivekit = async (): Promise<LivekitHealth> => {
-  const { databaseUrl, dataDirectory } = readCommonConfig(process.env).database;
+  const [{ database }, configured] = readVariables(
+    process.env,
+    (variables) => [readCommonConfig(variables), readLivekitConfig(variables)] as const,
+  );
   // With a database of its own, the service starts no LiveKit by itself.
-  const embedded = databaseUrl === null ? await readEmbeddedConfig(dataDirectory) : null;
-  const config = readLivekitConfig(process.env) ?? embedded;
+  const embedded = database.databaseUrl === null ? await readEmbeddedConfig(database.dataDirectory) : null;
+  const config = configured ?? embedded;
   if (config === null) return { status: "not_configured" };
+  const { url } = config;
   try {
-    return { status: "reachable", autoCreate: await createRooms(config).autoCreates() };
+    return { status: "reachable", autoCreate: await createRooms(config).autoCreates(), url };
   } catch (error) {
-    return { status: "unreachable", reason: (error as LivekitError).kind };
+    return { status: "unreachable", reason: (error as LivekitError).kind, url };
   }
 };
 
@@ -26,8 +30,8 @@ export const livekitText = (health: LivekitHealth): string => {
     case "not_configured":
       return "LiveKit: not configured";
     case "reachable":
-      return `LiveKit: reachable, auto_create ${health.autoCreate ? "on" : "off"}`;
+      return `LiveKit: reachable, auto_create ${health.autoCreate ? "on" : "off"} (${health.url})`;
     case "unreachable":
-      return `LiveKit: ${health.reason}`;
+      return `LiveKit: ${health.reason} (${health.url})`;
   }
 };

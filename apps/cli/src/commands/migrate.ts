@@ -14,6 +14,9 @@ export const parseShards = (text: string): number => {
   throw new UsageError(`The number of shards must be from 1 to ${MAX_SHARDS}.`);
 };
 
+/** It creates the embedded database, as the first start of the service does. */
+const CREATES = { mayCreate: true };
+
 const migrate = (options: MigrateOptions): Promise<void> =>
   withOpenDatabase(async (database) => {
     const { shards } = options;
@@ -36,7 +39,7 @@ const migrate = (options: MigrateOptions): Promise<void> =>
     }
     // Without an option its key is absent.
     print(options, { migrated, granted: options.grant, pruned }, lines.join("\n"));
-  });
+  }, CREATES);
 
 export const addMigrate = (program: Command): void => {
   withOutputOptions(program.command("migrate"))

@@ -29,7 +29,7 @@ const COLUMNS: Columns<ShownShard> = {
   NODE: ({ node }) => node,
   TENANTS: ({ tenants }) => (tenants === null ? null : String(tenants)),
   ROWS: ({ rows }) => (rows === null ? null : String(rows)),
-  SIZE: ({ bytes }) => (bytes === null ? null : `${Math.ceil(bytes / MIB)} MiB`),
+  "SIZE (MIB)": ({ bytes }) => (bytes === null ? null : String(Math.ceil(bytes / MIB))),
 };
 
 const list = (options: OutputOptions): Promise<void> =>

@@ -40,7 +40,7 @@ const create = async (options: OutputOptions & { name: string; shard?: number })
   const errors = validate(CreateTenant, { name: options.name });
   if (errors.length > 0) throw usageError(errors);
   const now = new Date();
-  await withDatabases(async (databases) => {
+  const write = async (databases: Databases): Promise<void> => {
     const requestId = newRequestId(now, random);
     const db = await placeOf(databases, options.shard);
     const shards = databases.shards();
@@ -48,7 +48,8 @@ const create = async (options: OutputOptions & { name: string; shard?: number })
     const tenant = { tenantId, name: options.name, createdAt: now };
     await insertTenant(db, tenant, initialGrants(tenant.tenantId, { now, random, requestId, isFirstRun: false }));
     print(options, presentTenant(tenant), `Created ${tenant.tenantId}  ${printable(tenant.name)}`);
-  });
+  };
+  await withDatabases(write, undefined, { mayCreate: true });
 };
 
 const list = (options: OutputOptions): Promise<void> =>

@@ -15,7 +15,15 @@ import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { ADVICE, ownerOf, readText, unprivilegedAccount, writeOnce } from "./embedded/files.ts";
-import { cannotRun, chooseHome, type HomeOptions, initialize, npmBinaries, versionOf } from "./embedded/home.ts";
+import {
+  cannotRun,
+  chooseHome,
+  clusterIn,
+  type HomeOptions,
+  initialize,
+  npmBinaries,
+  versionOf,
+} from "./embedded/home.ts";
 import { type Cluster, type Lease, leave, POLL_MS, pause, takeLease } from "./embedded/lease.ts";
 import { findServer, startServer } from "./embedded/server.ts";
 import { announce, type Supervisor } from "./embedded/supervisor.ts";
@@ -83,6 +91,12 @@ const joinServer = async (cluster: Cluster, start: () => Promise<Supervisor>): P
 /** Throws an error that says what to do when this machine has no embedded PostgreSQL. */
 export const requireEmbedded = (): void => {
   npmBinaries();
+};
+
+/** Whether the data directory has a database. Creates nothing. */
+export const hasEmbedded = async (dataDirectory: string): Promise<boolean> => {
+  const directory = resolve(dataDirectory);
+  return existsSync(clusterIn((await readText(join(directory, "location"))) ?? directory));
 };
 
 /** Opens the database of a data directory. Creates the cluster and starts the server when necessary. */

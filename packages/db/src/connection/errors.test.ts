@@ -3,6 +3,8 @@ import { USES_SHARDS } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import postgres from "postgres";
 import { databaseFailure, describeError } from "./errors.ts";
+import { isReadOnly } from "../open.ts";
+import { connect } from "./pool.ts";
 import { failureOf } from "./pool/testing.ts";
 
 const database = await fileDatabase();
@@ -26,8 +28,16 @@ describe("the description of an error", () => {
     expect(JSON.stringify(describeError(error))).not.toMatch(/the-row|the-name/);
   });
 
+  test("an error of a database that is down, described: without a stack", async () => {
+    const gone = connect("postgres://127.0.0.1:1/nothing", { deadlineMs: 5000 });
+    const description = describeError(await failureOf(isReadOnly(gone)));
+    expect(description).toMatchObject({ name: "DatabaseError", code: "ECONNREFUSED", stack: undefined });
+    await gone.close();
+  });
+
   test("any other error, described: its name, code, message and stack", () => {
     expect(describeError(new TypeError("oops"))).toMatchObject({ name: "TypeError", message: "oops" });
+    expect(describeError(new TypeError("oops"))["stack"]).toContain("errors.test.ts");
     expect(describeError(undefined)).toEqual({ name: "undefined" });
   });
 });

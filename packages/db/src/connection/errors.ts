@@ -96,6 +96,9 @@ export const isPlanOutdated = (error: unknown): boolean =>
 export const isStatementForgotten = (error: unknown): boolean =>
   isPlanOutdated(error) || (error instanceof postgres.PostgresError && error.code === "26000");
 
+/** The errors of what the service depends on: while it is down, each request has one, and the stack says no more. */
+const OF_DEPENDENCIES = new Set(["DatabaseError", "StorageError", "LivekitError", "OidcError"]);
+
 /** What may be logged of an error. The message and detail of a PostgreSQL error can contain values of a row. */
 export const describeError = (error: unknown): Record<string, unknown> => {
   if (error instanceof postgres.PostgresError) {
@@ -115,7 +118,7 @@ export const describeError = (error: unknown): Record<string, unknown> => {
       name: error.name,
       code: "code" in error ? error.code : undefined,
       message: error.message,
-      stack: error.stack,
+      stack: OF_DEPENDENCIES.has(error.name) ? undefined : error.stack,
     };
   }
   return { name: typeof error };

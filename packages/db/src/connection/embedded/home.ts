@@ -71,6 +71,9 @@ const chooseBinaries = async (account: Account | null, shelter: string, options:
   return copy;
 };
 
+/** The folder of the cluster in the data directory, or in the folder that it names instead. */
+export const clusterIn = (home: string): string => join(home, "postgres");
+
 /** The folder of the cluster. Creates the data directory, and records there when the cluster is elsewhere. */
 const chooseCluster = async (
   dataDirectory: string,
@@ -91,7 +94,7 @@ const chooseCluster = async (
     await makeEnterable(home);
     notify?.(`The data are in ${home}: PostgreSQL's user cannot enter ${dataDirectory}.`);
   }
-  return join(home ?? dataDirectory, "postgres");
+  return clusterIn(home ?? dataDirectory);
 };
 
 /** The folders of the binaries and of the cluster. */

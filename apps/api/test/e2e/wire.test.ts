@@ -293,6 +293,26 @@ test("a request, refused for load: one warning in the log without a stack", asyn
   await db.close();
 });
 
+test("requests while the database is down: one line in the log for each, without a stack", async () => {
+  const log: string[] = [];
+  const db = connectPool("postgres://127.0.0.1:1/nothing", {});
+  const app = createTestApp(db, { log: createLog("trace", { write: (line) => void log.push(line) }) });
+  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+  const requests = [
+    new Request("http://api/api/v1/avatars", { headers }),
+    new Request("http://api/api/v1/avatars", { method: "POST", headers, body: "{}" }),
+    new Request("http://api/api/v1/api-keys/self", { headers }),
+  ];
+  const responses = await Promise.all(requests.map((one) => app.handle(one)));
+  expect(responses.map(({ status }) => status)).toEqual([503, 503, 503]);
+  while (log.length < requests.length) await Bun.sleep(1);
+  expect(log).toHaveLength(requests.length);
+  for (const { error } of log.map((line) => JSON.parse(line)))
+    expect(error).toEqual({ ...error, name: "DatabaseError", code: "ECONNREFUSED" });
+  expect(log.join()).not.toMatch(/"stack"|\\n/);
+  await db.close();
+});
+
 /** The routes that only people can call. */
 const FOR_PEOPLE = /^\/api\/v1\/(identities|invitations|passkeys|user-sessions|users)/;
 

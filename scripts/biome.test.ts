@@ -74,7 +74,7 @@ test("Biome, files with each import that their layer forbids: reports all of the
   const options = ["--vcs-enabled=false", "--reporter=json", "--max-diagnostics=none"];
   const { stdout } = Bun.spawn([...lint, ...options], { cwd: repository, stderr: "ignore" });
   type Diagnostic = { location: { path: string; start: { line: number } } };
-  const { diagnostics }: { diagnostics: Diagnostic[] } = await new Response(stdout).json();
+  const { diagnostics } = (await new Response(stdout).json()) as { diagnostics: Diagnostic[] };
   const reported = new Set(diagnostics.map(({ location: { path, start } }) => `${path}:${start.line}`));
   expect(planted.filter((place) => !reported.has(place.split(" ")[0] ?? ""))).toEqual([]);
   expect(planted).toContain("apps/index.ts:5 @realtime-avatar/db/people/tables");

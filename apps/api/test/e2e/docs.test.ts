@@ -9,10 +9,12 @@ import {
   RotateApiKey,
   UpdateApiKey,
 } from "@realtime-avatar/domain/api-keys/schemas";
+import { DEFAULT_SCOPES, SCOPES } from "@realtime-avatar/domain/api-keys/scope";
 import { checksum, digestApiKey, parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { AUDIT_EVENT_LIST } from "@realtime-avatar/domain/audit";
 import { CreateAvatar, UpdateAvatar } from "@realtime-avatar/domain/avatars/schemas";
 import { AVATAR_TRANSITIONS } from "@realtime-avatar/domain/avatars/status";
+import { END_REASONS } from "@realtime-avatar/domain/calls/end-reasons";
 import { ReleaseCall, StartCall } from "@realtime-avatar/domain/calls/schemas";
 import { CREDIT_MOVES } from "@realtime-avatar/domain/credits/entry";
 import {
@@ -23,17 +25,21 @@ import {
   USAGE_SESSION_LIST,
   USAGE_SUMMARY,
 } from "@realtime-avatar/domain/credits/schemas";
-import { SESSION_STATUSES } from "@realtime-avatar/domain/credits/status";
-import { MINIMUM_ROLES } from "@realtime-avatar/domain/people/roles";
+import { SESSION_END_REASONS, SESSION_STATUSES } from "@realtime-avatar/domain/credits/status";
+import { MINIMUM_ROLES, ROLES } from "@realtime-avatar/domain/people/roles";
 import { FIELD_ERROR_CODES, PROBLEMS } from "@realtime-avatar/domain/problem";
+import { WEBHOOK_EVENT_TYPES } from "@realtime-avatar/domain/webhooks/events";
 import {
   CreateWebhookEndpoint,
   RecoverDeliveries,
   UpdateWebhookEndpoint,
   WEBHOOK_DELIVERY_LIST,
 } from "@realtime-avatar/domain/webhooks/schemas";
+import { SETTINGS } from "@realtime-avatar/runtime/config/settings";
+import { UNAVAILABLE_REASONS } from "@realtime-avatar/runtime/health";
 import { REPOSITORY } from "@realtime-avatar/testing/processes";
 import { createApp } from "../../src/app.ts";
+import { readLivekitProgram } from "../../src/children/livekit.ts";
 import { readConfig } from "../../src/config.ts";
 import type { Dependencies } from "../../src/dependencies.ts";
 import { problemSchema } from "../../src/http/problem.ts";
@@ -173,6 +179,42 @@ describe("the tables of docs/api.md", () => {
   });
 });
 
+/** The values that a text names: those of the first cells, if it is a table. */
+const valuesIn = (text: string): string[] => {
+  const [, rows] = text.split(/^\| -+ \|.*\n/m);
+  const found = rows === undefined ? text.matchAll(/`([^`]+)`/g) : rows.matchAll(/^\| `([^`]+)` \|/gm);
+  return [...new Set([...found].map(([, value = ""]) => value))];
+};
+
+test.each<[what: string, document: string, list: RegExp, values: readonly string[]]>([
+  ["scopes", "docs/api.md", /^The scopes are [\s\S]+?\. Only/m, SCOPES],
+  ["scopes by default", "docs/api.md", /once \| [^\n]+/, DEFAULT_SCOPES],
+  ["scopes by default", "docs/keys.md", /`usage:write` \| [^\n]+/, ["usage:write", ...DEFAULT_SCOPES]],
+  ["reasons of `/readyz`", "docs/api.md", /\(`database_unreachable[\s\S]+`shutting_down`\)/, UNAVAILABLE_REASONS],
+  ["reasons of `/readyz`", "docs/operations.md", /^\| `\/readyz` says [\s\S]+?\n\n/m, UNAVAILABLE_REASONS],
+  ["roles", "docs/people.md", /^\| Role [\s\S]+?\n\n/m, ROLES],
+  ["ends of a session", "docs/credits.md", /^\| `endReason` [\s\S]+?\n\n/m, SESSION_END_REASONS],
+  ["ends of a call", "docs/engines.md", /^ {2}reason is [\s\S]+?\.$/m, END_REASONS],
+  ["events of webhooks", "docs/webhooks.md", /^<!-- types -->[\s\S]+?\n\n/m, WEBHOOK_EVENT_TYPES],
+])("the %s, in %s: each and no other", async (_, document, list, values) => {
+  const [text = ""] = list.exec(await read(document)) ?? [];
+  expect(valuesIn(text).sort()).toEqual([...values].sort());
+});
+
+test("a column of numbers, of each list as a file: its name says the unit", async () => {
+  const { paths, components } = JSON.parse(await readFile(join(REPOSITORY, "docs/openapi.json"), "utf8"));
+  const named = ({ $ref }: { $ref: string }) => components.schemas[$ref.split("/").at(-1) ?? ""];
+  const columns = Object.keys(paths).flatMap((path) => {
+    if (!path.endsWith(".csv")) return [];
+    const { content } = paths[path.replace(".csv", "")].get.responses[200];
+    const page = named(content["application/json"].schema);
+    const fields: [string, object][] = Object.entries(named(page.properties.data.items).properties);
+    return fields.filter(([, field]) => /"(integer|number)"/.test(JSON.stringify(field))).map(([name]) => name);
+  });
+  expect(columns).toContain("amountCreditMicros");
+  expect(columns.filter((name) => !/(Seconds|Bytes|CreditMicros(PerSecond)?)$/.test(name))).toEqual([]);
+});
+
 describe("docs/credits.md", () => {
   test("docs/credits.md, its movements: each kind with both places", () => {
     for (const [kind, { from, to }] of Object.entries(CREDIT_MOVES)) {
@@ -214,6 +256,24 @@ describe("the configuration", () => {
     expect(inDocument.sort()).toEqual(inExample.sort());
     // The API and an avatar worker both read the secret that they share.
     expect([...new Set(inCode)].sort()).toEqual(inDocument.sort());
+  });
+
+  test("the variables, each with a bad value, and all at once: refused together", () => {
+    const bad: Record<string, string> = Object.fromEntries(SETTINGS.map((name) => [name, "\0 bad"]));
+    const base = { STORAGE_URL: "s3://bucket", AWS_ACCESS_KEY_ID: "id", AWS_SECRET_ACCESS_KEY: "key" };
+    const refusedOf = (variables: Record<string, string>): string[] => {
+      try {
+        readConfig(variables);
+        readLivekitProgram(variables);
+        return [];
+      } catch (error) {
+        return (error as Error).message.split("\n").map((sentence) => sentence.split(" ")[0] ?? "");
+      }
+    };
+    const alone = SETTINGS.filter((name) => refusedOf({ ...base, [name]: "\0 bad" }).includes(name));
+    expect(alone.length).toBeGreaterThan(40);
+    const together = refusedOf({ ...bad, STORAGE_URL: "s3://bucket" });
+    expect([...together, "STORAGE_URL", "LIVEKIT_EMBEDDED", "LIVEKIT_SERVER_BIN"].sort()).toEqual([...alone].sort());
   });
 
   test("the defaults, in docs and .env.example: those of the code", async () => {

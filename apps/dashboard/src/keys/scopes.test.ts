@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { SCOPES } from "@realtime-avatar/domain/api-keys/scope";
 import { fieldsOf } from "./fields.tsx";
+import { PRESETS } from "./presets.ts";
 import { isInAll, offeredScopes, type Scope } from "./scopes.ts";
 
 test("the scopes offered, for a key with and without usage:write: usage:write only with it; * is last", () => {
@@ -8,6 +9,11 @@ test("the scopes offered, for a key with and without usage:write: usage:write on
   expect([...all].sort()).toEqual([...SCOPES].sort());
   expect(offered).toEqual(all.filter((scope) => scope !== "usage:write"));
   expect([all.at(-1), offered.at(-1)]).toEqual(["*", "*"]);
+});
+
+test("a scope that a person may give, but those of a whole account: in a preset", () => {
+  const inPresets = new Set(Object.values(PRESETS).flatMap(({ values }) => values().scopes));
+  expect(SCOPES.filter((scope) => !inPresets.has(scope))).toEqual(["*", "api_keys:write", "usage:write"]);
 });
 
 test("the form of a key, with *: keeps usage:write, and names nothing that * includes", () => {

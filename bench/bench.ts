@@ -2,14 +2,15 @@
  * Benchmark of the service and of the limits of its parts: `bun run bench`. Starts a PostgreSQL with default durability and
  * each contestant as a process. Loads them over HTTP, one after another in as many rounds as fit into a quarter of an hour, and
  * says how far it is. Prints medians, ratios, latency, processor time, statements and memory. Requires wrk; with pgbench it also
- * measures the limit of the database. `--write` writes the tables, their JSON and a picture to docs/. The other options change the
+ * measures the limit of the database. A row that the machine cannot measure says why, and the run goes on. `--write` writes the tables, their JSON and a picture to docs/. The other options change the
  * size and the duration, and `--parts` what is measured: `requests`, `routes`, `functions`, `credits` and `calls` by default, and
  * `minutes` and `growth`, which take longer.
  */
 import { loadavg } from "node:os";
 import { benchCalls } from "./calls/bench.ts";
+import { attempt, requirePrograms } from "./cannot-measure.ts";
 import { contestantsOf } from "./contestants.ts";
-import { benchCredits, benchMinutes } from "./credits/bench.ts";
+import { benchCredits, benchFunctions, benchMinutes, NO_FUNCTIONS } from "./credits/bench.ts";
 import { openDatabase, seedAvatars } from "./database.ts";
 import { benchGrowth } from "./growth/bench.ts";
 import { residentMiB } from "./machine.ts";
@@ -21,7 +22,6 @@ import { reportOf, writeReport } from "./report.ts";
 import { benchRoutes } from "./routes/bench.ts";
 
 const options = parseOptions(process.argv.slice(2));
-if (!Bun.which("wrk")) throw new Error("wrk is required: apt-get install wrk");
 
 /** Measures the requests of keys and avatars at several numbers of connections, beside their limits. */
 const benchRequests = async (options: Options, progress: Progress): Promise<void> => {
@@ -55,9 +55,23 @@ const { parts } = options;
 const progress = new Progress(
   Object.fromEntries(Object.entries(PAGE_SECONDS).filter(([part]) => parts.some((one) => one === part))),
 );
-if (parts.includes("requests")) await benchRequests(options, progress);
-if (parts.includes("routes")) await benchRoutes(options, progress);
-if (parts.some((part) => part === "functions" || part === "credits")) await benchCredits(options, progress);
-if (parts.includes("calls")) await benchCalls(options, progress);
-if (parts.includes("minutes")) await benchMinutes(options);
-if (parts.includes("growth")) await benchGrowth(options);
+
+/** Runs one of the parts, if it is asked for. A part that this machine cannot measure says so. */
+const run = async (part: Options["parts"][number], programs: string[], work: () => Promise<void>): Promise<void> => {
+  if (!parts.includes(part)) return;
+  await attempt(part, async () => {
+    requirePrograms(...programs);
+    await work();
+  });
+};
+
+await run("requests", ["wrk"], () => benchRequests(options, progress));
+await run("routes", ["wrk"], () => benchRoutes(options, progress));
+let functions = NO_FUNCTIONS;
+await run("functions", ["pgbench"], async () => {
+  functions = await benchFunctions(options, progress);
+});
+await run("credits", ["wrk", "pgbench"], () => benchCredits(options, progress, functions));
+await run("calls", ["wrk"], () => benchCalls(options, progress));
+await run("minutes", ["wrk"], () => benchMinutes(options));
+await run("growth", ["wrk"], () => benchGrowth(options));

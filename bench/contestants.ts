@@ -12,8 +12,8 @@ export type Contestant = {
   name: string;
   server?: Process;
   request?: Request;
-  /** Makes the request of each load, instead of `request`. */
-  prepare?: () => Promise<Request>;
+  /** Makes the request of each load, instead of `request`. `supply`: how many times as much as at first it may use. */
+  prepare?: (supply: number) => Promise<Request>;
   /** Whether every response is expected to be an error. */
   isRefused?: boolean;
   /** Whether each request has its own Idempotency-Key. */

@@ -1,6 +1,7 @@
 /** Tools of the benchmark: processes, their processor time and memory, and load generators. */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { CannotMeasure, requirePrograms } from "./cannot-measure.ts";
 
 export const ROOT = join(import.meta.dir, "..");
 
@@ -146,6 +147,7 @@ const MAX_CONNECT_SECONDS = 16;
 
 /** The environment and the options with which pgbench connects. */
 const pgbenchAt = (databaseUrl: string, options: readonly string[]) => {
+  requirePrograms("pgbench");
   const { hostname, port, password } = new URL(databaseUrl);
   return Bun.spawnSync(["pgbench", ...options, "-h", hostname, "-p", port, "-U", "postgres", "postgres"], {
     env: { PATH: process.env["PATH"] ?? "", PGPASSWORD: password },
@@ -172,9 +174,9 @@ export const pgbench = async (
     const { stdout, stderr } = pgbenchAt(databaseUrl, load);
     const tps = /tps = ([\d.]+) \(without initial/.exec(stdout.toString())?.[1];
     const count = Number(/actually processed: (\d+)/.exec(stdout.toString())?.[1] ?? 0);
-    if (stderr.includes("ERROR")) throw new Error(stderr.toString());
+    if (stderr.includes("ERROR")) throw new CannotMeasure(`pgbench: ${stderr.toString().trim()}`);
     if (tps && count > 0) return { rate: Number(tps), count };
-    if (connect >= MAX_CONNECT_SECONDS) throw new Error(`pgbench could not connect: ${stderr}`);
+    if (connect >= MAX_CONNECT_SECONDS) throw new CannotMeasure(`pgbench could not connect: ${stderr}`);
   }
 };
 
@@ -182,10 +184,25 @@ export const pgbench = async (
 export const percentile = (values: readonly number[], part: number): number =>
   values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))] ?? 0;
 
+/** A generator that is later than this, in milliseconds, and than half of the latency, is what the latency shows. */
+const MAX_LATE_MS = 2;
+/** A generator that is this late, in milliseconds, does not catch up. */
+const HOPELESS_MS = 1000;
+
+/** Throws when the times, in milliseconds, are those of the generator: `late` has how long after it was due each request was sent. */
+export const checkGenerator = (times: readonly number[], late: readonly number[], rate: number): void => {
+  const lateMs = percentile(late, 0.5);
+  if (lateMs <= Math.max(MAX_LATE_MS, percentile(times, 0.5) / 2)) return;
+  throw new CannotMeasure(
+    `the generator was ${lateMs.toFixed(0)} ms late: it cannot send ${Math.round(rate)} requests a second`,
+  );
+};
+
 /**
  * Sends `rate` requests per second without waiting for responses (an open loop). Requests due in the same millisecond are
  * sent together. A latency starts when the request was due, so that all waiting counts, including that of the generator, or
  * when it was sent if that is earlier, since a timer can fire up to a millisecond early. Returns percentiles in milliseconds.
+ * Throws when the generator is too slow, and when a request fails.
  */
 export const openLoop = async (
   url: string,
@@ -193,27 +210,32 @@ export const openLoop = async (
   rate: number,
   seconds: number,
 ): Promise<Record<"p50" | "p99" | "p99.9", number>> => {
-  const times: number[] = [];
+  const [times, late]: number[][] = [[], []];
+  const failures: string[] = [];
   const pending = new Set<Promise<void>>();
   const send = async (dueAt: number): Promise<void> => {
-    const startTime = Math.min(dueAt, performance.now());
+    const sentAt = performance.now();
+    late.push(sentAt - dueAt);
     const response = await fetch(url + path, { method, body, headers });
     await response.arrayBuffer();
     if (!response.ok) throw new Error(`${method} ${path} returned ${response.status}`);
-    times.push(performance.now() - startTime);
+    times.push(performance.now() - Math.min(dueAt, sentAt));
   };
   const startedAt = performance.now();
   let sent = 0;
   for (let tick = 1; tick <= seconds * 1000; tick++) {
     const dueAt = startedAt + tick;
     const waitMs = dueAt - performance.now();
+    if (waitMs < -HOPELESS_MS) break;
     if (waitMs > 0) await Bun.sleep(waitMs);
     for (; sent < (rate * tick) / 1000; sent++) {
-      const request = send(dueAt);
+      const request = send(dueAt).catch((error: Error) => void failures.push(error.message));
       pending.add(request);
       request.finally(() => pending.delete(request));
     }
   }
   await Promise.all(pending);
+  if (failures.length > 0) throw new CannotMeasure(`${failures.length} requests failed: ${failures[0]}`);
+  checkGenerator(times, late, rate);
   return { p50: percentile(times, 0.5), p99: percentile(times, 0.99), "p99.9": percentile(times, 0.999) };
 };

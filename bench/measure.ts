@@ -1,4 +1,5 @@
 /** The measurements: rates and processor time, latency, statements, memory, and rates by table size. */
+import { attempt, CannotMeasure, RanOut, withSupply } from "./cannot-measure.ts";
 import type { Contestant } from "./contestants.ts";
 import { countStatements, type Database, trackStatements } from "./database.ts";
 import { cpuOf, cpuOfFamily, median, openLoop, pgbench, type Request, residentMiB, wrk } from "./machine.ts";
@@ -21,40 +22,57 @@ const SEQUENTIAL_REQUESTS = 200;
 /** What a load needs. */
 export type LoadBench = { database: Database; options: Pick<Options, "seconds"> };
 
-/** Returns the requests per second and their number. Throws on unexpected errors, or if expected errors are missing. */
+/**
+ * Returns the requests per second and their number. Throws `CannotMeasure` on unexpected errors and if expected errors are
+ * missing, and `RanOut` if a load has used its paths, or what else was prepared for it.
+ */
 const load = async (
   { database: { folder, url } }: LoadBench,
-  { name, server, request, isRefused = false, isClaimed = false, script }: Contestant,
+  { server, request, isRefused = false, isClaimed = false, script, prepare }: Contestant,
   connections: number,
   seconds: number,
 ): Promise<{ rate: number; count: number }> => {
   if (script) return pgbench(folder, url, script, connections, seconds);
   const { rate, refused } = await wrk(folder, server?.url ?? "", request as Request, connections, seconds, isClaimed);
-  if (rate === 0) throw new Error(`${name} responded to nothing: the machine is too busy`);
-  if (refused > 0 !== isRefused) throw new Error(`${name} returned unexpected statuses`);
+  if (rate === 0) throw new CannotMeasure("no response: the machine is too busy");
   const count = rate * seconds;
-  if (request?.isEachPathOnce && count > (request.paths?.length ?? 0)) throw new Error(`${name} ran out of paths`);
+  const paths = request?.isEachPathOnce ? (request.paths?.length ?? 0) : Number.POSITIVE_INFINITY;
+  if (count > paths) throw new RanOut(`it ran out of ${paths} paths`);
+  if (refused > 0 !== isRefused) {
+    const reason = isRefused ? "requests that should be refused were not" : `${refused} requests were refused`;
+    throw prepare ? new RanOut(reason) : new CannotMeasure(reason);
+  }
   return { rate, count };
 };
 
-/** A contestant with the request of its next load. */
-const prepared = async (contestant: Contestant): Promise<Contestant> =>
-  contestant.prepare ? { ...contestant, request: await contestant.prepare() } : contestant;
+/** Runs `work` with a contestant that has the request of its next load; again with more when it runs out. */
+const withPrepared = <Result>(contestant: Contestant, work: (prepared: Contestant) => Promise<Result>) => {
+  const { name, prepare } = contestant;
+  if (!prepare) return work(contestant);
+  return withSupply(name, async (supply) => work({ ...contestant, request: await prepare(supply) }));
+};
 
 /** Loads a contestant once. Returns and throws the same as `load`. */
-export const loadOnce = async (
+export const loadOnce = (
   bench: LoadBench,
   contestant: Contestant,
   connections: number,
   seconds: number,
-): Promise<{ rate: number; count: number }> => load(bench, await prepared(contestant), connections, seconds);
+): Promise<{ rate: number; count: number }> =>
+  withPrepared(contestant, (prepared) => load(bench, prepared, connections, seconds));
+
+/** Loads a contestant before the rounds. What it cannot do, the rounds report. */
+export const warmUp = async (...parameters: Parameters<typeof loadOnce>): Promise<void> => {
+  await attempt(`warm-up of ${parameters[1].name}`, () => loadOnce(...parameters));
+};
 
 /** Requests per second; seconds of processor time per request, of the server's process and of the database. */
 type Figures = { rate: number; serverCpu: number; databaseCpu: number };
 
-/** The figures of each round, by label and number of connections. */
+/** The figures of each round, by label and number of connections; and why rounds have none. */
 export class Rounds {
   readonly #figures = new Map<string, Figures[]>();
+  readonly #failures = new Map<string, string>();
 
   add(label: string, connections: number, figures: Figures): void {
     const key = `${label}|${connections}`;
@@ -65,8 +83,21 @@ export class Rounds {
     return (this.#figures.get(`${label}|${connections}`) ?? []).map((figures) => figures[figure]);
   }
 
+  /** NaN when no round was measured. */
   median(label: string, connections: number, figure: keyof Figures): number {
-    return median(this.all(label, connections, figure));
+    const all = this.all(label, connections, figure);
+    return all.length === 0 ? Number.NaN : median(all);
+  }
+
+  /** Notes why a round was not measured. */
+  fail(label: string, connections: number, reason: string): void {
+    this.#failures.set(`${label} at ${connections}`, reason);
+  }
+
+  /** Paragraphs of a report that name the rows of which a round was not measured; none when all were. */
+  failures(): string[] {
+    const lines = [...this.#failures].map(([row, reason]) => `- ${row}: ${reason}`);
+    return lines.length === 0 ? [] : ["Not measured, at least in one round:", lines.join("\n")];
   }
 
   rate(label: string, connections: number): number {
@@ -82,16 +113,9 @@ export class Rounds {
 const endCreatedKeys = ({ database: { db } }: LoadBench): Promise<unknown> =>
   db.run("update api_keys set ended_at = now() where ended_at is null and cardinality(lineage) > 0", []);
 
-/** Loads a contestant once, and adds its figures to `rounds`. */
-export const measure = async (
-  bench: LoadBench,
-  rounds: Rounds,
-  unprepared: Contestant,
-  connections: number,
-  label = unprepared.name,
-): Promise<void> => {
+/** The figures of one load. */
+const figuresOf = async (bench: LoadBench, contestant: Contestant, connections: number): Promise<Figures> => {
   const { database, options } = bench;
-  const contestant = await prepared(unprepared);
   const { server } = contestant;
   if (contestant.name.startsWith("POST /api-keys")) await endCreatedKeys(bench);
   const cpu = async () => ({
@@ -101,11 +125,27 @@ export const measure = async (
   const before = await cpu();
   const { rate, count } = await load(bench, contestant, connections, options.seconds);
   const after = await cpu();
-  rounds.add(label, connections, {
+  return {
     rate,
     serverCpu: (after.server - before.server) / count,
     databaseCpu: (after.database - before.database) / count,
-  });
+  };
+};
+
+/** Loads a contestant once, and adds to `rounds` its figures, or why there are none. */
+export const measure = async (
+  bench: LoadBench,
+  rounds: Rounds,
+  contestant: Contestant,
+  connections: number,
+  label = contestant.name,
+): Promise<void> => {
+  const figures = await attempt(
+    `${label} at ${connections}`,
+    () => withPrepared(contestant, (prepared) => figuresOf(bench, prepared, connections)),
+    (reason) => rounds.fail(label, connections, reason),
+  );
+  if (figures) rounds.add(label, connections, figures);
 };
 
 /** Of the time of the requests, what is left for latencies, statements and memory, in seconds. */
@@ -117,7 +157,7 @@ export const measureRounds = async (bench: Bench): Promise<Rounds> => {
   const rounds = new Rounds();
   for (const contestant of contestants) {
     progress.step(`warm-up of ${contestant.name}`);
-    if (!contestant.script) await load(bench, contestant, WARM_UP_CONNECTIONS, options.warmUpSeconds);
+    if (!contestant.script) await warmUp(bench, contestant, WARM_UP_CONNECTIONS, options.warmUpSeconds);
   }
   await progress.rounds(options.rounds, AFTER_ROUNDS_SECONDS, async (round) => {
     for (const connections of options.connections) {
@@ -130,7 +170,13 @@ export const measureRounds = async (bench: Bench): Promise<Rounds> => {
   return rounds;
 };
 
-export type Latency = { name: string; rate: number; percentiles: Awaited<ReturnType<typeof openLoop>> };
+/** `percentiles`: null when the machine cannot measure them; `reason` says why. */
+export type Latency = {
+  name: string;
+  rate: number;
+  percentiles: Awaited<ReturnType<typeof openLoop>> | null;
+  reason: string;
+};
 
 /** Latencies in an open loop at half of the rate of so many connections: at more, the generator is the limit. */
 export const measureLatencies = async (bench: Bench, rounds: Rounds): Promise<Latency[]> => {
@@ -141,8 +187,14 @@ export const measureLatencies = async (bench: Bench, rounds: Rounds): Promise<La
     if ((server !== processes.service && server !== processes.above) || !request || isRefused || isClaimed) continue;
     const rate = rounds.rate(name, options.typicalConnections) / 2;
     progress.step(`latency of ${name}`);
-    const percentiles = await openLoop(server.url, request, rate, Math.max(4, options.seconds * 2));
-    latencies.push({ name, rate, percentiles });
+    const latency: Latency = { name, rate, percentiles: null, reason: "its rate is unknown" };
+    latencies.push(latency);
+    if (Number.isNaN(rate)) continue;
+    latency.percentiles = await attempt(
+      `latency of ${name}`,
+      () => openLoop(server.url, request, rate, Math.max(4, options.seconds * 2)),
+      (reason) => Object.assign(latency, { reason }),
+    );
   }
   return latencies;
 };
@@ -165,8 +217,11 @@ export const measureStatements = async (bench: Bench): Promise<StatementCount[]>
       await (await fetch(server.url + request.path, request)).arrayBuffer();
     }
     const sequential = (await countStatements(database.db)) / SEQUENTIAL_REQUESTS;
-    const { count } = await load(bench, contestant, options.typicalConnections, 1);
-    counts.push({ name, sequential, concurrent: (await countStatements(database.db)) / count });
+    const loaded = await attempt(`statements of ${name}`, () =>
+      loadOnce(bench, contestant, options.typicalConnections, 1),
+    );
+    const statements = await countStatements(database.db);
+    counts.push({ name, sequential, concurrent: loaded ? statements / loaded.count : Number.NaN });
   }
   await trackStatements(database.db, "none");
   return counts;
@@ -182,7 +237,15 @@ export const measureMemory = async (bench: Bench): Promise<Memory[]> => {
   let requests = 0;
   while (mixed.length > 0 && requests < options.requests) {
     progress.step("memory");
-    for (const contestant of mixed) requests += (await load(bench, contestant, WARM_UP_CONNECTIONS, 2)).count;
+    const before = requests;
+    for (const contestant of mixed) {
+      const loaded = await attempt(`memory, ${contestant.name}`, () =>
+        loadOnce(bench, contestant, WARM_UP_CONNECTIONS, 2),
+      );
+      requests += loaded?.count ?? 0;
+    }
+    // No load has worked: another one would not either.
+    if (requests === before) return memory;
     memory.push({ requests, mebibytes: await residentMiB(processes.service.pid) });
   }
   return memory;

@@ -32,8 +32,15 @@ const RATIOS = [
   ["refused: bad checksum", ABOVE],
 ] as const;
 
-export const number = (value: number): string => Math.round(value).toLocaleString("en-US");
-export const micros = (seconds: number): string => `${number(seconds * 1e6)} µs`;
+/** A figure; NaN, of what was not measured, says so. */
+const figure =
+  (format: (value: number) => string) =>
+  (value: number): string =>
+    Number.isFinite(value) ? format(value) : "not measured";
+
+export const number = figure((value) => Math.round(value).toLocaleString("en-US"));
+export const micros = figure((seconds) => `${number(seconds * 1e6)} µs`);
+export const decimals = figure((value) => value.toFixed(2));
 
 export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map((_, index) => (index === 0 ? "---" : "---:")), ...rows]
@@ -49,8 +56,10 @@ const rateTable = ({ options, contestants, rounds }: Results): string => {
     const rates = rounds.all(name, connections, "rate");
     return Math.round(((Math.max(...rates) - Math.min(...rates)) / 2 / (median(rates) || 1)) * 100);
   };
-  const cell = (name: string, connections: number): string =>
-    `${number(rounds.rate(name, connections))} ±${spreadOf(name, connections)} %`;
+  const cell = (name: string, connections: number): string => {
+    const rate = number(rounds.rate(name, connections));
+    return rounds.all(name, connections, "rate").length === 0 ? rate : `${rate} ±${spreadOf(name, connections)} %`;
+  };
   return table(
     ["requests/s", ...headsOf(options)],
     contestants.map(({ name }) => [name, ...options.connections.map((connections) => cell(name, connections))]),
@@ -64,7 +73,7 @@ const ratioTable = ({ options, contestants, rounds }: Results): string => {
     RATIOS.filter(([one, other]) => names.includes(one) && names.includes(other)).map(([one, other]) => [
       `${one} / ${other.split(":")[0]}`,
       ...options.connections.map((connections) =>
-        (rounds.rate(one, connections) / rounds.rate(other, connections)).toFixed(2),
+        decimals(rounds.rate(one, connections) / rounds.rate(other, connections)),
       ),
     ]),
   );
@@ -73,12 +82,12 @@ const ratioTable = ({ options, contestants, rounds }: Results): string => {
 const latencyTable = ({ latencies }: Results): string =>
   table(
     ["at half of the rate", "requests/s", "p50", "p99", "p99.9", "p99 / p50"],
-    latencies.map(({ name, rate, percentiles: { p50, p99, "p99.9": p999 } }) => [
-      name,
-      number(rate),
-      ...[p50, p99, p999].map((milliseconds) => `${milliseconds.toFixed(1)} ms`),
-      (p99 / p50).toFixed(1),
-    ]),
+    latencies.map(({ name, rate, percentiles, reason }) => {
+      if (!percentiles) return [name, number(rate), `not measured: ${reason}`, "", "", ""];
+      const { p50, p99, "p99.9": p999 } = percentiles;
+      const times = [p50, p99, p999].map((milliseconds) => `${milliseconds.toFixed(1)} ms`);
+      return [name, number(rate), ...times, (p99 / p50).toFixed(1)];
+    }),
   );
 
 const requestTable = ({ options: { typicalConnections }, contestants, rounds, statements }: Results): string =>
@@ -90,8 +99,8 @@ const requestTable = ({ options: { typicalConnections }, contestants, rounds, st
         name,
         script ? "" : micros(rounds.median(name, typicalConnections, "serverCpu")),
         micros(rounds.median(name, typicalConnections, "databaseCpu")),
-        counts?.sequential.toFixed(2) ?? "",
-        counts?.concurrent.toFixed(2) ?? "",
+        counts ? decimals(counts.sequential) : "",
+        counts ? decimals(counts.concurrent) : "",
       ];
     }),
   );
@@ -130,6 +139,7 @@ export const reportOf = (results: Results): string => {
     `${loadText(results.loadBefore)} Requests per second: median of the rounds, and half of their range:`,
     rateTable(results),
     ratioTable(results),
+    ...results.rounds.failures(),
     `Latency at half of the rate of ${typicalConnections} connections, in an open loop: requests are sent without waiting for earlier responses.`,
     latencyTable(results),
     `Processor time per request, of the process and of the database, at ${typicalConnections} connections; and statements per request, each a round trip to the database, for sequential requests and at ${typicalConnections} connections:`,

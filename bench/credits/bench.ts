@@ -12,7 +12,7 @@ import { hotShares, measureMinutes, measureRows, measureWal, WAL_SECONDS } from 
 import { type CreditResults, creditReportOf, goalsOf, minutesReportOf } from "./report.ts";
 import { LEASE_SECONDS, seedWorld, type World } from "./world.ts";
 
-/** More releases a second than any machine makes. */
+/** Releases a second. A faster machine runs out of sessions, and gets more of them. */
 const RELEASES_PER_SECOND = 6000;
 
 /** Starts the servers, gives them to `work`, and ends them. Sessions are never overdue. */
@@ -58,18 +58,26 @@ const measureIn = async (
   return results;
 };
 
-/** Measures the parts `functions` and `credits`, prints the tables and, if asked to, writes them to docs/. */
-export const benchCredits = async (options: Options, progress: Progress): Promise<void> => {
+/** Of a run without them. */
+export const NO_FUNCTIONS: CreditResults["functions"] = { goals: [], tables: "" };
+
+/** Measures the part `functions`, and prints the tables. */
+export const benchFunctions = async (options: Options, progress: Progress): Promise<CreditResults["functions"]> => {
+  progress.begin("functions");
+  const database = await openDatabase();
+  const functions = await measureFunctions(database, options, progress);
+  await database.close();
+  print(`\n${goalTable(functions.goals)}\n\n${functions.tables}\n`);
+  return functions;
+};
+
+/** Measures the part `credits`, prints the tables with those of `functions` and, if asked to, writes them to docs/. */
+export const benchCredits = async (
+  options: Options,
+  progress: Progress,
+  functions: CreditResults["functions"],
+): Promise<void> => {
   const before = loadavg()[0] ?? 0;
-  let functions: CreditResults["functions"] = { goals: [], tables: "" };
-  if (options.parts.includes("functions")) {
-    progress.begin("functions");
-    const database = await openDatabase();
-    functions = await measureFunctions(database, options, progress);
-    await database.close();
-    print(`\n${goalTable(functions.goals)}\n\n${functions.tables}\n`);
-  }
-  if (!options.parts.includes("credits")) return;
   progress.begin("credits");
   const database = await openDatabase();
   const results = await measureIn(database, options, progress, before, functions);

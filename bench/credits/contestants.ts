@@ -76,12 +76,14 @@ const changeRows = (world: World, servers: Servers, releases: number): Row[] => 
     ...apiRequest(apiKey, "POST", "/usage/sessions", used),
     paths: pathsOf(ids, "usage"),
   });
-  const release = (lines: readonly Line[]) => async (): Promise<Request> => ({
-    ...apiRequest("", "POST", "/usage/sessions", used),
-    apiKeys: keysOf(lines),
-    paths: pathsOf(await openSessions(db, lines, releases), "release"),
-    isEachPathOnce: true,
-  });
+  const release =
+    (lines: readonly Line[]) =>
+    async (supply: number): Promise<Request> => ({
+      ...apiRequest("", "POST", "/usage/sessions", used),
+      apiKeys: keysOf(lines),
+      paths: pathsOf(await openSessions(db, lines, releases * supply), "release"),
+      isEachPathOnce: true,
+    });
   const avatars = Array.from(
     { length: ROWS },
     (_, at) => `/api/v1/avatars/ava_01h455vb4p${`${at + 1}`.padStart(16, "0")}`,
@@ -113,7 +115,7 @@ const readRows = ({ reader }: World, servers: Servers): Row[] => {
 
 /**
  * The rows whose names contain `only`, with the limit below them. `releases`: how many requests a load of releases makes at
- * most.
+ * most, before it runs out and gets more.
  */
 export const rowsOf = (world: World, servers: Servers, releases: number, only: string): Row[] => {
   const rows = [

@@ -8,6 +8,7 @@
 import type { Caller } from "@realtime-avatar/db/api-keys/callers";
 import { connect, type Db } from "@realtime-avatar/db/connection/pool";
 import { FUNCTIONS_SCHEMA } from "@realtime-avatar/db/functions/schema";
+import { attempt } from "../cannot-measure.ts";
 import type { Database } from "../database.ts";
 import { pgbench, prepareTpcb, TPCB } from "../machine.ts";
 import type { Options } from "../options.ts";
@@ -122,8 +123,9 @@ export const measureFunctions = async (
       for (const { name, script, clients, batch } of contestants) {
         progress.step(`${round}: ${name}`);
         await db.run("vacuum analyze", []);
-        const { rate } = await pgbench(folder, url, script.replaceAll(/\s+/g, " "), clients, seconds);
-        measured.set(`${name} ${delay}`, [...ratesOf(name, delay), rate * batch]);
+        const load = () => pgbench(folder, url, script.replaceAll(/\s+/g, " "), clients, seconds);
+        const loaded = await attempt(name, load);
+        if (loaded) measured.set(`${name} ${delay}`, [...ratesOf(name, delay), loaded.rate * batch]);
       }
     }
   });

@@ -9,10 +9,10 @@ export type Goal = { name: string; ratios: readonly number[] } & ({ least: numbe
 export const ratiosOf = (rates: readonly number[], others: readonly number[]): number[] =>
   rates.flatMap((rate, round) => (others[round] ? [rate / others[round]] : []));
 
-/** The median, and the range when there are several. */
+/** The median, and the range when there are several. Of no value, what `format` makes of NaN. */
 export const rangeOf = (values: readonly number[], format: (value: number) => string): string =>
-  values.length === 1
-    ? format(values[0] ?? 0)
+  values.length < 2
+    ? format(values[0] ?? Number.NaN)
     : `${format(median(values))} [${format(Math.min(...values))}–${format(Math.max(...values))}]`;
 
 const rowOf = (goal: Goal): string[] => {

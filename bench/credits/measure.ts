@@ -1,8 +1,9 @@
 /** The measurements of the benchmark of credits: rates in interleaved rounds, write-ahead log, and a load of minutes. */
 import type { Db } from "@realtime-avatar/db/connection/pool";
+import { attempt, CannotMeasure } from "../cannot-measure.ts";
 import { countStatements, REQUEST_STATEMENTS, trackStatements } from "../database.ts";
 import { type Request, wrk, wrkScript } from "../machine.ts";
-import { type LoadBench, loadOnce, measure, Rounds, WARM_UP_CONNECTIONS } from "../measure.ts";
+import { type LoadBench, loadOnce, measure, Rounds, WARM_UP_CONNECTIONS, warmUp } from "../measure.ts";
 import { type Progress, print } from "../progress.ts";
 import type { Row, Servers } from "./contestants.ts";
 import { createHotRow, delayCommits } from "./hot-row.ts";
@@ -30,7 +31,7 @@ export const measureRows = async (
     // A load of releases gets as many sessions as `seconds` need.
     const seconds = row.prepare ? Math.min(warmUpSeconds, bench.options.seconds) : warmUpSeconds;
     progress.step(`warm-up of ${labelOf(row)}`);
-    if (!row.script && row.delay === 0) await loadOnce(bench, row, WARM_UP_CONNECTIONS, seconds);
+    if (!row.script && row.delay === 0) await warmUp(bench, row, WARM_UP_CONNECTIONS, seconds);
   }
   await progress.rounds(count, reservedSeconds, async (round) => {
     await db.run("vacuum analyze", []);
@@ -67,8 +68,14 @@ export const measureWal = async (bench: LoadBench, rows: readonly Row[], seconds
     await db.run("checkpoint", []);
     await countStatements(db);
     const before = await read("select pg_current_wal_insert_lsn() - '0/0' as bytes");
-    const requests = row ? (await loadOnce({ ...bench, options }, row, row.connections, seconds)).count : 0;
     if (!row) await Bun.sleep(seconds * 1000);
+    const loaded = row
+      ? await attempt(`write-ahead log of ${row.name}`, () =>
+          loadOnce({ ...bench, options }, row, row.connections, seconds),
+        )
+      : { count: 0 };
+    if (!loaded) continue;
+    const requests = loaded.count;
     const serverBytes = (await read("select pg_current_wal_insert_lsn() - '0/0' as bytes")) - before;
     const statementBytes = await read(
       `select coalesce(sum(wal_bytes), 0) as bytes from pg_stat_statements where ${REQUEST_STATEMENTS}`,
@@ -115,7 +122,7 @@ export const measureMinutes = async (
   const measured: Minute[] = [];
   for (let minute = 0; minute < minutes; minute++) {
     const { rate, refused } = await wrkScript(folder, service.url, lifeScript(flat.apiKey), 32, LOAD_SECONDS);
-    if (refused > 0) throw new Error(`${refused} requests of the load of minutes were refused`);
+    if (rate === 0 || refused > 0) throw new CannotMeasure(`${refused} requests were refused, at ${rate} a second`);
     const reference = await wrk(folder, service.url, readOnly, 32, REFERENCE_SECONDS);
     measured.push({ rate, reference: reference.rate });
     print(

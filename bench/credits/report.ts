@@ -150,11 +150,12 @@ export const minutesReportOf = (minutes: readonly Minute[], hotShares: ReadonlyM
 
 /** The tables without the goals. */
 export const creditReportOf = (results: CreditResults): string => {
-  const { loads, functions, wal } = results;
+  const { loads, functions, wal, rounds } = results;
   return [
     `Requests per second, and processor time per request, of the process and of the database. The load of the machine (\`uptime\`) was ${loads[0].toFixed(1)} before and ${loads[1].toFixed(1)} after, this benchmark included:`,
     rateTable(results),
     ratioTable(results),
+    ...rounds.failures(),
     ...(wal.length === 0 ? [] : ["What the server writes while requests are refused:", walTable(results)]),
     ...(functions.tables === "" ? [] : ["The functions alone, with pgbench:", functions.tables]),
   ].join("\n\n");

@@ -1,5 +1,6 @@
 /** The part `growth` of the benchmark: the same requests of one tenant, as what it has from the past grows. */
 import { loadavg } from "node:os";
+import { attempt } from "../cannot-measure.ts";
 import { apiRequest, type Contestant } from "../contestants.ts";
 import { LEASE_SECONDS, type Line, openSessions, seedLine } from "../credits/world.ts";
 import {
@@ -11,16 +12,16 @@ import {
   trackStatements,
 } from "../database.ts";
 import type { Process, Request } from "../machine.ts";
-import { loadOnce, measure, Rounds, WARM_UP_CONNECTIONS } from "../measure.ts";
+import { loadOnce, measure, Rounds, WARM_UP_CONNECTIONS, warmUp } from "../measure.ts";
 import type { Options } from "../options.ts";
 import { buildService, startService } from "../processes.ts";
 import { print } from "../progress.ts";
-import { micros, number, table, writeBlock, writeFigures } from "../report.ts";
+import { decimals, micros, number, table, writeBlock, writeFigures } from "../report.ts";
 import { fillSessions, withoutIndexes } from "./fill.ts";
 
 const CONNECTIONS = 32;
 const ROUNDS = 3;
-/** Open sessions for reports, and more releases a second than any machine makes. */
+/** Open sessions for reports, and the releases a second for which a load has sessions at first. */
 const OPEN = 1000;
 const RELEASES_PER_SECOND = 6000;
 const AVATAR = { displayName: "Ada", sourceKind: "image", metadata: { team: "support" } };
@@ -40,9 +41,9 @@ const contestantsOf = (
   const pathsOf = (ids: readonly string[], action: string) => ids.map((id) => `/api/v1/usage/sessions/${id}/${action}`);
   const open = request("POST", "/usage/sessions", { maxSessionSeconds: 1, metadata: { user_id: "u-17" } });
   const report = { ...request("POST", "/usage/sessions/{id}/usage", used), paths: pathsOf(sessions, "usage") };
-  const release = async (): Promise<Request> => ({
+  const release = async (supply: number): Promise<Request> => ({
     ...request("POST", "/usage/sessions/{id}/release", used),
-    paths: pathsOf(await openSessions(db, [line], RELEASES_PER_SECOND * seconds), "release"),
+    paths: pathsOf(await openSessions(db, [line], RELEASES_PER_SECOND * seconds * supply), "release"),
     isEachPathOnce: true,
   });
   const reads = [
@@ -89,14 +90,14 @@ const reportOf = (
     rounds.median(`${label} ${name}`, CONNECTIONS, "serverCpu") +
     rounds.median(`${label} ${name}`, CONNECTIONS, "databaseCpu");
   const [first = "", last = ""] = [labels[0], labels.at(-1)];
-  const ratio = (of: (label: string) => number): string => (of(last) / of(first)).toFixed(2);
+  const ratio = (of: (label: string) => number): string => decimals(of(last) / of(first));
   return [
     `Blocks of 8 KB that the database reads for one request at ${CONNECTIONS} connections, which does not depend on how busy the machine is:`,
     table(
       ["blocks", ...labels, "last / first"],
       names.map((name) => {
-        const of = (label: string) => blocks.get(`${label} ${name}`) ?? 0;
-        return [name, ...labels.map((label) => of(label).toFixed(1)), ratio(of)];
+        const of = (label: string) => blocks.get(`${label} ${name}`) ?? Number.NaN;
+        return [name, ...labels.map((label) => decimals(of(label))), ratio(of)];
       }),
     ),
     `Processor time of the process and the database for one request. The load of the machine (\`uptime\`) was ${loads.map((load) => load.toFixed(1)).join(", ")} after each of these:`,
@@ -107,6 +108,7 @@ const reportOf = (
         return [name, ...labels.map((label) => micros(of(label))), ratio(of)];
       }),
     ),
+    ...rounds.failures(),
   ].join("\n\n");
 };
 
@@ -132,7 +134,7 @@ export const benchGrowth = async (options: Options): Promise<void> => {
     await db.run("vacuum analyze", []);
     await db.run("checkpoint", []);
     const bench = { database, options };
-    for (const contestant of contestants) await loadOnce(bench, contestant, WARM_UP_CONNECTIONS, 1);
+    for (const contestant of contestants) await warmUp(bench, contestant, WARM_UP_CONNECTIONS, 1);
     for (let round = 0; round < (options.rounds ?? ROUNDS); round++) {
       for (const contestant of contestants) {
         await measure(bench, rounds, contestant, CONNECTIONS, `${label} ${contestant.name}`);
@@ -140,7 +142,8 @@ export const benchGrowth = async (options: Options): Promise<void> => {
     }
     await trackStatements(db, "top");
     for (const contestant of contestants) {
-      blocks.set(`${label} ${contestant.name}`, await blocksOf(database, contestant));
+      const read = await attempt(`blocks of ${contestant.name}`, () => blocksOf(database, contestant));
+      if (read !== null) blocks.set(`${label} ${contestant.name}`, read);
     }
     await trackStatements(db, "none");
     labels.push(label);

@@ -61,7 +61,7 @@ const contestantOf = (
   return {
     name: isFirst ? firstOf(operation) : operation,
     server: isFirst ? first : service,
-    prepare: async () => fromPage(typeof load === "function" ? await load(seconds) : load, service),
+    prepare: async (supply) => fromPage(typeof load === "function" ? await load(seconds * supply) : load, service),
   };
 };
 
@@ -113,6 +113,7 @@ const reportOf = (rounds: Rounds, operations: readonly string[], loadBefore: num
       [`at ${TYPICAL} connections`, "ratio", "requests/s", "first", "processor time", "first"],
       operations.map(row),
     ),
+    ...rounds.failures(),
     "Not measured:",
     table(["operation", "because"], Object.entries(NOT_MEASURED)),
   ].join("\n\n");
@@ -137,6 +138,6 @@ export const benchRoutes = async (options: Options, progress: Progress): Promise
     );
     return median(ratiosOf(own, first));
   };
-  await writePicture(operations.map((name) => ({ name, ratio: ratioOf(name) })));
+  await writePicture(operations.map((name) => ({ name, ratio: ratioOf(name) })).filter(({ ratio }) => ratio > 0));
   await writeBlock("docs/performance.md", "routes", report);
 };

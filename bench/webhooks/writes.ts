@@ -7,6 +7,7 @@ import { FUNCTIONS_SCHEMA } from "@realtime-avatar/db/functions/schema";
 import { FUNCTION_FILES } from "@realtime-avatar/db/generated/function-files";
 import { migrate } from "@realtime-avatar/db/migrate";
 import postgres from "postgres";
+import { attempt } from "../cannot-measure.ts";
 import { apiRequest } from "../contestants.ts";
 import { rangeOf, ratiosOf } from "../credits/goals.ts";
 import { seedLine } from "../credits/world.ts";
@@ -58,7 +59,7 @@ export const measureWrites = async (
   const worlds = new Map<Variant, World>();
   for (const [at, variant] of VARIANTS.entries()) worlds.set(variant, await startWorld(database, receiver, at));
   /** Creates a second, and the processor time of each, in microseconds, of service and database. */
-  const load = async (variant: Variant, count: number): Promise<[rate: number, cpu: number]> => {
+  const load = async (variant: Variant, count: number): Promise<[rate: number, cpu: number] | null> => {
     const { apiKey, db, server } = worlds.get(variant) as World;
     // In the first round the tables of events were empty.
     await db.run("vacuum analyze", []);
@@ -68,10 +69,12 @@ export const measureWrites = async (
     const cpu = async () => (await cpuOfFamily(database.pid)) + (await cpuOfFamily(server.pid));
     const before = await cpu();
     const contestant = { name: variant, server, request };
-    const { rate, count: creates } = await loadOnce({ database, options: { seconds } }, contestant, count, seconds);
-    const figures: [number, number] = [rate, (1e6 * ((await cpu()) - before)) / creates];
+    const loaded = await attempt(`${variant} at ${count}`, () =>
+      loadOnce({ database, options: { seconds } }, contestant, count, seconds),
+    );
+    const after = await cpu();
     await sender?.stop();
-    return figures;
+    return loaded && [loaded.rate, (1e6 * (after - before)) / loaded.count];
   };
   const rows: string[][] = [];
   for (const count of connections) {
@@ -80,7 +83,7 @@ export const measureWrites = async (
       for (const turn of VARIANTS.keys()) {
         const variant = VARIANTS[(round + 1 + turn) % VARIANTS.length] as Variant;
         const measured = await load(variant, count);
-        if (round >= 0) figures.get(variant)?.push(measured);
+        if (round >= 0 && measured) figures.get(variant)?.push(measured);
       }
     }
     const all = (variant: Variant, at: 0 | 1): number[] => (figures.get(variant) ?? []).map((figure) => figure[at]);

@@ -1,0 +1,49 @@
+/** What this machine cannot measure: the row says so, and the benchmark goes on. */
+import { print } from "./progress.ts";
+
+/** The message says why. */
+export class CannotMeasure extends Error {
+  override name = "CannotMeasure";
+}
+
+/** The load was so fast that it has used all that was prepared for it. */
+export class RanOut extends CannotMeasure {}
+
+/** Returns what `measure` returns. If it cannot measure, prints and reports why, and returns null. Other errors are thrown. */
+export const attempt = async <Result>(
+  what: string,
+  measure: () => Promise<Result>,
+  report: (reason: string) => void = () => {},
+): Promise<Result | null> => {
+  try {
+    return await measure();
+  } catch (error) {
+    if (!(error instanceof CannotMeasure)) throw error;
+    print(`${what}: not measured: ${error.message}`);
+    report(error.message);
+    return null;
+  }
+};
+
+const MAX_SUPPLY = 16;
+/** How many times as much as at first a load needs, by its name: what it has once run out of. */
+const supplies = new Map<string, number>();
+
+/** Runs `load`, again with twice the supply each time that it runs out, up to sixteen times as much. */
+export const withSupply = async <Result>(name: string, load: (supply: number) => Promise<Result>): Promise<Result> => {
+  for (let supply = supplies.get(name) ?? 1; ; supply *= 2) {
+    supplies.set(name, supply);
+    try {
+      return await load(supply);
+    } catch (error) {
+      if (!(error instanceof RanOut) || supply >= MAX_SUPPLY) throw error;
+    }
+  }
+};
+
+/** The programs that a part needs. Throws when one is missing. */
+export const requirePrograms = (...programs: readonly string[]): void => {
+  for (const program of programs) {
+    if (Bun.which(program) === null) throw new CannotMeasure(`it needs ${program}, which is not on the PATH`);
+  }
+};

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 
 const { API_KEY, AVATAR_ID, BASE_URL = "http://127.0.0.1:3000/api/v1", PAGE_PORT = "8080" } = process.env;
+if (!BASE_URL.endsWith("/api/v1")) throw new Error("BASE_URL must end in /api/v1");
 
 /** Sends a request to the service. The key stays here: the page never sees it. */
 const send = async (path, body) => {
@@ -26,4 +27,4 @@ const server = createServer(async ({ method, url }, response) => {
   const { status, body } = url === "/call" ? await startCall() : await release();
   response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
 });
-server.listen(Number(PAGE_PORT), "127.0.0.1", () => console.log("open", server.address()));
+server.listen(Number(PAGE_PORT), "127.0.0.1", () => console.log(`Open http://localhost:${server.address().port}`));

@@ -112,7 +112,7 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
   /** Runs the program with a key, and returns the address of its page. */
   const startProgram = async (API_KEY: string) => {
     const program = run("call.ts", { API_KEY, PAGE_PORT: "0" });
-    const [, port] = await program.waitFor(/port: (\d+)/);
+    const [, port] = await program.waitFor(/Open http:\/\/localhost:(\d+)/);
     return { program, url: `http://localhost:${port}` };
   };
   /** An avatar that is ready, of the first key. */
@@ -148,8 +148,9 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
     const { program, url } = await startProgram(key);
     const page = await context.newPage();
     await page.goto(url);
-    await seesAndHears(page);
     await page.click("button");
+    await seesAndHears(page);
+    await page.click("text=Hang up");
     await until(page, 'document.querySelector("p").textContent === "The call has ended."');
     await program.waitFor(/status: "released"/);
     const [, billed] = await program.waitFor(/billedCreditMicros: (\d+)/);
@@ -161,17 +162,27 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
   test("the example of a page, under Node: the portrait moves, and the call ends; a refusal reaches the page", async () => {
     const serve = async (AVATAR_ID: string): Promise<string> => {
       const program = runIn(EXAMPLE, [node, "server.mjs"], { API_KEY: key, AVATAR_ID, PAGE_PORT: "0" });
-      const [, port] = await program.waitFor(/port: (\d+)/);
+      const [, port] = await program.waitFor(/Open http:\/\/localhost:(\d+)/);
       return `http://localhost:${port}`;
     };
     const page = await context.newPage();
     await page.goto(await serve(await readyAvatar()));
-    await seesAndHears(page);
     await page.click("button");
+    await seesAndHears(page);
+    await page.click("text=Hang up");
     await until(page, 'document.querySelector("p").textContent === "The call has ended."');
     await page.close();
-    const refused = await post(`${await serve("ava_none")}/call`, {});
-    expect([refused.status, ((await refused.json()) as { code: string }).code]).toEqual([404, "not_found"]);
+    const refusing = await context.newPage();
+    await refusing.goto(await serve("ava_none"));
+    await refusing.click("button");
+    await until(refusing, 'document.querySelector("p").textContent.includes("does not exist")');
+    await refusing.close();
+  });
+
+  test("the example of a page, with a BASE_URL without its path: ends, and says so", async () => {
+    const program = runIn(EXAMPLE, [node, "server.mjs"], { BASE_URL: service.url });
+    expect(await program.exited).toBe(1);
+    expect(program.stderr()).toContain("BASE_URL must end in /api/v1");
   });
 
   const picture = process.env["CALL_PICTURE"];
@@ -187,13 +198,14 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
     const page = await context.newPage();
     await page.setViewportSize({ width: 560, height: 600 });
     await page.goto(url);
+    await page.click("button");
     await seesAndHears(page);
     if (picture) {
       await until(page, 'document.querySelector("p").textContent === "In a call"');
       await mkdir(dirname(picture), { recursive: true });
       await page.screenshot({ path: picture });
     }
-    await page.click("button");
+    await page.click("text=Hang up");
     await until(page, 'document.querySelector("p").textContent === "The call has ended."');
     await page.close();
   });

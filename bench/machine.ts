@@ -210,7 +210,7 @@ export const openLoop = async (
   rate: number,
   seconds: number,
 ): Promise<Record<"p50" | "p99" | "p99.9", number>> => {
-  const [times, late]: number[][] = [[], []];
+  const [times, late]: [number[], number[]] = [[], []];
   const failures: string[] = [];
   const pending = new Set<Promise<void>>();
   const send = async (dueAt: number): Promise<void> => {

@@ -7,7 +7,7 @@ import { manifestId, preparedFile, preparedKey } from "@realtime-avatar/domain/a
 import { type ReportedCall, SyncResponse, WIRE_2 } from "@realtime-avatar/domain/calls/worker-sync";
 import type { AvatarId, SessionId } from "@realtime-avatar/domain/id";
 import { validate } from "@realtime-avatar/domain/schema";
-import { AccessToken, TokenVerifier } from "livekit-server-sdk";
+import { AccessToken, type ClaimGrants, TokenVerifier } from "livekit-server-sdk";
 import { startCallApi, until, WORKER_SECRET } from "../../../test/support/calls/calls.ts";
 import { expectProblem } from "../../../test/support/routes.ts";
 
@@ -235,8 +235,9 @@ describe("a sync", () => {
     // The library signs in a thread of the pool that also reads files. A disk that hangs keeps all of them.
     const { toJwt } = AccessToken.prototype;
     const signing = Promise.withResolvers<void>();
-    AccessToken.prototype.toJwt = async function (this: AccessToken) {
-      if (this.identity === "avatar" && this.grants.video?.room === slow.room_name) await signing.promise;
+    AccessToken.prototype.toJwt = async function () {
+      const { video } = (this as unknown as { grants: ClaimGrants }).grants;
+      if (this.identity === "avatar" && video?.room === slow.room_name) await signing.promise;
       return toJwt.call(this);
     };
     try {

@@ -6,7 +6,7 @@ import { createManifests, MAX_MANIFEST_BYTES } from "./manifests.ts";
 const HOUR = 3_600_000;
 const call = (sessionId = "ses_1") => ({
   ...{ tenantId: "ten_1" as TenantId, sessionId, generation: 1, avatarId: "ava_1" as AvatarId },
-  manifest: manifestId(1, "0".repeat(64)),
+  ...{ manifest: manifestId(1, "0".repeat(64)), usedSeconds: 0 },
 });
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 /** A store whose files are this stream. */
@@ -22,7 +22,7 @@ const streamOf =
         controller.close();
       },
     });
-const read = (store: Parameters<typeof createManifests>[0], times = { read: HOUR, remember: HOUR }) =>
+const read = (store: Parameters<typeof createManifests>[0], times = { read: HOUR, reread: HOUR, remember: HOUR }) =>
   createManifests(store, times).of(call());
 
 test("a manifest, in pieces: read, whatever length the store tells", async () => {
@@ -81,14 +81,37 @@ test("a store that does not answer in time: late, and its request ends", async (
         reject(new Error("aborted"));
       });
     });
-  expect(await read({ open }, { read: 10, remember: HOUR })).toEqual({ kind: "unusable", why: "late" });
+  expect(await read({ open }, { read: 10, reread: 10, remember: HOUR })).toEqual({ kind: "unusable", why: "late" });
   await ended.promise;
+});
+
+test("a manifest that comes while the process is busy for longer than the limit: read", async () => {
+  const open = async () => {
+    // As a store does: several steps, each of which waits for the process.
+    for (let step = 0; step < 10; step++) await new Promise((next) => setImmediate(next));
+    return { stream: streamOf(encode("{}"))(), sizeBytes: 2 };
+  };
+  const reading = read({ open }, { read: 400, reread: 400, remember: HOUR });
+  Bun.sleepSync(500);
+  expect(await reading).toEqual({ kind: "read", manifest: {} });
+});
+
+test("a manifest that is late, of a call that has begun: read, because it was before", async () => {
+  const opened = Promise.withResolvers<{ stream: ReadableStream<Uint8Array>; sizeBytes: number }>();
+  const manifests = createManifests({ open: () => opened.promise }, { read: 10, reread: HOUR, remember: HOUR });
+  const begun = manifests.of({ ...call("ses_2"), usedSeconds: 1 });
+  expect(await manifests.of(call())).toEqual({ kind: "unusable", why: "late" });
+  opened.resolve({ stream: streamOf(encode("{}"))(), sizeBytes: 2 });
+  expect(await begun).toEqual({ kind: "read", manifest: {} });
 });
 
 test("a stream that does not end in time: late, and cancelled", async () => {
   const cancelled = Promise.withResolvers<void>();
   const stalled = () => new ReadableStream<Uint8Array>({ cancel: () => cancelled.resolve() });
-  expect(await read(storeWith(stalled), { read: 10, remember: HOUR })).toEqual({ kind: "unusable", why: "late" });
+  expect(await read(storeWith(stalled), { read: 10, reread: 10, remember: HOUR })).toEqual({
+    kind: "unusable",
+    why: "late",
+  });
   await cancelled.promise;
 });
 
@@ -96,7 +119,7 @@ test("a store that opens the file too late: late, and the stream that comes then
   const opened = Promise.withResolvers<{ stream: ReadableStream<Uint8Array>; sizeBytes: number }>();
   const cancelled = Promise.withResolvers<void>();
   const store = { open: () => opened.promise };
-  expect(await read(store, { read: 10, remember: HOUR })).toEqual({ kind: "unusable", why: "late" });
+  expect(await read(store, { read: 10, reread: 10, remember: HOUR })).toEqual({ kind: "unusable", why: "late" });
   opened.resolve({ stream: new ReadableStream({ cancel: () => cancelled.resolve() }), sizeBytes: 1 });
   await cancelled.promise;
 });
@@ -111,7 +134,7 @@ test("a store that fails: not asked again at once, and later it is", async () =>
         return { stream: streamOf(encode("{}"))(), sizeBytes: 2 };
       },
     },
-    { read: HOUR, remember: 20 },
+    { read: HOUR, reread: HOUR, remember: 20 },
   );
   const both = await Promise.all([manifests.of(call()), manifests.of(call())]);
   expect(both).toEqual([

@@ -1,16 +1,19 @@
 /**
  * The manifests of the avatars of calls, which avatar workers get with the calls. The store can be slow, and a file in it can be
- * anything: a manifest is read within a second and up to 64 KiB, and what is late or larger fails its call alone. A sync waits for
- * a fraction of a second only: a manifest that comes later is in the next response.
+ * anything: a manifest is read within a second and up to 64 KiB, and what is late or larger fails its call alone. Of a call that has
+ * begun and comes to another worker, the manifest was read before: it has five seconds. A sync waits for a fraction of a second only:
+ * a manifest that comes later is in the next response.
  */
 import { manifestFile, preparedKey } from "@realtime-avatar/domain/avatars/preparation";
 import type { AvatarId, TenantId } from "@realtime-avatar/domain/id";
 import type { Storage } from "@realtime-avatar/storage/storage";
 
 export const MAX_MANIFEST_BYTES = 64 * 1024;
-/** `read`: until a manifest is late. `remember`: how long what was read, or has failed, is not read again. */
-export type ManifestTimes = { read: number; remember: number };
-const TIMES_MS: ManifestTimes = { read: 1000, remember: 1000 };
+/** `read`, `reread`: until a manifest is late, also that of a call that has begun. `remember`: until it is read again. */
+export type ManifestTimes = { read: number; reread: number; remember: number };
+const TIMES_MS: ManifestTimes = { read: 1000, reread: 5000, remember: 1000 };
+/** In parts: a process that was stopped or busy meanwhile reads what has arrived between them, before it decides. */
+const READ_PARTS = 4;
 
 export type Manifest = Record<string, unknown>;
 
@@ -30,6 +33,7 @@ type ManifestRequest = {
   generation: number;
   avatarId: AvatarId;
   manifest: string | null;
+  usedSeconds: number;
 };
 
 const parse = (bytes: Uint8Array): ManifestOutcome => {
@@ -74,29 +78,29 @@ export type Manifests = {
 export const createManifests = (storage: Pick<Storage, "open">, times: ManifestTimes = TIMES_MS): Manifests => {
   const readings = new Map<string, Promise<ManifestOutcome>>();
 
-  const read = async (key: string): Promise<ManifestOutcome> => {
+  const read = async (key: string, ms: number): Promise<ManifestOutcome> => {
     const reading = new AbortController();
-    let timer: Timer | undefined;
-    const late = new Promise<ManifestOutcome>((resolve) => {
-      timer = setTimeout(() => resolve({ kind: "unusable", why: "late" }), times.read);
-    });
+    const waitUntilLate = async (): Promise<ManifestOutcome> => {
+      for (let part = 0; part < READ_PARTS; part++) await Bun.sleep(ms / READ_PARTS);
+      return { kind: "unusable", why: "late" };
+    };
     const outcome = readFile(storage, key, reading.signal).catch(
       (error: unknown): ManifestOutcome => ({ kind: "failed", error }),
     );
-    const first = await Promise.race([outcome, late]);
-    clearTimeout(timer);
+    const first = await Promise.race([outcome, waitUntilLate()]);
     reading.abort();
     return first;
   };
 
   return {
-    of: ({ tenantId, sessionId, generation, avatarId, manifest }) => {
+    of: ({ tenantId, sessionId, generation, avatarId, manifest, usedSeconds }) => {
       const file = manifest === null ? null : manifestFile(manifest);
       if (file === null) return Promise.resolve({ kind: "read", manifest: null });
       const call = `${sessionId} ${generation}`;
       const known = readings.get(call);
       if (known) return known;
-      const reading = read(preparedKey({ tenantId, id: avatarId }, file));
+      const ms = usedSeconds > 0 ? times.reread : times.read;
+      const reading = read(preparedKey({ tenantId, id: avatarId }, file), ms);
       readings.set(call, reading);
       void reading.then(() => setTimeout(() => readings.delete(call), times.remember));
       return reading;

@@ -186,8 +186,8 @@ export const percentile = (values: readonly number[], part: number): number =>
 
 /** A generator that is later than this, in milliseconds, and than half of the latency, is what the latency shows. */
 const MAX_LATE_MS = 2;
-/** A generator that is this late, in milliseconds, does not catch up. */
-const HOPELESS_MS = 1000;
+/** A generator that is this late, in milliseconds, sends no more. */
+const HOPELESS_MS = 250;
 
 /** Throws when the times, in milliseconds, are those of the generator: `late` has how long after it was due each request was sent. */
 export const checkGenerator = (times: readonly number[], late: readonly number[], rate: number): void => {
@@ -223,10 +223,12 @@ export const openLoop = async (
   };
   const startedAt = performance.now();
   let sent = 0;
+  let isHopeless = false;
   for (let tick = 1; tick <= seconds * 1000; tick++) {
     const dueAt = startedAt + tick;
     const waitMs = dueAt - performance.now();
-    if (waitMs < -HOPELESS_MS) break;
+    isHopeless = waitMs < -HOPELESS_MS;
+    if (isHopeless) break;
     if (waitMs > 0) await Bun.sleep(waitMs);
     for (; sent < (rate * tick) / 1000; sent++) {
       const request = send(dueAt).catch((error: Error) => void failures.push(error.message));
@@ -236,6 +238,7 @@ export const openLoop = async (
   }
   await Promise.all(pending);
   if (failures.length > 0) throw new CannotMeasure(`${failures.length} requests failed: ${failures[0]}`);
+  if (isHopeless) throw new CannotMeasure(`the generator cannot send ${Math.round(rate)} requests a second`);
   checkGenerator(times, late, rate);
   return { p50: percentile(times, 0.5), p99: percentile(times, 0.99), "p99.9": percentile(times, 0.999) };
 };

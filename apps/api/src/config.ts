@@ -6,7 +6,6 @@ import { isValid } from "@realtime-avatar/domain/schema";
 import { type LivekitConfig, readLivekitConfig } from "@realtime-avatar/livekit/config";
 import {
   type CommonConfig,
-  readVariables,
   readAvatarWorkerSecret,
   readBoolean,
   readCommonConfig,
@@ -15,6 +14,7 @@ import {
   readPort,
   readSecret,
   readVariable,
+  readVariables,
   refuse,
   type Variables,
 } from "@realtime-avatar/runtime/config";

@@ -3,7 +3,6 @@ import { MAX_SLOTS } from "@realtime-avatar/domain/calls/worker-sync";
 import { MAX_SHARDS } from "@realtime-avatar/domain/shards";
 import {
   type LogLevel,
-  readVariables,
   readAvatarWorkerSecret,
   readHost,
   readInteger,
@@ -11,6 +10,7 @@ import {
   readMetricsPort,
   readPort,
   readVariable,
+  readVariables,
   refuse,
   type Variables,
 } from "@realtime-avatar/runtime/config";

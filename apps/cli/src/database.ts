@@ -9,7 +9,7 @@ import { areMigrated, type Databases } from "@realtime-avatar/db/shards/database
 import { listTenants } from "@realtime-avatar/db/tenants/tenants";
 import { ENVIRONMENTS, type Environment } from "@realtime-avatar/domain/environment";
 import { newRequestId, type TenantId } from "@realtime-avatar/domain/id";
-import { type CommonConfig, readVariables, readCommonConfig } from "@realtime-avatar/runtime/config";
+import { type CommonConfig, readCommonConfig, readVariables } from "@realtime-avatar/runtime/config";
 import { checkDataDirectory } from "@realtime-avatar/runtime/config/data-directory";
 import { warnOfMisspeltSettings } from "@realtime-avatar/runtime/config/settings";
 import { secureRandom as random } from "@realtime-avatar/runtime/random";

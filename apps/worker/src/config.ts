@@ -2,11 +2,11 @@
 import { type LivekitConfig, readLivekitConfig } from "@realtime-avatar/livekit/config";
 import {
   type CommonConfig,
-  readVariables,
   readCommonConfig,
   readInteger,
   readMetricsPort,
   readPort,
+  readVariables,
   type Variables,
 } from "@realtime-avatar/runtime/config";
 import { readPublicAssetOrigin } from "@realtime-avatar/runtime/public-url";

@@ -163,16 +163,36 @@ const createForm = (rendererFeatures: readonly string[]) => {
   };
 };
 
-const reasonText = (error: unknown): string => (error instanceof Error ? error.message : "unknown");
+/** The failures of syncs in a row. The log has one line for each reason, not for each sync. */
+const createFailures = ({ log, metrics }: Pick<SyncParts, "log" | "metrics">) => {
+  let count = 0;
+  let last: unknown;
+  let lastReason = "";
+  return {
+    /** Undefined when the last sync has not failed. */
+    last: (): unknown => last,
+    /** Returns how many have failed in a row. */
+    add: (error: unknown): number => {
+      const reason = error instanceof Error ? error.message : "unknown";
+      if (count === 0 || reason !== lastReason) log.warn({ reason }, "a sync has failed");
+      [last, lastReason] = [error, reason];
+      metrics?.syncFailed();
+      return ++count;
+    },
+    end: (): void => {
+      if (count > 0) log.info("the service responds again");
+      [count, last] = [0, undefined];
+    },
+  };
+};
 
 /** Syncs until `stop`. One sync is at the service at all times, and waits there for work. `pause`: between two syncs. */
 export const startSync = (parts: SyncParts, pause: Pause = pauseByClock): Sync => {
-  const { service, slots, log, traces, metrics } = parts;
+  const { service, slots, log, traces } = parts;
   // Aborted by a change: a sync that waits for work is then sent again, with the change.
   let change = new AbortController();
   let isStopping = false;
-  let failures = 0;
-  let lastFailure: unknown;
+  const failures = createFailures(parts);
   let lastStates = "";
   let quickSyncs = 0;
   const form = createForm(parts.features);
@@ -185,15 +205,6 @@ export const startSync = (parts: SyncParts, pause: Pause = pauseByClock): Sync =
     log.warn("the lease has ended: the worker leaves its rooms");
     void calls.leaveAll();
   });
-
-  const failed = (error: unknown): void => {
-    const before = reasonText(lastFailure);
-    lastFailure = error;
-    // Once for each reason, not for each sync.
-    if (failures === 0 || reasonText(error) !== before) log.warn({ reason: reasonText(error) }, "a sync has failed");
-    failures++;
-    metrics?.syncFailed();
-  };
 
   /** Does a sync. Returns for how many milliseconds to wait before the next one. */
   const syncOnce = async (signal: AbortSignal): Promise<number> => {
@@ -209,9 +220,7 @@ export const startSync = (parts: SyncParts, pause: Pause = pauseByClock): Sync =
       if (isStopping) return 0;
       lease.renew(sentAt, response.lease_seconds);
       calls.renewLeases();
-      if (failures > 0) log.info("the service responds again");
-      failures = 0;
-      lastFailure = undefined;
+      failures.end();
       form.answered(response);
       // A worker that was stopped reads it too late: the calls may be at another worker.
       const isNews = lease.isHeld() && calls.apply(response, request);
@@ -222,8 +231,7 @@ export const startSync = (parts: SyncParts, pause: Pause = pauseByClock): Sync =
       if (signal.aborted) return 0;
       traces?.synced(request.calls, sentTime, true);
       if (form.failed(error)) return 0;
-      failed(error);
-      return RETRY_MS[Math.min(failures, RETRY_MS.length) - 1] as number;
+      return RETRY_MS[Math.min(failures.add(error), RETRY_MS.length) - 1] as number;
     }
   };
 
@@ -239,7 +247,7 @@ export const startSync = (parts: SyncParts, pause: Pause = pauseByClock): Sync =
 
   return {
     isConnected: () => lease.isHeld(),
-    failure: () => lastFailure,
+    failure: failures.last,
     calls: () => calls.report(),
     stop: async () => {
       isStopping = true;

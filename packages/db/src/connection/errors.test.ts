@@ -2,10 +2,10 @@ import { describe, expect, test } from "bun:test";
 import { USES_SHARDS } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import postgres from "postgres";
-import { databaseFailure, describeError } from "./errors.ts";
 import { isReadOnly } from "../open.ts";
-import { connect } from "./pool.ts";
+import { databaseFailure, describeError } from "./errors.ts";
 import { failureOf } from "./pool/testing.ts";
+import { connect } from "./pool.ts";
 
 const database = await fileDatabase();
 const client = database.db.client;

@@ -4,6 +4,7 @@ import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { startNetwork } from "@realtime-avatar/testing/network/network";
 import type { RunningProcess } from "@realtime-avatar/testing/processes";
 import { die, idOf, type OwnCall, startWorld, until, type World } from "./support/faults.ts";
+import { joinAsPerson } from "./support/person.ts";
 
 setDefaultTimeout(60_000);
 
@@ -93,5 +94,41 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await Bun.sleep(3000);
     expect([await world.avatarOf(call), await workerOf(call)]).toEqual([successor, await idOf(second)]);
     await endAndVerify(call);
+  });
+
+  test("a worker that is killed, whose call moves seconds later: the person is not charged for the time between", async () => {
+    const network = await startNetwork(Number(new URL(world.service.url).port));
+    const first = await world.service.startWorker(`http://127.0.0.1:${network.port}`);
+    const call = await world.startCall();
+    await until(async () => (await world.avatarOf(call)) !== null);
+    await world.service.startWorker();
+    const from = performance.now();
+    const person = await joinAsPerson(call.url, call.token);
+    await person.publishMicrophone();
+    person.speak(true);
+    await person.until(() => person.heardSeconds() > 1);
+    // The service does not see that the connection has ended: the worker is lost when its lease ends.
+    network.isLost = true;
+    await die(first);
+    const lostFrom = performance.now();
+    await person.until(() => person.hasSilence(3));
+    await world.endLease(first);
+    // At the latest of these moments, the call was still at the first worker.
+    let lostUntil = performance.now();
+    await until(async () => {
+      const askedAt = performance.now();
+      const isMoved = (await world.state(call))["generation"] === 2;
+      if (!isMoved) lostUntil = askedAt;
+      return isMoved;
+    });
+    const before = person.heardSeconds();
+    await person.until(() => person.heardSeconds() > before + 1);
+    await world.endCall(call);
+    const presentMs = performance.now() - from - (lostUntil - lostFrom);
+    await person.leave();
+    network.close();
+    await world.expectCharged(call);
+    // Whole seconds, rounded up, of each worker.
+    expect((await world.state(call))["used"]).toBeLessThanOrEqual((Math.ceil(presentMs / 1000) + 1) * 1_000_000);
   });
 });

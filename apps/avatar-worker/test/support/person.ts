@@ -32,6 +32,23 @@ const tone = (start: number): Int16Array =>
     Math.round(12_000 * Math.sin(((start + index) / SAMPLE_RATE) * 2 * Math.PI * 440)),
   );
 
+/**
+ * The streams of media that a participant has received, by the numbers of their senders, and how many frames were lost: packets of
+ * sound, and losses of pictures (RFC 4585 §6.3.1). A lost packet of a picture is sent again, and no frame is lost with it.
+ */
+export const receivedBy = async (room: Room): Promise<{ senders: number[]; lostFrames: number }> => {
+  const { publisherStats, subscriberStats } = await room.getRtcStats();
+  const streams = [...publisherStats, ...subscriberStats].flatMap(({ stats }) =>
+    stats?.case === "inboundRtp" ? [stats.value] : [],
+  );
+  const lostIn = ({ stream, received, inbound }: (typeof streams)[number]): number =>
+    Number(stream?.kind === "audio" ? received?.packetsLost : inbound?.pliCount);
+  return {
+    senders: streams.map(({ stream }) => stream?.ssrc ?? 0).sort(),
+    lostFrames: streams.map(lostIn).reduce((sum, lost) => sum + lost, 0),
+  };
+};
+
 /** `subscribes`: whether the person receives the tracks. Without them messages still arrive, for a tenth of the processor time. */
 export const joinAsPerson = async (url: string, token: string, { subscribes = true } = {}) => {
   const room = new Room();

@@ -64,13 +64,14 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     livekit = await startLivekit(binary.kind === "found" ? binary.path : "");
     control = await startControlPlane(livekit);
     worker = startProcess(AVATAR_WORKER, { ...control.variables, RUST_LOG: "off" });
-    const { session, personToken } = await control.start({ mode: "avatar" });
+    // A picture takes half of a core, with its reception.
+    const { session, personToken } = await control.start({ mode: LONG ? "avatar" : "voice" });
     const person = await joinAsPerson(livekit.url, personToken);
     await person.publishMicrophone();
     person.speak(true);
-    await person.until(() => person.heard.length > 0 && person.seen.length > 0);
+    await person.until(() => person.heard.some(({ level }) => level > 0.1) && (person.seen.length > 0 || !LONG));
     other = { session, person, senders: (await receivedBy(person.room)).senders };
-    expect(other.senders).toHaveLength(2);
+    expect(other.senders).toHaveLength(LONG ? 2 : 1);
   });
   afterEach(async () => {
     for (const stop of stops.splice(0)) await stop();
@@ -91,12 +92,12 @@ describe.skipIf(binary.kind === "missing")(title, () => {
   const until = async (condition: () => boolean): Promise<void> => {
     while (!condition()) await Bun.sleep(20);
   };
-  /** The person of the other call hears the echo and sees pictures from now on, of the same senders as before, and none was lost. */
+  /** The person of the other call gets the echo, and pictures with LONG, from now on, of the same senders, and no frame was lost. */
   const untilOtherReceives = async (): Promise<void> => {
     const { heard, seen, room } = other.person;
     heard.length = 0;
     seen.length = 0;
-    await until(() => heard.some(({ level }) => level > 0.1) && seen.length > 0);
+    await until(() => heard.some(({ level }) => level > 0.1) && (seen.length > 0 || !LONG));
     const { senders, lostFrames } = await receivedBy(room);
     expect(senders).toEqual(other.senders);
     if (stalls.longestMs() < STALL_MS) expect(lostFrames).toBe(0);

@@ -6,7 +6,7 @@
  * The first bytes say what a file claims to be, not that it is well formed, and nothing of what follows them. A file is
  * served only after it was decoded and encoded anew.
  */
-import type { AssetKind, ContentType } from "./limits.ts";
+import { ASSET_LIMITS, type AssetKind, type ContentType } from "./limits.ts";
 
 /** How many bytes `contentTypeOf` looks at. */
 export const MAGIC_BYTES = 512;
@@ -34,29 +34,60 @@ const imageType = (bytes: Uint8Array): ContentType<"image"> | null => {
   return isWebp ? "image/webp" : null;
 };
 
-/** Major brands of MP4 files, without those of 3GPP, Flash and DVB. */
+/** Brands that say how an MP4 file is built. Cameras put a name that they made up before these. */
 const MP4_BRANDS = /^(isom|iso[2-9]|mp41|mp42|avc1|M4V |M4VH|M4VP|dash|msdh|MSNV|mmp4)$/;
+const QUICKTIME_BRAND = "qt  ";
 const AUDIO_BRANDS = /^(M4A |M4B )$/;
 /** Brands of still images in the same container: HEIC, HEIF, AVIF and Canon's CR3. They decide wherever they are. */
 const IMAGE_BRANDS = /^(hei[cxms]|hev[cxms]|mif[12]|msf1|mi[ah][fb]|avi[fos]|crx |jpeg|jpgs|jxl )$/;
 
-/** The brands of the `ftyp` box that a file begins with: the major brand first. Empty without such a box. */
+/** The boxes of a QuickTime file, which need not begin with `ftyp` (QuickTime File Format Specification, 2001). */
+const QUICKTIME_BOXES = ["moov", "mdat", "wide", "free", "skip", "pnot"];
+/** Of these, the ones that can be before `ftyp`. */
+const FILLERS = ["wide", "free", "skip"];
+/** 1 announces a size of 64 bits. Text at this place is a number that is larger than a video may be. */
+const isBoxSize = (size: number): boolean => size === 1 || (size >= 8 && size <= ASSET_LIMITS.video.maxBytes);
+
+/** The name of the first box that is no filler, and where it begins; null without one. A filler counts when nothing follows it. */
+const firstBox = (bytes: Uint8Array): { name: string; at: number } | null => {
+  let found: { name: string; at: number } | null = null;
+  for (let at = 0; ; ) {
+    const [name, size] = [textAt(bytes, at + 4, 4), uint32At(bytes, at)];
+    if (name.length < 4 || !isBoxSize(size)) return found;
+    found = { name, at };
+    if (!FILLERS.includes(name) || size === 1) return found;
+    at += size;
+  }
+};
+
+/** The brands of the `ftyp` box of a file: the major brand first. Empty without such a box. */
 export const brandsOf = (bytes: Uint8Array): string[] => {
-  const size = uint32At(bytes, 0);
-  if (textAt(bytes, 4, 4) !== "ftyp" || size < 16 || size > MAGIC_BYTES || size % 4 !== 0) return [];
-  const brands = [textAt(bytes, 8, 4)];
-  // Bytes 12 to 15 are the minor version.
-  for (let offset = 16; offset < Math.min(size, bytes.length); offset += 4) brands.push(textAt(bytes, offset, 4));
+  const box = firstBox(bytes);
+  if (box?.name !== "ftyp") return [];
+  const { at } = box;
+  const size = uint32At(bytes, at);
+  if (size < 16 || size > MAGIC_BYTES || size % 4 !== 0) return [];
+  const brands = [textAt(bytes, at + 8, 4)];
+  // After the major brand is the minor version.
+  for (let offset = at + 16; offset < Math.min(at + size, bytes.length); offset += 4) {
+    brands.push(textAt(bytes, offset, 4));
+  }
   return brands;
 };
 
+const MP4: Magic = { kind: "video", contentType: "video/mp4" };
+const QUICKTIME: Magic = { kind: "video", contentType: "video/quicktime" };
+
+/** The major brand decides where it is known; otherwise one that the file is compatible with. */
 const isobmffType = (bytes: Uint8Array): Magic | null => {
   const brands = brandsOf(bytes);
   const [major = ""] = brands;
   if (brands.some((brand) => IMAGE_BRANDS.test(brand))) return null;
-  if (major === "qt  ") return { kind: "video", contentType: "video/quicktime" };
+  if (major === QUICKTIME_BRAND) return QUICKTIME;
   if (AUDIO_BRANDS.test(major)) return { kind: "audio", contentType: "audio/mp4" };
-  return MP4_BRANDS.test(major) ? { kind: "video", contentType: "video/mp4" } : null;
+  if (brands.some((brand) => MP4_BRANDS.test(brand))) return MP4;
+  if (brands.includes(QUICKTIME_BRAND)) return QUICKTIME;
+  return QUICKTIME_BOXES.includes(firstBox(bytes)?.name ?? "") ? QUICKTIME : null;
 };
 
 /** An EBML variable-length integer: its value without the length marker, and its length in bytes. */

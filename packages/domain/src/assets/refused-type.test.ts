@@ -36,7 +36,7 @@ test.each([
   ["JPEG 2000", latin1("\0\0\0\x0cjP  \r\n\x87\n"), `This is a JPEG 2000 image. ${AS_JPEG}`],
   ["Photoshop", latin1("8BPS\0\x01"), `This is a Photoshop file. ${AS_JPEG}`],
   ["icon", latin1("\0\0\x01\0\x01\0\x10\x10"), `This is an icon. ${AS_PNG}`],
-  ["3GP", ftyp("3gp4", "isom"), `This is a 3GP video. ${AS_MP4}`],
+  ["3GP", ftyp("3gp4", "3gp6"), `This is a 3GP video. ${AS_MP4}`],
   ["MP4 of another brand", ftyp("dvr1"), `This is a file of a kind of MP4 that is not accepted. ${AS_MP4}`],
   ["Matroska", ebml("matroska"), `This is a Matroska video (MKV). ${AS_MP4}`],
   ["AVI", latin1("RIFF\x24\0\0\0AVI LIST"), `This is an AVI video. ${AS_MP4}`],

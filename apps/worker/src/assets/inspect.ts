@@ -50,5 +50,5 @@ export const createInspect =
       log.warn({ code, detail, stderr: outcome.stderr.slice(-MAX_STDERR_CHARACTERS) }, "an inspection has failed");
     return isTransient(outcome)
       ? { kind: "retry", error: detail }
-      : { kind: "failed", code: "inspection_failed", detail };
+      : { kind: "failed", code: "inspection_failed", detail: `${detail} Export the file anew, or use another one.` };
   };

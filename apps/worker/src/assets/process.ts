@@ -60,10 +60,12 @@ const refusalOf = (asset: AssetRecord, { sizeBytes }: LocalFile, magic: Magic): 
   if (magic.kind !== asset.kind) {
     return failed(
       "asset_kind_mismatch",
-      `The file is ${magic.contentType}, and the kind of the asset is ${asset.kind}.`,
+      `The file is ${magic.contentType}, and the kind of the asset is ${asset.kind}. Create another asset, of the kind ${magic.kind}.`,
     );
   }
-  if (sizeBytes > maxBytes) return failed("too_large", `The file has ${sizeBytes} bytes; the limit is ${maxBytes}.`);
+  if (sizeBytes > maxBytes) {
+    return failed("too_large", `The file has ${sizeBytes} bytes; the limit is ${maxBytes}. Make it smaller.`);
+  }
   return null;
 };
 

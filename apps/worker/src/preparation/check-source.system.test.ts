@@ -112,8 +112,8 @@ describe("a failing child", () => {
     expect([children, outcome]).toMatchObject([1, { checks: [{ code: "decodable", verdict: "fail" }] }]);
   });
 
-  const face = { confidence: 99, size: 50, yaw: 0, pitch: 0, edgeDistance: 30, sharpness: 99, brightness: 50 };
-  const accepted = { kind: "accepted", width: 800, height: 800, faces: 1 };
+  const face = { confidence: 99, size: 50, roll: 0, yaw: 0, pitch: 0, edgeDistance: 30, sharpness: 99, brightness: 50 };
+  const accepted = { kind: "accepted", width: 800, height: 800, turned: 0, faces: 1 };
   const refusal = { kind: "refused", code: "not_decodable" };
   test.each([
     ["a face, and writes no picture", { ...accepted, face }, ""],
@@ -221,6 +221,55 @@ describe("a video", () => {
       expect(await sharp(files?.thumb).metadata()).toMatchObject({ format: "webp", width: 256 });
     },
   );
+
+  /** Two seconds of the portrait, with the arguments of the output. The picture has `filter`. */
+  const portraitFilm = async (name: string, filter: string, ...output: string[]): Promise<Buffer> => {
+    const path = join(base, name);
+    const { code, stderr } = await runToEnd([
+      ...[ffmpeg ?? "", "-nostdin", "-y", "-loglevel", "error", "-loop", "1", "-r", "5", "-t", "2"],
+      ...["-i", portraitPath(), "-vf", filter, ...output, path],
+    ]);
+    if (code !== 0) throw new Error(stderr);
+    return readFile(path);
+  };
+  const resultOf = async (bytes: Buffer) => {
+    const { checks, files } = await checked(bytes, { command: inspector });
+    expect(failures(checks)).toEqual([]);
+    const { data, info } = await sharp(files?.normalized).raw().toBuffer({ resolveWithObject: true });
+    const corner = [...data.subarray(3 * (20 * info.width + 20), 3 * (20 * info.width + 20) + 3)];
+    return { info, corner, measured: (code: string) => checks.find((check) => check.code === code)?.measured };
+  };
+
+  test.skipIf(ffmpeg === null)(
+    "a video, of tall pixels and lying on its side: upright, in true proportions",
+    async () => {
+      const film = await portraitFilm(
+        "tall.mp4",
+        "scale=800:512,setsar=16/25,transpose=1",
+        ...H264,
+        "-pix_fmt",
+        "yuv420p",
+      );
+      const { info, measured } = await resultOf(film);
+      expect([info.width, info.height, measured("resolution")]).toEqual([800, 800, 800]);
+      const plain = await resultOf(await portraitFilm("plain.mp4", "scale=800:800", ...H264, "-pix_fmt", "yuv420p"));
+      // A face that is squeezed would be narrower, and tilted less.
+      expect(Math.abs((measured("face_roll") ?? 99) - (plain.measured("face_roll") ?? 0))).toBeLessThan(3);
+      expect(Math.abs((measured("face_size") ?? 99) - (plain.measured("face_size") ?? 0))).toBeLessThan(3);
+    },
+  );
+
+  // The colours are those that Chromium 156 shows of the same files.
+  test.skipIf(ffmpeg === null).each([
+    ["pq", "smpte2084", [0, 225, 165]],
+    ["hlg", "arib-std-b67", [0, 139, 116]],
+  ])("a video, of HDR (%s): its colours as a browser shows them", async (name, transfer, expected) => {
+    const colors = ["-color_primaries", "bt2020", "-color_trc", transfer, "-colorspace", "bt2020nc"];
+    const bits = "scale=800:800:out_color_matrix=bt2020:out_range=tv,format=yuv420p10le";
+    const { corner } = await resultOf(await portraitFilm(`${name}.mp4`, bits, ...H264, ...colors));
+    const distances = corner.map((value, channel) => Math.abs(value - (expected[channel] ?? 0)));
+    expect([corner, Math.max(...distances) < 8]).toEqual([corner, true]);
+  });
 
   test.skipIf(ffmpeg === null || !isLong)(
     "a video, its first track smaller than the main one: has the resolution of the frame",

@@ -4,9 +4,9 @@ import { Value } from "@sinclair/typebox/value";
 import { refused } from "../sandbox/report.ts";
 import { errorOf, faceChecks, imageChecks, measuredCheck, plainCheck, refusedChecks } from "./checks.ts";
 
-const FACE = { confidence: 90, size: 45, yaw: 3, pitch: -4, edgeDistance: 60, sharpness: 20, brightness: 50 };
+const FACE = { confidence: 90, size: 45, yaw: 3, pitch: -4, edgeDistance: 60, roll: 0, sharpness: 20, brightness: 50 };
 const report = (face: Partial<typeof FACE> = {}) =>
-  ({ kind: "accepted", width: 800, height: 600, faces: 1, face: { ...FACE, ...face } }) as const;
+  ({ kind: "accepted", width: 800, height: 600, turned: 0, faces: 1, face: { ...FACE, ...face } }) as const;
 const codes = (checks: readonly Check[]): string[] => checks.map(({ code }) => code);
 
 test("an image, checked: every check of the table, in order, within bounds", () => {
@@ -40,6 +40,14 @@ describe("the detail of a check", () => {
     ["face_size", 12.5, "fail", 15, /^The face has 12\.5 % of the height of the picture; at least 15 % is required\. /],
     ["face_size", 20, "warn", 30, /; at least 30 % is recommended\. Use/],
     ["face_size", 40, "pass", 30, "The face has 40 % of the height of the picture; at least 30 % is recommended."],
+    [
+      "face_roll",
+      -50,
+      "fail",
+      -45,
+      /^The face is tilted 50° counterclockwise; at most 45° is required\. Turn the photo/,
+    ],
+    ["face_roll", 40, "warn", 35, /^The face is tilted 40° clockwise; at most 35° is recommended\. Turn the photo/],
     ["face_yaw", -40, "fail", -25, /^The face is turned 40° to the left; at most 25° is required\. /],
     ["face_pitch", 31.5, "fail", 20, /^The face is turned 31\.5° down; at most 20° is required\. /],
     ["single_frame", 9, "fail", 1, /^The image has 9 frames; exactly 1 frame is required\. /],
@@ -47,6 +55,16 @@ describe("the detail of a check", () => {
     const expected = typeof detail === "string" ? detail : expect.stringMatching(detail);
     expect(measuredCheck("image", code, measured)).toEqual({ code, verdict, measured, limit, detail: expected });
   });
+});
+
+test.each([
+  [90, "The picture was turned by 90° clockwise, so that the face is upright. The face is tilted 3° clockwise;"],
+  [180, "The picture was turned by 180°, so that the face is upright. "],
+  [270, "The picture was turned by 90° counterclockwise, so that the face is upright. "],
+] as const)("an image, turned by %d° for its face: the check of its tilt says so", (turned, detail) => {
+  const checks = faceChecks("image", { ...report({ roll: 3 }), turned });
+  const roll = checks.find(({ code }) => code === "face_roll");
+  expect(roll).toMatchObject({ verdict: "pass", measured: 3, detail: expect.stringContaining(detail) } as never);
 });
 
 test("an image, without exactly one face: no checks of the face", () => {
@@ -73,7 +91,7 @@ describe("the checks of a refused file", () => {
   ] as const)("a file, refused as %s: one failed check with the inspection's words", (code, failed, kind) => {
     const measured = code === "too_short" ? 1 : 50_000_000;
     const [check, ...others] = refusedChecks(kind, refused(code, "What was found.", measured));
-    expect([check, others]).toEqual([plainCheck(failed, "fail", "What was found. Use another file."), []]);
+    expect([check, others]).toEqual([plainCheck(failed, "fail", "What was found."), []]);
   });
 });
 

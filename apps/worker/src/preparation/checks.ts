@@ -49,6 +49,13 @@ const WORDING: Partial<Record<CheckCode, Wording>> = {
     measured: (amount) => `The face has ${amount} of the height of the picture`,
     advice: "Use a photo that is taken nearer to the face, or cut this one.",
   },
+  face_roll: {
+    measured: (_, value) =>
+      value === 0
+        ? "The face is upright"
+        : `The face is tilted ${Math.abs(value)}° ${value > 0 ? "clockwise" : "counterclockwise"}`,
+    advice: "Turn the photo so that the face is upright, and upload it again.",
+  },
   face_yaw: {
     measured: direction("to the right", "to the left"),
     advice: "Use a photo in which the face is turned less to the side.",
@@ -118,10 +125,18 @@ export const plainCheck = (code: CheckCode, verdict: Verdict, detail: string): C
   detail,
 });
 
+/** The check of the tilt of a face. `turned`: by how many degrees its picture was turned for it. */
+const rollCheck = (kind: SourceKind, roll: number, turned: number): Check => {
+  const check = measuredCheck(kind, "face_roll", roll);
+  if (turned === 0) return check;
+  const direction = turned === 270 ? "90° counterclockwise" : `${turned}°${turned === 90 ? " clockwise" : ""}`;
+  return { ...check, detail: `The picture was turned by ${direction}, so that the face is upright. ${check.detail}` };
+};
+
 /** The checks of the face in an image, or in a frame of a video. What needs a face is left out where there is not exactly one. */
 export const faceChecks = (
   kind: SourceKind,
-  { faces, face }: Extract<Report<"portrait">, { kind: "accepted" }>,
+  { turned, faces, face }: Extract<Report<"portrait">, { kind: "accepted" }>,
 ): Check[] => {
   const count = measuredCheck(kind, "face_count", faces);
   if (!face) return [count];
@@ -129,6 +144,7 @@ export const faceChecks = (
     count,
     measuredCheck(kind, "face_confidence", face.confidence),
     measuredCheck(kind, "face_size", face.size),
+    rollCheck(kind, face.roll, turned),
     measuredCheck(kind, "face_yaw", face.yaw),
     measuredCheck(kind, "face_pitch", face.pitch),
     measuredCheck(kind, "cropped", face.edgeDistance),
@@ -161,7 +177,7 @@ export const refusedChecks = (kind: SourceKind, { code, detail, measured }: Refu
     const check = measuredCheck(kind, failed, measured);
     if (check.verdict === "fail") return [check];
   }
-  return [plainCheck(failed, "fail", `${detail} Use another file.`)];
+  return [plainCheck(failed, "fail", detail)];
 };
 
 /** The text for `error` of an avatar: the details of the first checks that failed, as many as fit. */

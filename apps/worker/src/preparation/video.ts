@@ -3,13 +3,14 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { ContentType } from "@realtime-avatar/domain/assets/limits";
 import type { Check } from "@realtime-avatar/domain/avatars/checks";
-import { FRAME_LIMITS, writeFrame } from "../sandbox/frame.ts";
+import { FRAME_LIMITS, type FrameSource, writeFrame } from "../sandbox/frame.ts";
 import { type Failed, isTransient } from "../sandbox/limited.ts";
+import { isSrgb } from "../sandbox/measure/light.ts";
 import type { Report } from "../sandbox/report.ts";
 import { faceChecks, measuredCheck, plainCheck } from "./checks.ts";
 import type { ChildRunner, SourceFile } from "./child-runner.ts";
 
-/** Where frames are taken, in shares of the duration. The middle first: a frame that passes every check ends the search. */
+/** Where frames are taken, in shares of the time in which there are pictures. The middle first: a frame that passes every check ends the search. */
 const POSITIONS = [0.5, 0.1, 0.9];
 
 const CODEC_NAMES: Record<string, string> = { avc: "H.264", vp9: "VP9" };
@@ -44,26 +45,38 @@ export type VideoParts = {
   ffmpeg: string | null;
 };
 
-/** The checks and the derived files of the frame at `share` of the duration; null where it cannot be decoded. */
-const checkFrame = async (parts: VideoParts, share: number): Promise<Frame | Failed | null> => {
-  const { runner, source, properties, ffmpeg } = parts;
+/** Writes the frame at `seconds` to a file, and returns its path; null where there is none. */
+const frameAt = async (
+  { runner, source, properties }: VideoParts,
+  ffmpeg: string,
+  position: Required<Pick<FrameSource, "seconds" | "position">>,
+): Promise<string | Failed | null> => {
   const { path, folder, magic } = source;
-  if (ffmpeg === null) return null;
-  const name = join(folder, `frame-${100 * share}`);
-  const seconds = share * properties.seconds;
+  const output = join(folder, `frame-${position.seconds.toFixed(3)}-${position.position}`);
+  const { codec, colors } = properties;
   const contentType = magic.contentType as ContentType<"video">;
-  const frame = { path, contentType, codec: properties.codec, seconds };
-  const limits = runner.limits(FRAME_LIMITS);
-  const written = await writeFrame(ffmpeg, frame, name, { ...runner.options, limits });
+  const frame = { path, contentType, codec, bits: isSrgb(colors) ? 8 : 16, ...position } as const;
+  const written = await writeFrame(ffmpeg, frame, output, { ...runner.options, limits: runner.limits(FRAME_LIMITS) });
   if (written.kind === "failed") {
     if (written.code !== "canceled") runner.log(written);
     return isTransient(written) ? written : null;
   }
-  if (written.kind === "not_decodable") return null;
-  if ((await stat(name)).size === 0) return null;
-  const files = { normalized: `${name}-normalized`, thumb: `${name}-thumb` };
-  const task = { kind: "portrait", contentType: "image/png" } as const;
-  const outcome = await runner.task(task, { input: name, outputs: [files.normalized, files.thumb] });
+  return written.kind === "written" && (await stat(output)).size > 0 ? output : null;
+};
+
+/** The checks and the derived files of the frame at `share` of the video; null where it cannot be decoded. */
+const checkFrame = async (parts: VideoParts, share: number): Promise<Frame | Failed | null> => {
+  const { runner, properties, ffmpeg } = parts;
+  if (ffmpeg === null) return null;
+  const { shownFrom, shownTo, colors } = properties;
+  const seconds = shownFrom + share * (shownTo - shownFrom);
+  const file =
+    (await frameAt(parts, ffmpeg, { seconds, position: "exact" })) ??
+    (await frameAt(parts, ffmpeg, { seconds, position: "key_frame" }));
+  if (file === null || typeof file === "object") return file;
+  const files = { normalized: `${file}-normalized`, thumb: `${file}-thumb` };
+  const task = { kind: "portrait", contentType: "image/png", ...(isSrgb(colors) ? {} : { colors }) } as const;
+  const outcome = await runner.task(task, { input: file, outputs: [files.normalized, files.thumb] });
   if (outcome.kind === "failed") return isTransient(outcome) ? outcome : null;
   if (outcome.kind === "refused") return null;
   const portrait = outcome as Portrait;
@@ -76,8 +89,7 @@ export const frameChecks = async (
   parts: VideoParts,
 ): Promise<{ kind: "checked"; checks: Check[]; files: DerivedFiles | null } | Failed> => {
   const { width, height } = parts.properties;
-  const shorterSide = Math.min(width, height);
-  const resolution = measuredCheck("video", "resolution", shorterSide);
+  const resolution = measuredCheck("video", "resolution", Math.min(width, height));
   if (parts.ffmpeg === null) {
     return { kind: "checked", checks: [plainCheck("frame", "warn", NO_FFMPEG), resolution], files: null };
   }
@@ -94,8 +106,8 @@ export const frameChecks = async (
     kind: "checked",
     checks: [
       plainCheck("frame", "pass", detail),
-      // ffmpeg takes the first video track, the container's properties are those of the main one: a second track can be smaller.
-      measuredCheck("video", "resolution", Math.min(shorterSide, best.shorterSide)),
+      // That of the frame: ffmpeg takes the first video track, and the container's properties are those of the main one.
+      measuredCheck("video", "resolution", best.shorterSide),
       ...best.checks,
     ],
     files: best.files,

@@ -47,13 +47,17 @@ const readHead = (
   const encoding = headers["content-encoding"] ?? "identity";
   if (encoding.trim().toLowerCase() !== "identity") {
     // A compressed body could expand to any size.
-    return refused("encoding_not_allowed", "The host sent an encoded body although only identity was accepted.");
+    return refused(
+      "encoding_not_allowed",
+      "The host sent an encoded body although only identity was accepted. Upload the file instead.",
+    );
   }
   const declared = Number(headers["content-length"] ?? 0);
   return declared > maxBytes ? tooLarge(maxBytes) : { kind: "body" };
 };
 
-const tooLarge = (maxBytes: number): Refused => refused("too_large", `The file is larger than ${maxBytes} bytes.`);
+const tooLarge = (maxBytes: number): Refused =>
+  refused("too_large", `The file is larger than ${maxBytes} bytes. Make it smaller.`);
 
 const lost = unavailable("connection_lost", "The connection was closed before the end of the file.");
 
@@ -79,7 +83,7 @@ const readBody = async (
   }
   // A body without a length ends with its connection. Bun says `complete` also when the connection failed or was aborted.
   if (!response.complete || isCut()) return lost;
-  if (sizeBytes === 0) return refused("empty", "The file is empty.");
+  if (sizeBytes === 0) return refused("empty", "The file is empty. Check what is at the URL.");
   return { kind: "fetched", sizeBytes, sha256: hash.digest("hex") };
 };
 

@@ -6,7 +6,6 @@ import { fstatSync, readSync, writeSync } from "node:fs";
 import { ASSET_LIMITS } from "@realtime-avatar/domain/assets/limits";
 import { protectMemory } from "@realtime-avatar/runtime/protect-memory";
 import { inspectImage, restrict } from "./inspect/image.ts";
-import { hasBoundedTables, hasSampleTables } from "./inspect/sample-tables.ts";
 import type { Report, Task } from "./report.ts";
 import { loadSharp } from "./sharp.ts";
 import { filterSystemCalls } from "./system-calls.ts";
@@ -70,14 +69,9 @@ const measureAPortrait = async (task: Task<"portrait">): Promise<Report> => {
 };
 
 const inspectAMedium = async (task: Task<"video"> | Task<"audio">): Promise<Report> => {
-  const [{ inspectMedia, notReadable }, { CustomSource }] = await Promise.all([
-    import("./inspect/media.ts"),
-    import("mediabunny"),
-  ]);
+  const { inspectMedia } = await import("./inspect/media.ts");
   leaveRoot();
-  if (hasSampleTables(task.contentType) && !hasBoundedTables(readInput, inputSize(task))) return notReadable;
-  const source = new CustomSource({ getSize: () => inputSize(task), read: readInput, prefetchProfile: "fileSystem" });
-  return inspectMedia(source, task);
+  return inspectMedia({ read: readInput, size: inputSize(task) }, task);
 };
 
 const perform = async (task: Task): Promise<Report> => {

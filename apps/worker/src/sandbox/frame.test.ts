@@ -108,10 +108,12 @@ describe("the program that extracts a frame", () => {
 });
 
 describe.skipIf(ffmpeg === null)("ffmpeg", () => {
-  const film = async (container: string, ...encoder: string[]): Promise<Buffer> => {
+  const film = async (container: string, ...encoder: string[]): Promise<Buffer> =>
+    filmOf("testsrc=s=320x240:r=10:d=1", container, ...encoder);
+  const filmOf = async (picture: string, container: string, ...encoder: string[]): Promise<Buffer> => {
     count += 1;
     const output = join(base, `film-${count}.${container}`);
-    const input = ["-f", "lavfi", "-i", "testsrc=s=320x240:r=10:d=1"];
+    const input = ["-f", "lavfi", "-i", picture];
     const child = Bun.spawn([
       ffmpeg ?? "",
       "-nostdin",
@@ -138,6 +140,49 @@ describe.skipIf(ffmpeg === null)("ffmpeg", () => {
       format: "png",
       width: 320,
       height: 240,
+    });
+  });
+
+  const H264 = ["-c:v", "libx264", "-preset", "ultrafast"];
+  const sizeOf = async (bytes: Buffer, source: Partial<FrameSource> = {}) => {
+    const { written } = await frame(ffmpeg ?? "", bytes, source);
+    const { width, height, depth } = await sharp(written ?? Buffer.alloc(0)).metadata();
+    return { width, height, depth };
+  };
+
+  test.each([
+    ["wide", "25/16", [], { width: 500, height: 240 }],
+    ["tall", "16/25", [], { width: 320, height: 375 }],
+    ["wide, and turned", "25/16", ["-metadata:s:v", "rotate=90"], { width: 240, height: 500 }],
+    ["absurdly wide", "100/1", [], { width: 1920, height: 14 }],
+  ] as const)("ffmpeg, with pixels that are %s: writes square ones", async (_, ratio, turn, size) => {
+    const bytes = await film("mp4", "-vf", `setsar=${ratio}`, ...H264);
+    count += 1;
+    const [input, output] = [join(base, `stored-${count}.mp4`), join(base, `turned-${count}.mp4`)];
+    await writeFile(input, bytes);
+    const copy = ["-nostdin", "-loglevel", "error", "-i", input, "-c", "copy", ...turn, output];
+    expect(await Bun.spawn([ffmpeg ?? "", ...copy]).exited).toBe(0);
+    expect(await sizeOf(await readFile(output))).toEqual({ ...size, depth: "uchar" });
+  });
+
+  test("ffmpeg, with a video whose first frame is at 60 s: takes frames from there", async () => {
+    const webm = await film("webm", "-output_ts_offset", "60", "-c:v", "libvpx-vp9", "-deadline", "realtime");
+    const size = await sizeOf(webm, { contentType: "video/webm", codec: "vp9" });
+    expect(size).toEqual({ width: 320, height: 240, depth: "uchar" });
+  });
+
+  test("ffmpeg, with a frame that is shown for long: takes it as the last key frame", async () => {
+    const bytes = await filmOf("testsrc=s=320x240:r=0.2:d=10", "mp4", ...H264);
+    const late = { seconds: 9 };
+    expect((await frame(ffmpeg ?? "", bytes, late)).written?.length).toBe(0);
+    expect(await sizeOf(bytes, { ...late, position: "key_frame" })).toMatchObject({ width: 320, height: 240 });
+  });
+
+  test("ffmpeg, asked for 16 bits: writes them", async () => {
+    expect(await sizeOf(await film("mp4", ...H264), { bits: 16 })).toEqual({
+      width: 320,
+      height: 240,
+      depth: "ushort",
     });
   });
 

@@ -31,24 +31,43 @@ export type FrameSource = {
   contentType: ContentType<"video">;
   /** As the inspection names it. */
   codec: string;
-  /** The position of the frame in the video. */
+  /** The position of the frame, in seconds from the start of the file's first track. */
   seconds: number;
+  /**
+   * Takes the frame at this position or after it (`exact`), or the last key frame before it: a frame that is shown for long may
+   * begin before the position, and have none after it.
+   */
+  position?: "exact" | "key_frame";
+  /** The bits of each channel of the PNG. By default 8. Those of another colour space than sRGB need 16 until they are converted. */
+  bits?: 8 | 16;
 };
 
 /** The path of ffmpeg on this machine; null without one. */
 export const findFfmpeg = (): string | null => Bun.which("ffmpeg");
 
-const argumentsOf = ({ contentType, codec, seconds }: FrameSource): string[] => {
+/**
+ * Makes the pixels square, as a player does: the longer side of a pixel counts, so that none is lost. ffmpeg has turned the frame
+ * before. A file that claims a larger frame than a video may have gets a smaller one.
+ */
+const squarePixels = (): string => {
+  const [width, height] = ["iw*max(sar,1)", "ih/min(sar,1)"];
+  const share = `min(1,${ASSET_LIMITS.video.maxLongSide}/max(${width},${height}))`;
+  return `scale=w='max(1,${width}*${share})':h='max(1,${height}*${share})',setsar=1`;
+};
+
+const argumentsOf = (source: FrameSource): string[] => {
+  const { contentType, codec, seconds, position = "exact", bits = 8 } = source;
   const decoder = DECODERS[codec] ?? "none";
   return [
     // One line for each damaged packet would be more than the sandbox lets a child write.
     ...["-nostdin", "-hide_banner", "-loglevel", "fatal"],
     // A file cannot name another one on the network.
     ...["-protocol_whitelist", "file,pipe", "-format_whitelist", DEMUXERS[contentType], "-codec_whitelist", decoder],
-    ...["-f", DEMUXERS[contentType], "-threads", "1", "-max_pixels", String(MAX_PIXELS), "-ss", seconds.toFixed(3)],
+    ...["-f", DEMUXERS[contentType], "-threads", "1", "-max_pixels", String(MAX_PIXELS)],
+    ...[position === "exact" ? "-accurate_seek" : "-noaccurate_seek", "-ss", seconds.toFixed(3)],
     // The first video track that is no cover picture.
-    ...["-i", INPUT, "-map", "0:V:0", "-frames:v", "1"],
-    ...["-c:v", "png", "-pix_fmt", "rgb24", "-threads", "1", "-f", "image2pipe", "pipe:1"],
+    ...["-i", INPUT, "-map", "0:V:0", "-frames:v", "1", "-vf", squarePixels()],
+    ...["-c:v", "png", "-pix_fmt", bits === 8 ? "rgb24" : "rgb48be", "-threads", "1", "-f", "image2pipe", "pipe:1"],
   ];
 };
 

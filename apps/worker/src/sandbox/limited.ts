@@ -13,19 +13,23 @@ export type SandboxLimits = {
   cpuSeconds: number;
   /** Resident memory. */
   memoryBytes: number;
+  /** Memory that it may reserve for its data, used or not. */
+  dataBytes: number;
   /** The largest file that it may write. */
   fileBytes: number;
 };
+
+/** The pages of Bun, libvips and libc that the kernel's limit of data does not count; measured: 45 MiB. */
+const PROGRAM_BYTES = 128 * MIB;
 
 export const SANDBOX_LIMITS: SandboxLimits = {
   wallMs: 30_000,
   cpuSeconds: 10,
   memoryBytes: 1024 * MIB,
+  dataBytes: 1024 * MIB - PROGRAM_BYTES,
   fileBytes: 32 * MIB,
 };
 
-/** The pages of Bun, libvips and libc that the kernel's limit does not count; measured: 45 MiB. */
-const PROGRAM_BYTES = 128 * MIB;
 const MAX_REPORT_BYTES = 16 * 1024;
 const MAX_ERROR_BYTES = 4 * 1024;
 /** How much of a crashed child's standard error is logged. */
@@ -214,8 +218,8 @@ export const runConfined = async (
   options: ConfinedOptions,
 ): Promise<Succeeded | Failed> => {
   const { limits = SANDBOX_LIMITS, confinement = await confinementOfMachine() } = options;
-  const { memoryBytes, cpuSeconds, fileBytes } = limits;
-  const resources = { dataBytes: memoryBytes - PROGRAM_BYTES, cpuSeconds, fileBytes };
+  const { dataBytes, cpuSeconds, fileBytes } = limits;
+  const resources = { dataBytes, cpuSeconds, fileBytes };
   const launch = { program: options.program, descriptors: descriptors.others.length };
   const ended = await runLimited(confinement.wrap(command, resources, launch), descriptors, options);
   const code = ended.failure ?? failureOf(ended, limits);

@@ -2,6 +2,8 @@
 import { ASSET_ERROR_CODES } from "@realtime-avatar/domain/assets/errors";
 import type { AssetKind, ContentType } from "@realtime-avatar/domain/assets/limits";
 import { type Static, type TProperties, Type } from "@sinclair/typebox";
+import { type Colors, PRIMARIES, TRANSFERS } from "./measure/light.ts";
+import { TURNS } from "./measure/upright.ts";
 
 /** What a child can do: inspect a file of each kind, or measure the faces of an image (`portrait`). */
 export type TaskKind = AssetKind | "portrait";
@@ -10,6 +12,8 @@ export type TaskKind = AssetKind | "portrait";
 export type Task<Kind extends TaskKind = TaskKind> = {
   kind: Kind;
   contentType: ContentType<Kind extends AssetKind ? Kind : "image">;
+  /** Of a portrait: the colour space of its pixels, where the file itself does not say it. */
+  colors?: Colors;
 };
 
 /** The processor time for the header of a file. That of a film of two minutes takes 0.2 s. */
@@ -54,11 +58,30 @@ const Accepted = {
     publicHeight: Count,
     publicBytes: Count,
   }),
-  video: facts({ width: Count, height: Count, seconds: Seconds, framesPerSecond: Seconds, codec: Codec }),
+  video: facts({
+    /** In square pixels, as it is displayed. */
+    width: Count,
+    height: Count,
+    seconds: Seconds,
+    /** When its pictures begin and end, in seconds from the start of the file's first track. */
+    shownFrom: Seconds,
+    shownTo: Seconds,
+    framesPerSecond: Seconds,
+    codec: Codec,
+    colors: Type.Object(
+      {
+        transfer: Type.Union(TRANSFERS.map((transfer) => Type.Literal(transfer))),
+        primaries: Type.Union(PRIMARIES.map((primaries) => Type.Literal(primaries))),
+      },
+      { additionalProperties: false },
+    ),
+  }),
   audio: facts({ seconds: Seconds, channels: Count, sampleRate: Count, codec: Codec }),
   portrait: facts({
     width: Count,
     height: Count,
+    /** By how many degrees the picture was turned clockwise, so that its face is upright. Size and measures are those after it. */
+    turned: Type.Union(TURNS.map((turn) => Type.Literal(turn))),
     /** How many faces there are. */
     faces: Type.Integer({ minimum: 0, maximum: 1000 }),
     /** Of the only face: shares in percent, angles in degrees. The two files are written where there is one; else they are empty. */
@@ -68,6 +91,7 @@ const Accepted = {
         {
           confidence: Measure,
           size: Measure,
+          roll: Measure,
           yaw: Measure,
           pitch: Measure,
           edgeDistance: Measure,

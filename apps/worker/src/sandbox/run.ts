@@ -13,9 +13,17 @@ import { childCommand } from "./command.ts";
 import { type ConfinedOptions, type Failed, runConfined, SANDBOX_LIMITS, type SandboxLimits } from "./limited.ts";
 import { HEADER_CPU_SECONDS, OUTPUTS, REPORTS, type Report, type Task, type TaskKind } from "./report.ts";
 
+/**
+ * The search for faces takes data in steps of 128 MiB, of which it uses a fifth: 830 to 960 MiB for four turns of a picture, with
+ * 200 MiB resident.
+ */
+const PORTRAIT_DATA_BYTES = 1536 * 2 ** 20;
+
 /** The limits of a child with such a task. Only the headers of videos and of audio files are read. */
-export const limitsOf = (kind: TaskKind): SandboxLimits =>
-  kind === "video" || kind === "audio" ? { ...SANDBOX_LIMITS, cpuSeconds: HEADER_CPU_SECONDS } : SANDBOX_LIMITS;
+export const limitsOf = (kind: TaskKind): SandboxLimits => {
+  if (kind === "portrait") return { ...SANDBOX_LIMITS, dataBytes: PORTRAIT_DATA_BYTES };
+  return kind === "video" || kind === "audio" ? { ...SANDBOX_LIMITS, cpuSeconds: HEADER_CPU_SECONDS } : SANDBOX_LIMITS;
+};
 
 export type SandboxFiles = {
   /** The file to open: a path. */

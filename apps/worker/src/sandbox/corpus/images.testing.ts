@@ -112,6 +112,23 @@ export const resizedJpeg = async (width: number, height: number): Promise<Buffer
   return file;
 };
 
+/** A JPEG whose scan says that it has the first coefficient alone (spectral selection from 0 to 0). Some phones write it. */
+export const oddScans = (jpeg: Buffer): Buffer => {
+  const file = Buffer.from(jpeg);
+  const scan = file.indexOf(Buffer.from([0xff, 0xda]));
+  // The last three bytes of its head: first and last coefficient, and bits of approximation.
+  file.set([0, 0, 0], scan + 2 + file.readUInt16BE(scan + 2) - 3);
+  return file;
+};
+
+/** A JPEG without its end, with other bytes and an end. */
+export const withEnd = (jpeg: Buffer, bytes = Buffer.alloc(0)): Buffer =>
+  Buffer.concat([jpeg, bytes, Buffer.from([0xff, 0xd9])]);
+
+/** A PNG with one more chunk after its header. */
+export const withChunk = (png: Buffer, type: string, content: Buffer): Buffer =>
+  Buffer.concat([png.subarray(0, 33), chunk(type, content), png.subarray(33)]);
+
 /** A progressive JPEG whose last scan is repeated: little data that takes long to decode. */
 export const manyScans = async (scans: number): Promise<Buffer> => {
   const file = await picture(2000, 2000).jpeg({ progressive: true, quality: 20 }).toBuffer();

@@ -31,19 +31,22 @@ const CODEC_STRINGS = {
 };
 
 export type VideoOptions = {
-  container?: "mp4" | "mov" | "webm";
+  container?: "mp4" | "mov" | "webm" | "fragments";
   codec?: keyof typeof CODEC_STRINGS;
   width?: number;
   height?: number;
   seconds?: number;
+  /** The time of the first frame. */
+  startSeconds?: number;
   framesPerSecond?: number;
   rotation?: 0 | 90 | 180 | 270;
 };
 
-const CONTAINERS: Record<"mp4" | "mov" | "webm", () => OutputFormat> = {
+const CONTAINERS: Record<NonNullable<VideoOptions["container"]>, () => OutputFormat> = {
   mp4: () => new Mp4OutputFormat({ fastStart: "in-memory" }),
   mov: () => new MovOutputFormat({ fastStart: "in-memory" }),
   webm: () => new WebMOutputFormat(),
+  fragments: () => new Mp4OutputFormat({ fastStart: "fragmented" }),
 };
 
 const finished = async (output: Output<OutputFormat, BufferTarget>): Promise<Buffer> => {
@@ -54,6 +57,7 @@ const finished = async (output: Output<OutputFormat, BufferTarget>): Promise<Buf
 /** A video with one track, 2 s of 640 x 360 at 25 frames per second unless the options say otherwise. */
 export const video = async (options: VideoOptions = {}): Promise<Buffer> => {
   const { container = "mp4", width = 640, height = 360, seconds = 2, framesPerSecond = 25, rotation = 0 } = options;
+  const { startSeconds = 0 } = options;
   const codec = options.codec ?? (container === "webm" ? "vp9" : "avc");
   const output = new Output({ format: CONTAINERS[container](), target: new BufferTarget() });
   const source = new EncodedVideoPacketSource(codec);
@@ -70,10 +74,48 @@ export const video = async (options: VideoOptions = {}): Promise<Buffer> => {
     ...new Array<number>(40).fill(7),
   ]);
   for (let frame = 0; frame < Math.round(seconds * framesPerSecond); frame += 1) {
-    const packet = new EncodedPacket(data, "key", frame / framesPerSecond, 1 / framesPerSecond);
+    const packet = new EncodedPacket(data, "key", startSeconds + frame / framesPerSecond, 1 / framesPerSecond);
     await source.add(packet, { decoderConfig });
   }
   return finished(output);
+};
+
+const box = (name: string, content: Buffer): Buffer => {
+  const head = Buffer.alloc(8);
+  head.writeUInt32BE(8 + content.length);
+  head.write(name, 4, "latin1");
+  return Buffer.concat([head, content]);
+};
+
+/** The content of a file or of a box, with the edit list `list` in each track. */
+const insertList = (content: Buffer, list: Buffer): Buffer => {
+  const boxes: Buffer[] = [];
+  for (let at = 0; at < content.length; at += content.readUInt32BE(at)) {
+    const [name, inner] = [
+      content.toString("latin1", at + 4, at + 8),
+      content.subarray(at + 8, at + content.readUInt32BE(at)),
+    ];
+    if (name === "moov") boxes.push(box(name, insertList(inner, list)));
+    else if (name === "trak") boxes.push(box(name, Buffer.concat([insertList(inner, list), list])));
+    else if (name !== "edts") boxes.push(box(name, inner));
+  }
+  return Buffer.concat(boxes);
+};
+
+/** An MP4 of one track whose edit list is another one: the seconds that each edit lasts, and the second of the track where it begins. */
+export const withEdits = (
+  file: Buffer,
+  edits: readonly (readonly [duration: number, mediaStart: number])[],
+): Buffer => {
+  const timescale = (header: string): number => file.readUInt32BE(file.indexOf(header) + 16);
+  const list = Buffer.alloc(8 + 12 * edits.length);
+  list.writeUInt32BE(edits.length, 4);
+  for (const [index, [duration, mediaStart]] of edits.entries()) {
+    list.writeUInt32BE(Math.round(duration * timescale("mvhd")), 8 + 12 * index);
+    list.writeInt32BE(mediaStart < 0 ? -1 : Math.round(mediaStart * timescale("mdhd")), 12 + 12 * index);
+    list.writeUInt32BE(0x10000, 16 + 12 * index);
+  }
+  return insertList(file, box("edts", box("elst", list)));
 };
 
 const audioOf = async (

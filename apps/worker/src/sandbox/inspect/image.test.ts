@@ -88,6 +88,85 @@ describe("an accepted image", () => {
   });
 });
 
+describe("a JPEG that libjpeg warns of", () => {
+  /** Inserts bytes before the first table of quantization. */
+  const before = async (...inserted: number[]): Promise<Buffer> => {
+    const file = await images.jpeg();
+    const at = file.indexOf(Buffer.from([0xff, 0xdb]));
+    return Buffer.concat([file.subarray(0, at), Buffer.from(inserted), file.subarray(at)]);
+  };
+  test.each([
+    ["spectral selection from 0 to 0, as some phones write it", async () => images.oddScans(await images.jpeg())],
+    ["bytes between its segments", () => before(0, 0, 0)],
+    [
+      "a transformation that Adobe does not know",
+      () => before(0xff, 0xee, 0, 14, ...Buffer.from("Adobe"), 0, 100, 0, 0, 0, 0, 7),
+    ],
+    ["zeros before its end", async () => images.withEnd((await images.jpeg()).subarray(0, -2), Buffer.alloc(100))],
+    ["bytes after its end", async () => Buffer.concat([await images.jpeg(), Buffer.alloc(100, 7)])],
+  ] as const)("a JPEG, with %s: accepted", async (_, image) => {
+    const file = await image();
+    const { report, publicImage } = await inspect(file, "image/jpeg");
+    expect(report).toMatchObject({ kind: "accepted", width: 96, height: 64 });
+    // The same picture as without it.
+    const plain = await inspect(await images.jpeg(), "image/jpeg");
+    expect(publicImage).toEqual(plain.publicImage);
+  });
+});
+
+describe("the colours of the public image", () => {
+  const TEAL = { r: 18, g: 172, b: 163 };
+  const teal = () => sharp({ create: { width: 32, height: 32, channels: 3, background: TEAL } });
+  const colorOf = async (file: Buffer): Promise<number[]> => {
+    const { publicImage } = await inspect(file, "image/png");
+    const { data } = await sharp(publicImage ?? Buffer.alloc(0))
+      .raw()
+      .toBuffer({ resolveWithObject: true });
+    return [...data.subarray(0, 3)];
+  };
+  const codePoints =
+    (...values: number[]) =>
+    (file: Buffer) =>
+      images.withChunk(file, "cICP", Buffer.from(values));
+
+  test.each([
+    ["8 bits in Display P3", () => teal().withIccProfile("p3").png().toBuffer()],
+    ["16 bits in Display P3", () => teal().toColourspace("rgb16").withIccProfile("p3").png().toBuffer()],
+    ["16 bits without a profile", () => teal().toColourspace("rgb16").png().toBuffer()],
+    [
+      "16 bits, and code points of sRGB",
+      async () => codePoints(1, 13, 0, 1)(await teal().toColourspace("rgb16").png().toBuffer()),
+    ],
+  ] as const)("a PNG, of %s: the colours that a browser shows", async (_, image) => {
+    for (const [channel, value] of (await colorOf(await image())).entries()) {
+      expect(Math.abs(value - (Object.values(TEAL)[channel] ?? 0))).toBeLessThanOrEqual(6);
+    }
+  });
+
+  // What Chromium 156 shows for the same pixels of a video.
+  test.each([
+    ["PQ", [9, 16, 0, 1], [21, 115, 108]],
+    ["HLG", [9, 18, 0, 1], [63, 92, 89]],
+  ] as const)("a PNG, of code points of %s: the light of HDR is compressed", async (_, points, expected) => {
+    const [r, g, b] = [0.3845, 0.4651, 0.4581].map((signal) => 255 * signal);
+    const flat = sharp({ create: { width: 32, height: 32, channels: 3, background: { r, g, b } } });
+    const shown = await colorOf(codePoints(...points)(await flat.png().toBuffer()));
+    for (const [channel, value] of shown.entries()) {
+      expect(Math.abs(value - (expected[channel] ?? 0))).toBeLessThanOrEqual(4);
+    }
+  });
+
+  test("a grey PNG of 16 bits: stays grey", async () => {
+    const [r, g, b] = await colorOf(
+      await sharp({ create: { width: 32, height: 32, channels: 3, background: "#808080" } })
+        .toColourspace("grey16")
+        .png()
+        .toBuffer(),
+    );
+    expect([r, g, b]).toEqual([128, 128, 128]);
+  });
+});
+
 test("the public image, of a tagged photo: turned, without EXIF, place, profile or XMP", async () => {
   const source = await images.tagged();
   expect(source.includes(images.CAMERA)).toBe(true);
@@ -113,6 +192,18 @@ describe("a refused image", () => {
       "image/jpeg",
       "not_decodable",
     ],
+    [
+      "half a JPEG with an end",
+      async () => images.withEnd((await images.jpeg()).subarray(0, 700)),
+      "image/jpeg",
+      "not_decodable",
+    ],
+    [
+      "half a JPEG with odd scan parameters",
+      async () => images.withEnd(images.oddScans(await images.jpeg()).subarray(0, 700)),
+      "image/jpeg",
+      "not_decodable",
+    ],
     ["half a PNG", async () => (await images.png()).subarray(0, 1000), "image/png", "not_decodable"],
     ["half a WebP", async () => (await images.webp()).subarray(0, 500), "image/webp", "not_decodable"],
     ["an animated WebP", images.animatedWebp, "image/webp", "too_many_frames"],
@@ -127,7 +218,8 @@ describe("a refused image", () => {
     expect(report).toEqual({
       kind: "refused",
       code: "too_many_pixels",
-      detail: "The image has 8000 x 5001 = 40008000 pixels; the maximum is 40000000.",
+      detail:
+        "The image has 8000 x 5001 = 40008000 pixels; the maximum is 40000000. Scale it down to at most 2048 pixels on its longer side: an avatar needs no more.",
       measured: 40_008_000,
     });
     for (const image of [await images.resizedJpeg(65_500, 65_500), images.emptyWebp(16_383)]) {

@@ -2,8 +2,10 @@
 import { ASSET_LIMITS, type ContentType } from "@realtime-avatar/domain/assets/limits";
 import type Sharp from "sharp";
 import { HEADER_CPU_SECONDS, type Refused, type Report, refused, type Task } from "../report.ts";
+import { decodeUpright, type ImageFormat } from "./decode.ts";
 import { reduceExif } from "./exif.ts";
-import { countScans, MAX_SCANS } from "./jpeg.ts";
+import { correctScans, countScans, MAX_SCANS } from "./jpeg.ts";
+import { pngColors, pngFrames } from "./png.ts";
 
 const { maxPixels, maxFrames, maxPublicSide } = ASSET_LIMITS.image;
 
@@ -22,18 +24,13 @@ export const restrict = (sharp: typeof Sharp): void => {
   sharp.concurrency(1);
 };
 
-/** The number of frames that a PNG declares: libvips ignores the chunk of animations, so it is read here (APNG, W3C PNG 3). */
-const pngFrames = (bytes: Buffer): number => {
-  for (let offset = 8; offset + 12 <= bytes.length; offset += 12 + bytes.readUInt32BE(offset)) {
-    const type = bytes.toString("latin1", offset + 4, offset + 8);
-    if (type === "acTL") return bytes.readUInt32BE(offset + 8);
-    // The chunk is before the first image data.
-    if (type === "IDAT") break;
-  }
-  return 1;
-};
+export const notDecodable = refused(
+  "not_decodable",
+  "The image cannot be decoded: it is damaged or incomplete. Upload it again, or export it anew as JPEG or PNG.",
+);
 
-export const notDecodable = refused("not_decodable", "The image cannot be decoded: it is damaged or incomplete.");
+/** What to do with too many pixels. A face of an avatar needs far fewer. */
+const SMALLER = `Scale it down to at most ${maxPublicSide} pixels on its longer side: an avatar needs no more.`;
 
 /** Ends this process, as the kernel does at the limit of its processor time, when a header takes too much of that. */
 const limitHeader = (): (() => void) => {
@@ -45,30 +42,36 @@ const limitHeader = (): (() => void) => {
   return () => clearInterval(timer);
 };
 
+/** `width`, `height`: of the upright image. */
+export type ImageHeader = { kind: "header"; width: number; height: number; format: ImageFormat };
+
 /**
  * Reads the header of an image, so that a decompression bomb is refused before it is decoded. A refusal for another format
- * than `contentType`, for too many pixels or frames, and for each error or warning of the decoder. Width and height are those
- * of the upright image. Changes `bytes`: what libvips parses of their metadata is bounded from then on.
+ * than `contentType`, for too many pixels or frames, and for each error of the decoder. Width and height are those of the
+ * upright image. Changes `bytes`: what libvips parses of their metadata is bounded from then on.
  */
 export const readHeader = async (
   sharp: typeof Sharp,
   bytes: Buffer,
   contentType: ContentType<"image">,
-): Promise<Refused | { kind: "header"; width: number; height: number }> => {
+): Promise<Refused | ImageHeader> => {
   if (bytes.length === 0) return notDecodable;
   const scans = contentType === "image/jpeg" ? countScans(bytes) : 0;
   if (scans > MAX_SCANS) {
-    return refused("not_decodable", `The image has ${scans} scans; the maximum is ${MAX_SCANS}.`);
+    const detail = `The image has ${scans} scans; the maximum is ${MAX_SCANS}. Export it anew as JPEG or PNG.`;
+    return refused("not_decodable", detail);
   }
   reduceExif(bytes, contentType);
+  if (contentType === "image/jpeg") correctScans(bytes);
   const stop = limitHeader();
-  const header = await sharp(bytes, { failOn: "warning", limitInputPixels: false })
+  const header = await sharp(bytes, { failOn: "error", limitInputPixels: false })
     .metadata()
     .catch(() => null);
   stop();
   if (!header) return notDecodable;
   if (`image/${header.format}` !== contentType) {
-    return refused("content_type_mismatch", `The file is not of the type ${contentType}.`);
+    const detail = `The file begins as ${contentType}, and is none. Export it anew as JPEG or PNG.`;
+    return refused("content_type_mismatch", detail);
   }
   const frames = header.format === "png" ? pngFrames(bytes) : (header.pages ?? 1);
   if (frames > maxFrames) {
@@ -77,15 +80,17 @@ export const readHeader = async (
   }
   const { width, height } = header.autoOrient;
   if (width * height > maxPixels) {
-    const detail = `The image has ${width} x ${height} = ${width * height} pixels; the maximum is ${maxPixels}.`;
-    return refused("too_many_pixels", detail, width * height);
+    const measured = `The image has ${width} x ${height} = ${width * height} pixels; the maximum is ${maxPixels}`;
+    return refused("too_many_pixels", `${measured}. ${SMALLER}`, width * height);
   }
-  return { kind: "header", width, height };
+  const { depth, channels } = header;
+  const colors = header.format === "png" ? pngColors(bytes) : null;
+  return { kind: "header", width, height, format: { depth, channels, colors } };
 };
 
 /**
  * The facts of an image, and its public copy as WebP, at most `maxPublicSide` pixels on a side, turned as its EXIF data say.
- * A refusal for what `readHeader` refuses, and for each error or warning of the decoder.
+ * A refusal for what `readHeader` refuses, and for each error of the decoder.
  */
 export const inspectImage = async (
   sharp: typeof Sharp,
@@ -94,13 +99,10 @@ export const inspectImage = async (
 ): Promise<{ report: Report<"image">; publicImage: Buffer | null }> => {
   const header = await readHeader(sharp, bytes, contentType);
   if (header.kind === "refused") return { report: header, publicImage: null };
-  const side = { width: maxPublicSide, height: maxPublicSide };
-  const encoded = await sharp(bytes, { failOn: "warning", limitInputPixels: maxPixels })
-    .autoOrient()
-    .resize({ ...side, fit: "inside", withoutEnlargement: true })
-    .webp({ quality: PUBLIC_QUALITY })
-    .toBuffer({ resolveWithObject: true })
-    .catch(() => null);
+  const limits = { side: maxPublicSide, maxPixels };
+  const encoded = await decodeUpright(sharp, bytes, header.format, limits, (picture) =>
+    picture.webp({ quality: PUBLIC_QUALITY }).toBuffer({ resolveWithObject: true }),
+  ).catch(() => null);
   if (!encoded) return { report: notDecodable, publicImage: null };
   const { data, info } = encoded;
   const report = {

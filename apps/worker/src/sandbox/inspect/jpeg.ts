@@ -31,3 +31,21 @@ export const countScans = (bytes: Buffer): number => {
   for (const segment of jpegSegments(bytes)) if (isScan(segment)) scans += 1;
   return scans;
 };
+
+/** Baseline and extended sequential frames. Every scan of these has all coefficients. */
+const SEQUENTIAL = [0xc0, 0xc1];
+/** First and last coefficient, and the bits of successive approximation, of a scan that has all coefficients. */
+const ALL_COEFFICIENTS = [0, 63, 0];
+
+/**
+ * Corrects the parameters of the scans of a sequential JPEG, in place. Some phones write others, such as 0 to 0. A decoder does
+ * not need them, but libjpeg warns, and its first warning hides a later one of damage.
+ */
+export const correctScans = (bytes: Buffer): void => {
+  let isSequential = false;
+  for (const segment of jpegSegments(bytes)) {
+    const { marker, content } = segment;
+    if (SEQUENTIAL.includes(marker)) isSequential = true;
+    if (isSequential && isScan(segment) && content.length >= 6) content.set(ALL_COEFFICIENTS, content.length - 3);
+  }
+};

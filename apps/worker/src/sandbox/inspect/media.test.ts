@@ -1,13 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { contentTypeOf, type Magic } from "@realtime-avatar/domain/assets/magic";
-import { BufferSource } from "mediabunny";
 import * as media from "../corpus/media.testing.ts";
 import { inspectMedia } from "./media.ts";
 
 /** Inspects a file as what its first bytes say that it is. */
 const inspect = (file: Buffer, magic: Magic | null = contentTypeOf(file)) => {
   if (!magic || magic.kind === "image") throw new Error("the file is neither a video nor audio");
-  return inspectMedia(new BufferSource(file), magic);
+  return inspectMedia({ read: (start, end) => file.subarray(start, end), size: file.length }, magic);
 };
 
 describe("accepted video and audio", () => {
@@ -45,6 +44,75 @@ describe("accepted video and audio", () => {
   });
 });
 
+describe("the time that a video is shown", () => {
+  test.each(["mp4", "mov", "webm", "fragments"] as const)(
+    "a video, beginning at 60 s, as %s: lasts 3 s",
+    async (container) => {
+      const report = await inspect(await media.video({ container, seconds: 3, startSeconds: 60 }));
+      expect(report).toMatchObject({ kind: "accepted", seconds: 3, shownFrom: 0, shownTo: 3, framesPerSecond: 25 });
+    },
+  );
+
+  // Each edit: its duration in the file, and from which second of the track on. -1 shows nothing.
+  test.each([
+    ["trimmed at its start", [[5, 60]], { seconds: 5, shownTo: 5 }],
+    ["trimmed at both ends", [[2, 1]], { seconds: 2, shownTo: 2 }],
+    ["longer than the track", [[500, 120]], { seconds: 5, shownTo: 5 }],
+    ["without a duration, which stands for the rest", [[0, 120]], { seconds: 5, shownTo: 5 }],
+    [
+      "after a delay",
+      [
+        [3, -1],
+        [2, 0],
+      ],
+      { seconds: 2, shownFrom: 0, shownTo: 2 },
+    ],
+    [
+      "of two parts",
+      [
+        [2, 1],
+        [3, 80],
+      ],
+      { seconds: 5, shownTo: 5 },
+    ],
+    [
+      "of two parts with a gap between",
+      [
+        [2, 1],
+        [4, -1],
+        [3, 80],
+      ],
+      { seconds: 9, shownTo: 9 },
+    ],
+  ] as const)("a video of 125 s, with an edit list %s: lasts as long as it is shown", async (_, edits, facts) => {
+    const file = media.withEdits(await media.video({ seconds: 125, framesPerSecond: 5 }), edits);
+    expect(await inspect(file)).toMatchObject({ kind: "accepted", framesPerSecond: 5, ...facts });
+  });
+
+  test.each([
+    ["less than a second", [[0.5, 3]], "too_short"],
+    ["nothing", [[4, -1]], "too_short"],
+    ["more than two minutes", [[121, 0]], "too_long"],
+  ] as const)("a video of 125 s, with an edit list that shows %s: refused", async (_, edits, code) => {
+    const file = media.withEdits(await media.video({ seconds: 125, framesPerSecond: 5 }), edits);
+    expect(await inspect(file)).toMatchObject({ kind: "refused", code });
+  });
+});
+
+describe("a file without a known brand", () => {
+  test.each(["XAVC", "niko", "qt  "])("a video, of the major brand %s: read", async (brand) => {
+    const file = await media.video({ container: brand === "XAVC" ? "mp4" : "mov" });
+    file.write(brand, 8, "latin1");
+    expect(await inspect(file)).toMatchObject({ kind: "accepted", codec: "avc" });
+  });
+
+  test.each(["free", "skip", "wide"])("QuickTime, without brands, beginning with %s: read", async (name) => {
+    const file = await media.video({ container: "mov" });
+    file.write(name, 4, "latin1");
+    expect(await inspect(file)).toMatchObject({ kind: "accepted", codec: "avc" });
+  });
+});
+
 describe("refused video and audio", () => {
   test.each([
     [
@@ -60,21 +128,25 @@ describe("refused video and audio", () => {
     [
       { width: 1922, height: 1080 },
       "resolution_too_high",
-      "The video has 1922 x 1080 pixels; the maximum is 1920 x 1080.",
+      "The video has 1922 x 1080 pixels; the maximum is 1920 x 1080. Scale it down.",
     ],
     [
       { width: 1920, height: 1082 },
       "resolution_too_high",
-      "The video has 1920 x 1082 pixels; the maximum is 1920 x 1080.",
+      "The video has 1920 x 1082 pixels; the maximum is 1920 x 1080. Scale it down.",
     ],
     [
       { width: 1200, height: 1200 },
       "resolution_too_high",
-      "The video has 1200 x 1200 pixels; the maximum is 1920 x 1080.",
+      "The video has 1200 x 1200 pixels; the maximum is 1920 x 1080. Scale it down.",
     ],
-    [{ seconds: 0.96 }, "too_short", "The video lasts 0.96 s; the minimum is 1 s."],
-    [{ seconds: 120.04 }, "too_long", "The video lasts 120.04 s; the maximum is 120 s."],
-    [{ framesPerSecond: 61 }, "frame_rate_too_high", "The video has 61 frames per second; the maximum is 60."],
+    [{ seconds: 0.96 }, "too_short", "The video lasts 0.96 s; the minimum is 1 s. Use a longer one."],
+    [{ seconds: 120.04 }, "too_long", "The video lasts 120.04 s; the maximum is 120 s. Cut it."],
+    [
+      { framesPerSecond: 61 },
+      "frame_rate_too_high",
+      "The video has 61 frames per second; the maximum is 60. Convert it to a lower frame rate.",
+    ],
   ] as const)("a video, with %j: refused", async (options, code, detail) => {
     expect(await inspect(await media.video(options))).toMatchObject({ kind: "refused", code, detail });
   });

@@ -5,7 +5,7 @@ import * as media from "../corpus/media.testing.ts";
 import { hasBoundedTables } from "./sample-tables.ts";
 
 const isBounded = (file: Buffer): boolean =>
-  hasBoundedTables((start, end) => file.subarray(Math.min(start, file.length), end), file.length);
+  hasBoundedTables({ read: (start, end) => file.subarray(Math.min(start, file.length), end), size: file.length });
 
 const words = (...values: number[]): Buffer => {
   const bytes = Buffer.alloc(4 * values.length);

@@ -10,11 +10,11 @@ export const hasSampleTables = (contentType: string): boolean =>
 
 /** Reads the bytes from `start` to `end`, or to the end of the file. */
 export type ReadBytes = (start: number, end: number) => Buffer;
-type File = { read: ReadBytes; size: number };
+export type MediaFile = { read: ReadBytes; size: number };
 /** `start`, `end`: of its content. */
-type Box = { name: string; start: number; end: number };
+export type Box = { name: string; start: number; end: number };
 
-const CONTAINERS = new Set(["moov", "trak", "mdia", "minf", "stbl", "moof", "traf"]);
+const CONTAINERS = new Set(["moov", "trak", "edts", "mdia", "minf", "stbl", "moof", "traf"]);
 /** A film of two minutes in fragments of a second has 3000. */
 const MAX_BOXES = 100_000;
 /** Samples that are listed one by one: more than an hour of video, or six of audio. */
@@ -41,7 +41,7 @@ type Track = {
 };
 
 /** The boxes from `start` to `end`, as the reader sees them: it stops at one without an end. */
-function* boxesIn({ read, size }: File, start: number, end: number): Generator<Box> {
+export function* boxesIn({ read, size }: MediaFile, start: number, end: number): Generator<Box> {
   for (let at = start; at + 8 <= end; ) {
     const head = read(at, at + 16);
     if (head.length < 8) return;
@@ -130,8 +130,8 @@ const countOfFragment = (name: "trun" | "saiz", content: Buffer): number => {
 const TABLES = new Set(["hdlr", "stsz", "stz2", "stco", "co64", "stsc", "stts", "ctts"]);
 
 /** Whether a reader of the file's sample tables does no more than a file of its size can need. A file without boxes has none. */
-export const hasBoundedTables = (read: ReadBytes, size: number): boolean => {
-  const file = { read, size };
+export const hasBoundedTables = (file: MediaFile): boolean => {
+  const { read, size } = file;
   let boxes = 0;
   let listed = 0;
   const isBounded = (start: number, end: number, track: Track | null, depth: number): boolean => {

@@ -75,14 +75,14 @@ const faceOf = ({ boxScore, faceScore, size, mesh }: LibraryFace, left: number, 
  * The picture in the middle of a black square, and by how much it was moved. The library pads a picture to a square for its
  * detector only, and then cuts the face out of the picture without the padding: at a wrong place, unless both are one.
  */
-const padToSquare = ({ data, width, height }: Picture) => {
+const padToSquare = ({ data, width, height }: Picture, values: Float32Array) => {
   const side = Math.max(width, height);
   const [left, top] = [Math.floor((side - width) / 2), Math.floor((side - height) / 2)];
-  const values = new Float32Array(side * side * 3);
+  values.fill(0);
   for (let y = 0; y < height; y += 1) {
     values.set(data.subarray(3 * width * y, 3 * width * (y + 1)), 3 * (side * (y + top) + left));
   }
-  return { values, side, left, top };
+  return { side, left, top };
 };
 
 /** Reads the library and its files. After that, no file is read, so the process may change its user. */
@@ -95,8 +95,12 @@ export const loadFaces = async (): Promise<{ start: () => Promise<FindFaces> }> 
     Object.assign(globalThis.console, { log: ignore, info: ignore, warn: ignore, error: ignore });
     const library = new Library(OPTIONS);
     await library.load();
+    // One for all turns of a picture: each would take 5 MB of the little memory that a child has.
+    let values = new Float32Array(0);
     return async (picture) => {
-      const { values, side, left, top } = padToSquare(picture);
+      const length = 3 * Math.max(picture.width, picture.height) ** 2;
+      if (values.length !== length) values = new Float32Array(length);
+      const { side, left, top } = padToSquare(picture, values);
       const tensor = library.tf.tensor(values, [1, side, side, 3]);
       try {
         const { error, face } = await library.detect(tensor);

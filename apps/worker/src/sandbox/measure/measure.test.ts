@@ -8,6 +8,7 @@ import {
   faceBox,
   type Grey,
   pitchOf,
+  rollOf,
   SHARPNESS_HEIGHT,
   sharpnessOf,
   sizeOf,
@@ -69,6 +70,11 @@ const grey = (width: number, height: number, valueAt: (x: number, y: number) => 
 describe("the pose", () => {
   test.each([-40, -25, -10, 0, 10, 25, 40])("the yaw, of %d° at any roll: measured", (yaw) => {
     for (const roll of [-60, 0, 30, 90]) expect(yawOf(face({ yaw, roll }))).toBeCloseTo(yaw, 3);
+  });
+
+  test.each([-170, -90, -30, 0, 30, 90, 170])("the roll, of %d°: measured", (roll) => {
+    expect(rollOf(face({ roll }))).toBeCloseTo(roll, 3);
+    expect(Math.abs(rollOf(face({ roll, yaw: 20, pitch: 10 })) - roll)).toBeLessThan(5);
   });
 
   test.each([-30, -20, 0, 20, 30])("the pitch, of %d° at any roll: measured", (pitch) => {

@@ -82,8 +82,8 @@ export const sizeOf = (face: Face, { height }: Size): number => {
   return (100 * (bottom - top)) / height;
 };
 
-/** How far the face is turned to a side, in degrees: 0 looks at the camera, positive looks to the right in the picture. */
-export const yawOf = ({ mesh }: Face): number => {
+/** The direction from the right half of a face to its left half, which is the right one in the picture. */
+const acrossOf = ({ mesh }: Face): Point => {
   const sum: [number, number, number] = [0, 0, 0];
   for (const [left, right] of MIRRORED) {
     const [x, y, z] = difference(pointOf(mesh, left), pointOf(mesh, right));
@@ -91,8 +91,17 @@ export const yawOf = ({ mesh }: Face): number => {
     sum[1] += y;
     sum[2] += z;
   }
-  return inclination(sum);
+  return sum;
 };
+
+/** How far the face is tilted to a shoulder, in degrees: 0 is upright, positive is clockwise in the picture. */
+export const rollOf = (face: Face): number => {
+  const [x, y] = acrossOf(face);
+  return degrees(Math.atan2(y, x));
+};
+
+/** How far the face is turned to a side, in degrees: 0 looks at the camera, positive looks to the right in the picture. */
+export const yawOf = (face: Face): number => inclination(acrossOf(face));
 
 /** How far the face is turned up or down, in degrees: 0 looks at the camera, positive looks down. */
 export const pitchOf = ({ mesh }: Face): number =>

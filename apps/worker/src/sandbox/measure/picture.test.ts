@@ -63,13 +63,23 @@ describe("a portrait", () => {
     expect((await find(other)).measures.faces).toBe(1);
   });
 
+  test.each([90, 180, 270] as const)("a portrait, lying turned by %d°: turned upright by its face", async (angle) => {
+    const wide = sharp(await png(photo().extend({ right: 200, background: "#888" })));
+    const [upright, lying] = [await find(await decode(wide)), await find(await decode(wide.clone().rotate(angle)))];
+    expect([lying.measures.turned, lying.picture.width]).toEqual([360 - angle, upright.picture.width] as never);
+    for (const measure of ["roll", "size", "brightness"] as const) {
+      const difference = (lying.measures.face?.[measure] ?? 99) - (upright.measures.face?.[measure] ?? 0);
+      expect([measure, Math.abs(difference) < 3]).toEqual([measure, true]);
+    }
+  });
+
   test("two portraits, beside each other: two faces, none measured", async () => {
     const half = await photo().resize(500, 500).toBuffer();
     const twice = sharp({ create: { width: 1000, height: 500, channels: 3, background: "#888" } }).composite([
       { input: half, left: 0, top: 0 },
       { input: half, left: 500, top: 0 },
     ]);
-    expect(await measure(twice)).toEqual({ faces: 2, face: null });
+    expect(await measure(twice)).toEqual({ turned: 0, faces: 2, face: null });
   });
 
   test("a portrait, in a wide and a high picture: found where it is", async () => {
@@ -109,7 +119,7 @@ test.each([
   ["a pattern", () => png(pattern(700, 700))],
   ["nothing but grey", () => png(sharp({ create: { width: 600, height: 600, channels: 3, background: "#777" } }))],
 ] as const)("a picture of %s, measured: no face", async (_, image) => {
-  expect(await measure(await image())).toEqual({ faces: 0, face: null });
+  expect(await measure(await image())).toEqual({ turned: 0, faces: 0, face: null });
 });
 
 /** As large as a face needs to be found. */
@@ -130,8 +140,8 @@ test.each([
 describe("the files of a portrait", () => {
   const files = async (image: Sharp | Buffer) => {
     const picture = await decode(image);
-    const { box } = await find(picture);
-    if (!box) throw new Error("There is no face.");
+    const { box, measures } = await find(picture);
+    if (!box || measures.turned !== 0) throw new Error("There is no face.");
     return encodeFiles(sharp, picture, box);
   };
 

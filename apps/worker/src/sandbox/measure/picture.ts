@@ -1,20 +1,22 @@
 /** The pixels of a picture: decoded once, then cut and scaled for each measurement and for each file. Runs in a child process. */
 import type Sharp from "sharp";
+import { decodeUpright, EIGHT_BITS, type ImageFormat } from "../inspect/decode.ts";
 import type { FindFaces, Picture } from "./faces.ts";
 import {
   type Box,
   brightnessOf,
   confidenceOf,
-  countedFaces,
   edgeDistanceOf,
   faceBox,
   type Grey,
   pitchOf,
+  rollOf,
   SHARPNESS_HEIGHT,
   sharpnessOf,
   sizeOf,
   yawOf,
 } from "./measure.ts";
+import { searchUpright, type Turn, turnPicture } from "./upright.ts";
 
 /** The longer side at which a picture is measured. A face of 15 % of its height then has the height of the sharpness. */
 export const PICTURE_SIDE = 2048;
@@ -33,6 +35,7 @@ export type FaceMeasures = {
   /** The units are those of `REQUIREMENTS`: percent, degrees. */
   confidence: number;
   size: number;
+  roll: number;
   yaw: number;
   pitch: number;
   edgeDistance: number;
@@ -41,11 +44,14 @@ export type FaceMeasures = {
 };
 
 export type PictureMeasures = {
+  /** By how many degrees the picture was turned clockwise, so that its face is upright. All that follows is measured then. */
+  turned: Turn;
   faces: number;
   /** The face, where there is exactly one. */
   face: FaceMeasures | null;
 };
-type Measured = { measures: PictureMeasures; box: Box | null };
+/** `picture`: turned. `box`: that of the only face, in pixels of this picture. */
+type Measured = { measures: PictureMeasures; picture: Picture; box: Box | null };
 
 const raw = ({ width, height }: Picture) => ({ raw: { width, height, channels: 3 as const } });
 
@@ -85,29 +91,33 @@ const scaleForSearch = async (sharp: typeof Sharp, picture: Picture): Promise<{ 
   return { small: { data, width: info.width, height: info.height }, scale: picture.width / info.width };
 };
 
-/** Measures the faces of a picture. `box`: that of the only face, in pixels of the picture. */
+/** Turns a picture upright by its face, and measures its faces. */
 export const measurePicture = async (
   sharp: typeof Sharp,
   findFaces: FindFaces,
-  picture: Picture,
+  original: Picture,
 ): Promise<Measured> => {
-  const { small, scale } = await scaleForSearch(sharp, picture);
-  const faces = countedFaces(await findFaces(small));
+  const { small: unturned, scale } = await scaleForSearch(sharp, original);
+  const { turn, faces, picture: small } = await searchUpright(findFaces, unturned);
+  const picture = turnPicture(original, turn);
   const [face] = faces;
-  if (!face || faces.length > 1) return { measures: { faces: faces.length, face: null }, box: null };
+  if (!face || faces.length > 1) {
+    return { measures: { turned: turn, faces: faces.length, face: null }, picture, box: null };
+  }
   const { left, top, right, bottom } = faceBox(face);
   const box = { left: left * scale, top: top * scale, right: right * scale, bottom: bottom * scale };
   const grey = await cutFace(sharp, picture, box);
   const measures = {
     confidence: tenths(100 * confidenceOf(face)),
     size: tenths(sizeOf(face, small)),
+    roll: tenths(rollOf(face)),
     yaw: tenths(yawOf(face)),
     pitch: tenths(pitchOf(face)),
     edgeDistance: tenths(edgeDistanceOf(face, small)),
     sharpness: tenths(sharpnessOf(grey)),
     brightness: tenths(brightnessOf(grey)),
   };
-  return { measures: { faces: 1, face: measures }, box };
+  return { measures: { turned: turn, faces: 1, face: measures }, picture, box };
 };
 
 /** The square around a face for the thumbnail, moved into the picture. */
@@ -138,15 +148,16 @@ export const encodeFiles = async (
   return { normalized, thumb };
 };
 
-/** Decodes an image into a picture of at most `PICTURE_SIDE`, upright and opaque. Throws for each warning of the decoder. */
-export const decodePicture = async (sharp: typeof Sharp, bytes: Buffer, maxPixels: number): Promise<Picture> => {
-  const { data, info } = await sharp(bytes, { failOn: "warning", limitInputPixels: maxPixels })
-    .autoOrient()
-    .resize({ width: PICTURE_SIDE, height: PICTURE_SIDE, fit: "inside", withoutEnlargement: true })
-    .flatten({ background: "#ffffff" })
-    .toColourspace("srgb")
-    .raw()
-    .toBuffer({ resolveWithObject: true });
+/** Decodes an image into a picture of at most `PICTURE_SIDE`, upright and opaque. Throws for each error of the decoder. */
+export const decodePicture = async (
+  sharp: typeof Sharp,
+  bytes: Buffer,
+  maxPixels: number,
+  format: ImageFormat = EIGHT_BITS,
+): Promise<Picture> => {
+  const { data, info } = await decodeUpright(sharp, bytes, format, { side: PICTURE_SIDE, maxPixels }, (picture) =>
+    picture.flatten({ background: "#ffffff" }).toColourspace("srgb").raw().toBuffer({ resolveWithObject: true }),
+  );
   if (info.channels !== 3) throw new Error(`The picture has ${info.channels} channels.`);
   return { data, width: info.width, height: info.height };
 };

@@ -14,17 +14,22 @@ export const measurePortrait = async (
   sharp: typeof Sharp,
   startFaces: () => Promise<FindFaces>,
   bytes: Buffer,
-  { contentType }: Task<"portrait">,
+  { contentType, colors }: Task<"portrait">,
 ): Promise<{ report: Report<"portrait">; files: { normalized: Buffer; thumb: Buffer } | null }> => {
   const header = await readHeader(sharp, bytes, contentType);
   if (header.kind === "refused") return { report: header, files: null };
+  const format = { ...header.format, colors: colors ?? header.format.colors };
   // The decoder works in a thread of its own, while the library starts.
-  const [picture, findFaces] = await Promise.all([
-    decodePicture(sharp, bytes, ASSET_LIMITS.image.maxPixels).catch(() => null),
+  const [decoded, findFaces] = await Promise.all([
+    decodePicture(sharp, bytes, ASSET_LIMITS.image.maxPixels, format).catch(() => null),
     startFaces(),
   ]);
-  if (!picture) return { report: notDecodable, files: null };
-  const { measures, box } = await measurePicture(sharp, findFaces, picture);
-  const report = { kind: "accepted", width: header.width, height: header.height, ...measures } as const;
-  return { report, files: box ? await encodeFiles(sharp, picture, box) : null };
+  if (!decoded) return { report: notDecodable, files: null };
+  const { measures, picture, box } = await measurePicture(sharp, findFaces, decoded);
+  const isOnItsSide = measures.turned % 180 !== 0;
+  const [width, height] = isOnItsSide ? [header.height, header.width] : [header.width, header.height];
+  return {
+    report: { kind: "accepted", width, height, ...measures },
+    files: box ? await encodeFiles(sharp, picture, box) : null,
+  };
 };

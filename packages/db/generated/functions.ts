@@ -1595,6 +1595,7 @@ export type OpenUsageSessionsRow = {
   reserved: string | null;
   expiresAt: Date | null;
   avatarName: string | null;
+  avatarStatus: string | null;
   bodyHash: Uint8Array | null;
   status: number | null;
   location: string | null;
@@ -1617,7 +1618,7 @@ export const openUsageSessions = databaseFunction<OpenUsageSessionsInput, OpenUs
     claims: list(claim),
     wait: null,
   },
-  'kind as "kind", limited_by as "limitedBy", session_limit as "sessionLimit", reserved as "reserved", expires_at as "expiresAt", avatar_name as "avatarName", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor", response_fields as "responseFields", ticket_id as "ticketId", queue_position as "queuePosition", queue_size as "queueSize", session_id as "sessionId"',
+  'kind as "kind", limited_by as "limitedBy", session_limit as "sessionLimit", reserved as "reserved", expires_at as "expiresAt", avatar_name as "avatarName", avatar_status as "avatarStatus", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor", response_fields as "responseFields", ticket_id as "ticketId", queue_position as "queuePosition", queue_size as "queueSize", session_id as "sessionId"',
 );
 
 export type PrepareAvatarInput = {

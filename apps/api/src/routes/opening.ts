@@ -4,6 +4,7 @@ import type { Origin } from "@realtime-avatar/db/audit/audit-events";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { countOpenSessions } from "@realtime-avatar/db/credits/list-usage-sessions";
 import type { OpenOutcome } from "@realtime-avatar/db/credits/usage-sessions";
+import type { AvatarStatus } from "@realtime-avatar/domain/avatars/status";
 import {
   concurrencyLimitReached,
   insufficientCredits,
@@ -51,6 +52,17 @@ export const openWithinLimits = async <Outcome extends { kind: string }>(
 /** The outcomes that refuse a session. */
 export type OpeningRefusal = Exclude<OpenOutcome, { kind: "written" | "replayed" | "stale" }>;
 
+/** What to do with an avatar of this status before a call. */
+const UNTIL_READY: Partial<Record<AvatarStatus, string>> = {
+  draft: "Set its `sourceAssetId`, and wait until it is `ready`.",
+  preprocessing: "Wait until it is `ready`.",
+  failed: "Its `error` says why: set another `sourceAssetId`.",
+  disabled: "Set its `status` to `ready`.",
+};
+
+const avatarNotReady = (status: AvatarStatus): Problem =>
+  new Problem("avatar_not_ready", `The status of the avatar is \`${status}\`. ${UNTIL_READY[status] ?? ""}`.trim());
+
 /** The problem of an opening that was refused. */
 export const openingRefused = async (
   outcome: OpeningRefusal,
@@ -62,7 +74,7 @@ export const openingRefused = async (
     case "avatar_not_found":
       return notFound();
     case "avatar_not_ready":
-      return new Problem("avatar_not_ready", "The status of the avatar is not `ready`.");
+      return avatarNotReady(outcome.avatarStatus);
     case "spend_limit_exceeded":
       return spendLimitExceeded(planned, outcome.limitedBy);
     case "insufficient_credits":

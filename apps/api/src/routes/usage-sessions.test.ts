@@ -133,6 +133,7 @@ describe("the opening of a session", () => {
     for (const status of ["draft", "preprocessing", "failed", "disabled"]) {
       const { body } = await open({ maxSessionSeconds: 1, avatarId: await avatarIn(status) });
       expect([body.status, body.code]).toEqual([409, "avatar_not_ready"]);
+      expect(body.detail).toStartWith(`The status of the avatar is \`${status}\`. `);
     }
     const unknown = [await avatarIn("deleted"), "ava_01h455vb4pex5vsknk084sn02q", "x", key.slice(0, 30)];
     const answers = await Promise.all(unknown.map((avatarId) => open({ maxSessionSeconds: 1, avatarId })));

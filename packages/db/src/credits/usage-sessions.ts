@@ -1,4 +1,5 @@
 /** Usage sessions: calls that hold credits while they are open, and are charged once. */
+import type { AvatarStatus } from "@realtime-avatar/domain/avatars/status";
 import type { SessionLimitedBy } from "@realtime-avatar/domain/credits/open";
 import type { UsageSession } from "@realtime-avatar/domain/credits/schemas";
 import type { SessionRecord } from "@realtime-avatar/domain/credits/session";
@@ -44,7 +45,8 @@ export type SessionResponseFields = Pick<UsageSession, "avatarName" | "reservedC
 export type OpenOutcome =
   | { kind: "written"; responseFields: SessionResponseFields }
   | { kind: "stale" }
-  | { kind: "avatar_not_found" | "avatar_not_ready" | "insufficient_credits" }
+  | { kind: "avatar_not_found" | "insufficient_credits" }
+  | { kind: "avatar_not_ready"; avatarStatus: AvatarStatus }
   | { kind: "spend_limit_exceeded"; limitedBy: "self" | "ancestor" }
   | { kind: "concurrency_limit_reached"; limitedBy: SessionLimitedBy; limit: number }
   | { kind: "replayed"; response: StoredResponse; responseFields: SessionResponseFields };
@@ -68,9 +70,10 @@ export const openOutcomeOf = (row: OpenUsageSessionsRow): OpenOutcome => {
       return { kind, responseFields: responseFieldsOf({ avatarName, reserved, expiresAt }) };
     case "stale":
     case "avatar_not_found":
-    case "avatar_not_ready":
     case "insufficient_credits":
       return { kind };
+    case "avatar_not_ready":
+      return { kind, avatarStatus: row.avatarStatus as AvatarStatus };
     case "spend_limit_exceeded":
       return { kind, limitedBy: limitedBy === "self" ? "self" : "ancestor" };
     case "concurrency_limit_reached":

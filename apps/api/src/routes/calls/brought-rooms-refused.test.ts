@@ -167,7 +167,9 @@ test("without a key, with a wrong one, or with one elsewhere: 401; without the s
 });
 
 test("an avatar that is not ready, unknown, or of another tenant; a cap, the balance: as for any call", async () => {
-  expectProblem(await bring(key, await avatar(key, "draft")), "avatar_not_ready");
+  const notReady = await bring(key, await avatar(key, "draft"));
+  expectProblem(notReady, "avatar_not_ready");
+  expect(notReady.body.detail).toStartWith("The status of the avatar is `draft`. ");
   const other = await tenantWith(30);
   for (const id of ["x", "ava_01h455vb4pex5vsknk084sn02q", other.avatarId]) {
     expectProblem(await bring(key, id), "not_found");

@@ -14,11 +14,11 @@ create type rta.session_request as (
 );
 
 -- What became of a request to open a session. `kind`: 'written', 'stale' (the caller has changed since its look-up),
--- 'avatar_not_found', 'avatar_not_ready', 'concurrency_limit_reached' (`limited_by`: 'self', 'ancestor' or 'tenant', whose
--- limit is `session_limit`), 'spend_limit_exceeded' (`limited_by`: 'self' or 'ancestor'), 'insufficient_credits', or
--- 'replayed' (the stored response and its response_fields follow). Of a call also 'queued' (no slot is free for it: its ticket
--- and its place follow), 'too_many_tickets', and 'same' (the caller has sent the same token before, and
--- that call, `session_id`, is open). Only 'written' and 'queued' write anything.
+-- 'avatar_not_found', 'avatar_not_ready' (`avatar_status`), 'concurrency_limit_reached' (`limited_by`: 'self', 'ancestor' or
+-- 'tenant', whose limit is `session_limit`), 'spend_limit_exceeded' (`limited_by`: 'self' or 'ancestor'),
+-- 'insufficient_credits', or 'replayed' (the stored response and its response_fields follow). Of a call also 'queued' (no slot
+-- is free for it: its ticket and its place follow), 'too_many_tickets', and 'same' (the caller has sent the same token before,
+-- and that call, `session_id`, is open). Only 'written' and 'queued' write anything.
 create type rta.session_outcome as (
   kind text,
   limited_by text,
@@ -26,6 +26,7 @@ create type rta.session_outcome as (
   reserved bigint,
   expires_at timestamptz,
   avatar_name text,
+  avatar_status text,
   body_hash bytea,
   status integer,
   location text,

@@ -36,7 +36,7 @@ begin
       when avatar.status is null or avatar.status = 'deleted' then 'avatar_not_found'
       else 'avatar_not_ready'
     end,
-    null, null, null, null, avatar.display_name, (stored.response).body_hash, (stored.response).status, (stored.response).location,
+    null, null, null, null, avatar.display_name, avatar.status, (stored.response).body_hash, (stored.response).status, (stored.response).location,
     (stored.response).etag, (stored.response).response_body, (stored.response).sealed_for, (stored.response).response_fields,
     null, null, null, same.session_id
   )::rta.session_outcome, request.max_seconds, request.min_seconds, request.price, request.start_seconds,

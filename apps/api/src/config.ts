@@ -24,6 +24,7 @@ import { readTracingConfig, type TracingConfig } from "@realtime-avatar/runtime/
 import { readWebhookConfig, type WebhookConfig } from "@realtime-avatar/runtime/webhook-config";
 import type { StorageConfig } from "@realtime-avatar/storage/open";
 import type { Secret } from "@realtime-avatar/storage/secret";
+import { readUploadOrigins, type UploadOrigins } from "./http/files/upload-cors.ts";
 import type { RateLimit } from "./http/rate-limit.ts";
 import { type OidcConfig, readOidcConfig } from "./oidc-config.ts";
 
@@ -57,6 +58,8 @@ export type ApiConfig = CommonConfig & {
   sessionSecret: Secret | null;
   /** Scheme, host and port of the public URLs of assets and previews, and of signed URLs on disk; null: where the service listens. */
   publicAssetOrigin: string | null;
+  /** The origins of the pages that may send files to signed URLs on disk. */
+  uploadOrigins: UploadOrigins;
   storage: StorageConfig;
   webhooks: WebhookConfig;
   /** Price of a second of a usage session, in credit micros. */
@@ -142,6 +145,13 @@ const readSettings = (variables: Variables): ApiConfig => {
     oidc: readOidcConfig(variables),
     sessionSecret: readSecret(variables, "SESSION_SECRET"),
     publicAssetOrigin: readPublicAssetOrigin(variables),
+    uploadOrigins: readVariable<UploadOrigins>(
+      variables,
+      "UPLOAD_ORIGINS",
+      null,
+      "* or origins such as https://app.example.com, with commas between them",
+      readUploadOrigins,
+    ),
     storage: readStorageConfig(variables, common.database.dataDirectory),
     webhooks: readWebhookConfig(variables),
     metricsPort: readMetricsPort(variables, "METRICS_PORT", "PORT", port),

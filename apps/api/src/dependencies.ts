@@ -43,6 +43,7 @@ export type AppOptions = {
     | "sessionStartSeconds"
     | "tenantRateLimit"
     | "trustedProxyHops"
+    | "uploadOrigins"
   >;
   log: Logger;
   /** Called with each authenticated caller. */

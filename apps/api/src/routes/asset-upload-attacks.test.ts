@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import { startApi, TEST_CONFIG, testStorage } from "../../test/support/api.ts";
 import { assetCalls } from "../../test/support/assets.ts";
 import { fileOf, md5Of } from "../../test/support/forms.ts";
+import { corsHeaders, readUploadOrigins } from "../http/files/upload-cors.ts";
 
 const BYTES = 100_000;
 
@@ -57,4 +58,41 @@ test("a file, its asset deleted while it arrives: 404, and not kept", async () =
   expect((await send(upload)).status).toBe(404);
   onReceived = async () => {};
   expect(await stored(`uploads/${tenantId}/${id}`)).toEqual([]);
+});
+
+test("a preflight of a signed URL: answered there alone, without credentials", async () => {
+  const { upload } = await begin();
+  const origin = "https://app.example.com";
+  const asked = { origin, "access-control-request-method": "PUT", "access-control-request-headers": "content-md5" };
+  const preflight = (url: string) => fetch(url, { method: "OPTIONS", headers: asked });
+  const { status, headers } = await preflight(upload.url);
+  expect(status).toBe(204);
+  expect(headers.get("access-control-allow-origin")).toBe("*");
+  expect(headers.get("access-control-allow-methods")).toBe("PUT");
+  expect(headers.get("access-control-allow-headers")).toBe("content-type, content-md5");
+  expect(headers.has("access-control-allow-credentials")).toBe(false);
+  for (const path of ["/api/v1/assets", "/api/v1/assets/uploads", "/api/v1/avatars", "/public/assets/x", "/healthz"]) {
+    const other = await preflight(new URL(path, upload.url).href);
+    expect([path, other.headers.has("access-control-allow-origin")]).toEqual([path, false]);
+  }
+});
+
+test.each([
+  ["https://app.example.com", "https://app.example.com"],
+  ["https://evil.example", null],
+])("a page of %s, where the operator has listed origins: may send %p", (origin, allowed) => {
+  const headers = corsHeaders(["https://app.example.com", "http://localhost:5173"], origin);
+  expect([headers["access-control-allow-origin"] ?? null, headers["vary"]]).toEqual([allowed, "Origin"]);
+});
+
+test.each([
+  ["*", null],
+  ["https://app.example.com, http://localhost:5173", ["https://app.example.com", "http://localhost:5173"]],
+  ["https://app.example.com/", undefined],
+  ["app.example.com", undefined],
+  ["https://app.example.com,", undefined],
+  ["file:///x", undefined],
+  ["https://*.example.com", undefined],
+])("the origins %p: read as %p", (text, expected) => {
+  expect(readUploadOrigins(text)).toEqual(expected as never);
 });

@@ -13,6 +13,7 @@ import { Elysia } from "elysia";
 import type { Dependencies } from "../dependencies.ts";
 import { clientNetwork } from "../http/client-address.ts";
 import { openBody, streamOf } from "../http/files/body-reader.ts";
+import { corsHeaders, preflightHeaders } from "../http/files/upload-cors.ts";
 import { type RequestContext, withRequestContext } from "../http/request-context.ts";
 import type { RouteDetail } from "../openapi/operation.ts";
 
@@ -44,32 +45,45 @@ const isExpected = async (databases: Databases, key: string, context: RequestCon
 };
 
 export const signedUploadRoutes = ({ databases, storage, uploadSlots, clock, peerAddress, config }: Dependencies) =>
-  new Elysia({ name: "signed-uploads", prefix: UPLOAD_PATH.replace(/\/$/, "") }).use(withRequestContext).put(
-    "/:token",
-    async ({ params: { token }, request, requestContext }) => {
-      const { served } = storage;
-      if (served === null) throw notFound();
-      const verified = served.verifyPut(token, request.headers, clock());
-      if (verified.kind === "refused") throw refusalOf(verified.reason);
-      const { upload } = verified;
-      const [, tenantId = null] = upload.key.split("/");
-      const isStillExpected = () => isExpected(databases, upload.key, requestContext);
-      const client = clientNetwork(request, peerAddress(request), config.trustedProxyHops);
-      return uploadSlots.run({ tenantId, client }, async (place) => {
-        if (!(await isStillExpected())) throw notFound();
-        const tooLarge = () => wrongHeader("size");
-        const body = openBody(request, requestContext, { maxBytes: upload.sizeBytes, tooLarge, place });
-        try {
-          const received = await served.receive(upload, streamOf(body));
-          if (received.kind === "refused") throw wrongHeader(received.reason);
-        } finally {
-          body.close();
-        }
-        // The asset may have been deleted while the file arrived.
-        if (await isStillExpected()) return "";
-        await storage.delete(upload.key);
-        throw notFound();
-      });
-    },
-    { detail: DETAIL },
-  );
+  new Elysia({ name: "signed-uploads", prefix: UPLOAD_PATH.replace(/\/$/, "") })
+    .use(withRequestContext)
+    .options(
+      "/:token",
+      ({ request, set }) => {
+        if (storage.served === null) throw notFound();
+        Object.assign(set.headers, preflightHeaders(config.uploadOrigins, request.headers.get("origin")));
+        set.status = 204;
+      },
+      { detail: DETAIL },
+    )
+    .put(
+      "/:token",
+      async ({ params: { token }, request, set, requestContext }) => {
+        const { served } = storage;
+        if (served === null) throw notFound();
+        // Of errors as well: without it, a page sees no status.
+        Object.assign(set.headers, corsHeaders(config.uploadOrigins, request.headers.get("origin")));
+        const verified = served.verifyPut(token, request.headers, clock());
+        if (verified.kind === "refused") throw refusalOf(verified.reason);
+        const { upload } = verified;
+        const [, tenantId = null] = upload.key.split("/");
+        const isStillExpected = () => isExpected(databases, upload.key, requestContext);
+        const client = clientNetwork(request, peerAddress(request), config.trustedProxyHops);
+        return uploadSlots.run({ tenantId, client }, async (place) => {
+          if (!(await isStillExpected())) throw notFound();
+          const tooLarge = () => wrongHeader("size");
+          const body = openBody(request, requestContext, { maxBytes: upload.sizeBytes, tooLarge, place });
+          try {
+            const received = await served.receive(upload, streamOf(body));
+            if (received.kind === "refused") throw wrongHeader(received.reason);
+          } finally {
+            body.close();
+          }
+          // The asset may have been deleted while the file arrived.
+          if (await isStillExpected()) return "";
+          await storage.delete(upload.key);
+          throw notFound();
+        });
+      },
+      { detail: DETAIL },
+    );

@@ -102,6 +102,7 @@ export const TEST_CONFIG: AppOptions["config"] = {
   sessionStartSeconds: 120,
   tenantRateLimit: null,
   trustedProxyHops: 1,
+  uploadOrigins: null,
 };
 
 /** No worker runs beside most tests: they do not wait for one. */

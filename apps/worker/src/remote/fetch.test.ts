@@ -183,7 +183,9 @@ describe("the fetcher", () => {
   });
 
   test("a refusal, its detail: the limit or status, not the host's words", async () => {
-    expect((await fetchPath("/large")).outcome).toMatchObject({ detail: "The file is larger than 100000 bytes." });
+    expect((await fetchPath("/large")).outcome).toMatchObject({
+      detail: "The file is larger than 100000 bytes. Make it smaller.",
+    });
     expect((await fetchPath("/secret")).outcome).toMatchObject({
       detail: "The host responded with status 404 instead of 200.",
     });

@@ -103,7 +103,7 @@ describe("an open that waits", () => {
 
   test.each([
     ["an avatar that was deleted", "deleted", { kind: "avatar_not_found" }],
-    ["an avatar that is no longer ready", "failed", { kind: "avatar_not_ready", avatarStatus: "failed" }],
+    ["an avatar that is no longer ready", "failed", { kind: "avatar_not_ready" }],
   ])("an open, waiting for the account: finds %s", async (_, status, outcome) => {
     const world = await worldOf({});
     const changed = await whileWaiting(

@@ -63,8 +63,7 @@ export type ModelOpened =
   | { kind: "replayed"; reserved: number }
   | { kind: "spend_limit_exceeded"; limitedBy: "self" | "ancestor" }
   | { kind: "concurrency_limit_reached"; limitedBy: "self" | "ancestor" | "tenant" }
-  | { kind: "stale" | "avatar_not_found" | "insufficient_credits" }
-  | { kind: "avatar_not_ready"; avatarStatus: "draft" };
+  | { kind: "stale" | "avatar_not_found" | "avatar_not_ready" | "insufficient_credits" };
 export type ModelOutcome = "written" | "session_closed" | "not_found" | "stale";
 export type ModelMoved = "written" | "repeated" | "reference_used" | "insufficient" | "too_large" | "not_found";
 
@@ -105,7 +104,7 @@ export class CreditModel {
     const claimed = claim === null ? undefined : this.#claims.get(`${key.id} ${claim}`);
     if (claimed !== undefined) return { kind: "replayed", reserved: claimed };
     if (avatar === "absent" || avatar === "deleted") return { kind: "avatar_not_found" };
-    if (avatar === "draft") return { kind: "avatar_not_ready", avatarStatus: avatar };
+    if (avatar === "draft") return { kind: "avatar_not_ready" };
     const line = [...key.lineage, key.id]
       .map((id) => this.key(id))
       .filter(({ environment }) => environment === key.environment)

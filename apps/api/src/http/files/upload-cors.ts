@@ -30,7 +30,10 @@ export const preflightHeaders = (allowed: UploadOrigins, origin: string | null):
 });
 
 const isOrigin = (text: string): boolean =>
-  URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && new URL(text).origin === text && !text.includes("*");
+  URL.canParse(text) &&
+  /^https?:$/.test(new URL(text).protocol) &&
+  new URL(text).origin === text &&
+  !text.includes("*");
 
 /** Reads `*`, or origins with commas between them; undefined for anything else. */
 export const readUploadOrigins = (text: string): UploadOrigins | undefined => {

@@ -76,11 +76,14 @@ describe("a start", () => {
     expect(new Set(all).size).toBe(1);
   });
 
-  test.each(["draft", "preprocessing", "failed", "disabled"])("an avatar that is %s: 409, which names its status", async (status) => {
-    const answer = await start({ avatar_id: await avatar(key, status) });
-    expectProblem(answer, "avatar_not_ready");
-    expect(answer.body.detail).toStartWith(`The status of the avatar is \`${status}\`. `);
-  });
+  test.each(["draft", "preprocessing", "failed", "disabled"])(
+    "an avatar that is %s: 409, which names its status",
+    async (status) => {
+      const answer = await start({ avatar_id: await avatar(key, status) });
+      expectProblem(answer, "avatar_not_ready");
+      expect(answer.body.detail).toStartWith(`The status of the avatar is \`${status}\`. `);
+    },
+  );
 
   test("fewer credits than asked for: as many seconds as fit; fewer than 60, or than asked for: 402", async () => {
     const { root, avatarId } = await tenantWith(100);

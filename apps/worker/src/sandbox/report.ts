@@ -3,7 +3,6 @@ import { ASSET_ERROR_CODES } from "@realtime-avatar/domain/assets/errors";
 import type { AssetKind, ContentType } from "@realtime-avatar/domain/assets/limits";
 import { type Static, type TProperties, Type } from "@sinclair/typebox";
 import { type Colors, PRIMARIES, TRANSFERS } from "./measure/light.ts";
-import { TURNS } from "./measure/upright.ts";
 
 /** What a child can do: inspect a file of each kind, or measure the faces of an image (`portrait`). */
 export type TaskKind = AssetKind | "portrait";
@@ -21,6 +20,10 @@ export const HEADER_CPU_SECONDS = 5;
 
 /** How many files a child of each kind writes, with an `accepted` report. */
 export const OUTPUTS = { image: 1, video: 0, audio: 0, portrait: 2 } as const satisfies Record<TaskKind, number>;
+
+/** By how many degrees a picture can be turned, clockwise. */
+export const TURNS = [0, 90, 180, 270] as const;
+export type Turn = (typeof TURNS)[number];
 
 const Count = Type.Integer({ minimum: 1, maximum: 2 ** 31 });
 const Seconds = Type.Number({ minimum: 0, maximum: 1e9 });

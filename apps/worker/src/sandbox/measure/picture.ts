@@ -1,6 +1,7 @@
 /** The pixels of a picture: decoded once, then cut and scaled for each measurement and for each file. Runs in a child process. */
 import type Sharp from "sharp";
 import { decodeUpright, EIGHT_BITS, type ImageFormat } from "../inspect/decode.ts";
+import type { Turn } from "../report.ts";
 import type { FindFaces, Picture } from "./faces.ts";
 import {
   type Box,
@@ -16,7 +17,7 @@ import {
   sizeOf,
   yawOf,
 } from "./measure.ts";
-import { searchUpright, type Turn, turnPicture } from "./upright.ts";
+import { searchUpright, turnPicture } from "./upright.ts";
 
 /** The longer side at which a picture is measured. A face of 15 % of its height then has the height of the sharpness. */
 export const PICTURE_SIDE = 2048;

@@ -1,10 +1,7 @@
 /** Turns a picture upright by its face. */
+import type { Turn } from "../report.ts";
 import type { Face, FindFaces, Picture } from "./faces.ts";
 import { confidenceOf, countedFaces, rollOf, type Size } from "./measure.ts";
-
-/** By how many degrees a picture is turned, clockwise. */
-export const TURNS = [0, 90, 180, 270] as const;
-export type Turn = (typeof TURNS)[number];
 
 /** The faces of a picture after a turn, the surest first. */
 export type Turned = { turn: Turn; faces: Face[]; picture: Picture };

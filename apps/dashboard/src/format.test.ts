@@ -1,5 +1,15 @@
 import { expect, test } from "bun:test";
-import { bytes, credits, creditsText, parseCredits } from "./format.ts";
+import {
+  bytes,
+  counted,
+  creditAmount,
+  credits,
+  creditsText,
+  duration,
+  parseCredits,
+  relativeTime,
+  totalText,
+} from "./format.ts";
 
 test.each([
   ["12.5", 12_500_000],
@@ -22,7 +32,7 @@ test.each([0, 1, 1_000_000, 12_500_000, 10_000_000, 999_999_999_999])(
 
 test.each([
   [1, "1 byte"],
-  [1023, "1023 bytes"],
+  [1023, "1,023 bytes"],
   [1024, "1 KiB"],
   [16 * 1024 * 1024, "16 MiB"],
 ])("a size, %p bytes: in words", (count, text) => expect(bytes(count)).toBe(text));
@@ -32,3 +42,54 @@ test.each([
   [9999, "< 0.01"],
   [10_000, "0.01"],
 ])("credits, of %p micros: in words", (micros, text) => expect(credits(micros)).toBe(text));
+
+test.each([
+  [0, "0 credits"],
+  [5, "< 0.01 credits"],
+  [1_000_000, "1 credit"],
+  [1_500_000, "1.5 credits"],
+  [68_000_000, "68 credits"],
+])("credits with their unit, of %p micros: one of them is singular", (micros, text) =>
+  expect(creditAmount(micros)).toBe(text),
+);
+
+test.each([
+  [0, "0 s"],
+  [59.6, "1 min"],
+  [68, "1 min 8 s"],
+  [112, "1 min 52 s"],
+  [180, "3 min"],
+  [3908, "1 h 5 min 8 s"],
+  [3600, "1 h"],
+])("a duration, of %p seconds: no second is dropped", (seconds, text) => expect(duration(seconds)).toBe(text));
+
+const NOW = Date.parse("2026-11-20T12:00:00.000Z");
+test.each([
+  [90 * 86_400 - 1, "in 90 days"],
+  [365 * 86_400 - 60, "in 365 days"],
+  [2 * 86_400, "in 2 days"],
+  [86_400, "in 24 hours"],
+  [7200, "in 2 hours"],
+  [5400, "in 90 minutes"],
+  [1799, "in 30 minutes"],
+  [30, "in less than a minute"],
+  [0, "just now"],
+  [-59, "just now"],
+  [-90, "1 minute ago"],
+  [-7200, "2 hours ago"],
+  [-86_400, "yesterday"],
+  [-70 * 86_400, "2 months ago"],
+])("a time, %p seconds from now: in words, the days until it whole", (seconds, text) =>
+  expect(relativeTime(new Date(NOW + seconds * 1000).toISOString(), NOW)).toBe(text),
+);
+
+test.each([
+  [1, "key", "1 key"],
+  [2, "delivery", "2 deliveries"],
+  [1500, "key", "1,500 keys"],
+])("a count of %p: %s in the singular or the plural", (count, noun, text) => expect(counted(count, noun)).toBe(text));
+
+test("the total of a list, with and without older items", () => {
+  expect(totalText(53, "avatar", false)).toBe("53 avatars");
+  expect(totalText(50, "avatar", true)).toBe("The newest 50 avatars, and there may be more");
+});

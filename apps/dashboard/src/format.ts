@@ -14,6 +14,10 @@ export const credits = (micros: number): string => {
   return amount > 0 && amount < 0.01 ? "< 0.01" : CREDITS.format(amount);
 };
 
+/** With its unit: `1 credit`, `12.5 credits`. */
+export const creditAmount = (micros: number): string =>
+  `${credits(micros)} ${micros === MICROS ? "credit" : "credits"}`;
+
 export const compactCredits = (micros: number): string => COMPACT.format(micros / MICROS);
 
 /** The credit micros of an amount that was typed in; null when it is no amount, or finer than a credit micro. */
@@ -42,21 +46,37 @@ const UNITS = [
   ["hour", 3600],
   ["minute", 60],
 ] as const;
+const DAY_SECONDS = 86_400;
+const MINUTE_SECONDS = 60;
+
+/** In how long, for something that ends then: in days from two days on, so that a key for 90 days says 90, not `in 2 months`. */
+const timeLeft = (seconds: number): string => {
+  if (seconds >= 2 * DAY_SECONDS) return RELATIVE.format(Math.round(seconds / DAY_SECONDS), "day");
+  if (seconds >= 120 * MINUTE_SECONDS) return RELATIVE.format(Math.round(seconds / 3600), "hour");
+  if (seconds < MINUTE_SECONDS) return "in less than a minute";
+  return RELATIVE.format(Math.round(seconds / MINUTE_SECONDS), "minute");
+};
 
 /** How long ago, or in how long: `3 minutes ago`. */
 export const relativeTime = (time: string, now: number): string => {
   const seconds = (new Date(time).getTime() - now) / 1000;
+  if (seconds > 0) return timeLeft(seconds);
   for (const [unit, length] of UNITS) {
-    if (Math.abs(seconds) >= length) return RELATIVE.format(Math.trunc(seconds / length), unit);
+    if (-seconds >= length) return RELATIVE.format(Math.trunc(seconds / length), unit);
   }
-  return seconds > 0 ? "in less than a minute" : "just now";
+  return "just now";
 };
 
-/** Seconds as `1 h 5 min`. */
+/** Seconds as `1 h 5 min 8 s`, without the parts that are 0. */
 export const duration = (seconds: number): string => {
-  if (seconds < 60) return `${Math.round(seconds)} s`;
-  const minutes = Math.round(seconds / 60);
-  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  const whole = Math.round(seconds);
+  const parts = [
+    [Math.floor(whole / 3600), "h"],
+    [Math.floor(whole / 60) % 60, "min"],
+    [whole % 60, "s"],
+  ] as const;
+  const shown = parts.filter(([count]) => count > 0).map(([count, unit]) => `${count} ${unit}`);
+  return shown.join(" ") || "0 s";
 };
 
 export const bytes = (count: number): string =>
@@ -66,5 +86,12 @@ export const bytes = (count: number): string =>
       ? `${Math.ceil(count / 1024)} KiB`
       : `${Number((count / 1024 / 1024).toFixed(1))} MiB`;
 
+const plural = (noun: string): string => (/[^aeiou]y$/.test(noun) ? `${noun.slice(0, -1)}ies` : `${noun}s`);
+
 /** `1 key`, `2 keys`. */
-export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
+export const counted = (count: number, noun: string): string =>
+  `${count.toLocaleString("en")} ${count === 1 ? noun : plural(noun)}`;
+
+/** How many items a list has, or shows so far. */
+export const totalText = (count: number, noun: string, hasMore: boolean): string =>
+  hasMore ? `The newest ${counted(count, noun)}, and there may be more` : counted(count, noun);

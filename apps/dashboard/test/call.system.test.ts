@@ -1,58 +1,24 @@
 /** Try a call: a person talks to an avatar on the page of calls, with LiveKit and an avatar worker. */
 import { beforeAll, describe, expect, test } from "bun:test";
-import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { findCreditDrift } from "@realtime-avatar/db/credits/invariants";
-import { BROWSER, LEVEL, LOOK } from "@realtime-avatar/testing/browser";
-import { fixture } from "@realtime-avatar/testing/fixture";
-import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
-import { startLivekit } from "@realtime-avatar/testing/livekit/server";
-import { source, startProcess } from "@realtime-avatar/testing/processes";
+import { LEVEL, LOOK } from "@realtime-avatar/testing/browser";
+import { runToEnd } from "@realtime-avatar/testing/processes";
 import { seedKey } from "@realtime-avatar/testing/seeds";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { expectAccessible } from "./support/axe.ts";
+import { type CallWorld, callWorld, missing, SLOTS } from "./support/call-world.ts";
 import { callerOf, seedCaller } from "./support/calls.ts";
 import { DESKTOP, expectQuiet, PHONE } from "./support/person.ts";
-import { fileWorld } from "./support/world.ts";
 
-const binary = await livekitBinary();
-const missing = binary.kind === "missing" ? binary.reason : BROWSER ? null : "there is no browser";
 const skipped = missing === null ? "" : ` (skipped: ${missing})`;
 /** Where the picture of the README is written: `CALL_PICTURE=docs/images/call-page.png bun test apps/dashboard/test/call.system.test.ts`. */
 const CALL_PICTURE = process.env["CALL_PICTURE"];
-const SECRET = randomBytes(32).toString("hex");
-const SLOTS = 2;
 const LONG = process.env["LONG"] === "1";
 /** How many pages are opened at once. */
 const PAGES = LONG ? 50 : 5;
 /** Fifty pages load for long on a busy machine. */
 const PAGES_MS = 600_000;
-
-const openWorld = async () => {
-  const livekit = await startLivekit(binary.kind === "found" ? binary.path : "");
-  await fixture({ close: () => livekit.stop() });
-  const world = await fileWorld({
-    LIVEKIT_URL: livekit.url,
-    LIVEKIT_API_KEY: livekit.apiKey,
-    LIVEKIT_API_SECRET: livekit.apiSecret,
-    AVATAR_WORKER_SECRET: SECRET,
-    SWEEP_IN_API: "true",
-    ...(CALL_PICTURE && { WORKER: "true" }),
-  });
-  const worker = startProcess(source("apps/avatar-worker/src/main.ts"), {
-    SERVICE_URL: world.service.url.replace("localhost", "127.0.0.1"),
-    AVATAR_WORKER_SECRET: SECRET,
-    AVATAR_WORKER_PORT: "0",
-    AVATAR_SLOTS: String(SLOTS),
-  });
-  const close = () => {
-    worker.kill("SIGTERM");
-    return worker.exited;
-  };
-  await fixture({ close });
-  await worker.waitFor(/"started"/);
-  return { ...world, livekit };
-};
 
 /** A folder for pictures of the page, to look at them. */
 const SCREENSHOTS = process.env["SCREENSHOTS"];
@@ -62,7 +28,8 @@ const picture = async (page: Page, name: string): Promise<void> => {
 
 const SHOWN = `!document.querySelector("video").classList.contains("invisible")`;
 
-const { service, owner, page } = missing === null ? await openWorld() : ({} as Awaited<ReturnType<typeof openWorld>>);
+const { service, owner, page, stopCalls } =
+  missing === null ? await callWorld(CALL_PICTURE ? { WORKER: "true" } : {}) : ({} as CallWorld);
 
 describe.skipIf(missing !== null)(`a call on its page in Chromium${skipped}`, () => {
   let avatar = "";
@@ -94,6 +61,12 @@ describe.skipIf(missing !== null)(`a call on its page in Chromium${skipped}`, ()
   };
   /** `waitForFunction` would evaluate text in the page, which its policy forbids. */
   const untilTrue = (at: Page, expression: string) => until(async () => (await at.evaluate(expression)) === true);
+  const startButton = (at = page) => button("Start the call", at);
+  /** Opens the microphone, and then starts the call. */
+  const start = async (at = page): Promise<void> => {
+    await button("Try the microphone", at).click();
+    await startButton(at).click();
+  };
   const openCalls = async (): Promise<number> =>
     (await service.database.db.client`select from usage_sessions where ended_at is null`).length;
 
@@ -107,8 +80,14 @@ describe.skipIf(missing !== null)(`a call on its page in Chromium${skipped}`, ()
     await page.setViewportSize(PHONE);
     await expectAccessible(page, "before the call");
     await picture(page, "call-before-phone-dark");
-    // By keyboard alone.
-    await button("Start the call").focus();
+    // By keyboard alone: first the microphone, whose level is shown before anything is held.
+    await button("Try the microphone").focus();
+    await page.keyboard.press("Enter");
+    await untilTrue(page, `Number.parseInt(document.querySelector("[data-level]")?.getAttribute("width")) > 0`);
+    expect([await activeKeys(), await openCalls()]).toEqual([0, 0]);
+    await expectAccessible(page, "with the microphone");
+    await picture(page, "call-ready-phone-dark");
+    await startButton().focus();
     await page.keyboard.press("Enter");
     await untilTrue(page, `${SHOWN} && ${LOOK} > 0`);
     const pictures = new Set<unknown>();
@@ -116,6 +95,11 @@ describe.skipIf(missing !== null)(`a call on its page in Chromium${skipped}`, ()
     await untilTrue(page, `${LEVEL} > 0.02`);
     await until(async () => Number.parseInt((await figure("Length").textContent()) ?? "0", 10) >= 2);
     expect(await figure("Cost").textContent()).toMatch(/^([2-9]|\d{2,}) credits$/);
+    // After the first minute too, it is the figure of the service, which goes on from there.
+    await service.database.db.client`update usage_sessions set used = 112000000 where ended_at is null`;
+    await until(async () => /^1 min 5[2-9] s$/.test((await figure("Length").textContent()) ?? ""));
+    await until(async () => /^1 min 5[3-9] s$/.test((await figure("Length").textContent()) ?? ""));
+    expect(await figure("Cost").textContent()).toMatch(/^1(1[3-9]|2\d) credits$/);
     await expectAccessible(page, "in the call");
     await picture(page, "call-open-phone-dark");
     await button("Mute the microphone").click();
@@ -145,8 +129,15 @@ describe.skipIf(missing !== null)(`a call on its page in Chromium${skipped}`, ()
     expect(key).toMatchObject({ scopes: ["realtime:write"], environment: "live", max_concurrent_sessions: "1" });
     expect(Number(key?.["spend_limit_credit_micros"])).toBe(600_000_000);
     expect(Number(key?.["expires_at"]) - Number(key?.["created_at"])).toBeLessThanOrEqual(30 * 60_000 + 1000);
+    // The list shows it to a search alone: each trial makes one.
+    await owner.open("/keys?all=true");
+    await page.getByText(/^\d+ keys?$/).waitFor();
+    expect(await page.getByRole("button", { name: "Try a call" }).count()).toBe(0);
+    await owner.open("/keys?all=true&filter=try+a");
+    await page.getByRole("button", { name: "Try a call" }).first().waitFor();
     await open();
-    await button("Start the call").dblclick();
+    await button("Try the microphone").click();
+    await startButton().dblclick();
     await button("Mute the microphone").waitFor();
     const secret = secrets.at(-1) ?? "";
     expect(secret).toStartWith("rta_live_");
@@ -156,8 +147,10 @@ describe.skipIf(missing !== null)(`a call on its page in Chromium${skipped}`, ()
     // Another page of this browser holds no second call.
     const second = await owner.context.newPage();
     await open(second);
-    await button("Start the call", second).click();
+    await start(second);
     await second.getByText("Another page of this browser has a call.").waitFor();
+    // It had no call, so there is none to make again.
+    await button("Try again", second).waitFor();
     expect(await activeKeys()).toBe(1);
     await second.close();
   });
@@ -167,7 +160,7 @@ describe.skipIf(missing !== null)(`a call on its page in Chromium${skipped}`, ()
     await page.goto("about:blank");
     await until(isOver);
     await open(closing);
-    await button("Start the call", closing).click();
+    await start(closing);
     await button("Mute the microphone", closing).waitFor();
     expect([await activeKeys(), await openCalls()]).toEqual([1, 1]);
     await closing.close({ runBeforeUnload: true });
@@ -185,14 +178,18 @@ describe.skipIf(missing !== null)(`a call on its page in Chromium${skipped}`, ()
       return pages;
     };
     const startAll = (pages: Pages): Promise<unknown> =>
-      Promise.all(pages.map((one) => button("Start the call", one).or(button("Call again", one)).click()));
+      Promise.all(
+        pages.map(async (one) =>
+          (await button("Try again", one).isVisible()) ? button("Try again", one).click() : start(one),
+        ),
+      );
     /** The pages of those that have a call, that wait for one, and that were refused. */
     const sort = async (pages: Pages) => {
       const found = { inCall: [] as Page[], waiting: [] as Page[], refused: [] as Page[] };
       for (const one of pages) {
         if (await one.getByText("The avatar says what you say").isVisible()) found.inCall.push(one);
         if (await one.getByText("Yours in the queue is").isVisible()) found.waiting.push(one);
-        if (await button("Call again", one).isVisible()) found.refused.push(one);
+        if (await button("Try again", one).isVisible()) found.refused.push(one);
       }
       return found;
     };
@@ -268,8 +265,11 @@ describe.skipIf(missing !== null)(`a call on its page in Chromium${skipped}`, ()
       `navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException("no", "NotAllowedError"))`,
     );
     await open(silent);
-    await button("Start the call", silent).click();
+    await button("Try the microphone", silent).click();
     await silent.getByText("does not let this page use the microphone").waitFor();
+    // The person decides, before anything is charged.
+    expect(await openCalls()).toBe(0);
+    await button("Start without a microphone", silent).click();
     await untilTrue(silent, `${SHOWN} && ${LOOK} > 0`);
     await button("Turn the microphone on", silent).waitFor();
     await picture(silent, "call-no-microphone");
@@ -278,6 +278,42 @@ describe.skipIf(missing !== null)(`a call on its page in Chromium${skipped}`, ()
     await silent.getByText("The call is over.").waitFor();
     await silent.getByText("Its key ended").waitFor();
     await silent.close();
+  });
+
+  test("an avatar whose process stops: the page says so and does not count, and shows it again when it is back", async () => {
+    const at = await owner.context.newPage();
+    await open(at);
+    await start(at);
+    await at.getByText("The avatar says what you say").waitFor();
+    await stopCalls("SIGSTOP");
+    await at.getByText("The avatar is lost. Reconnecting").waitFor();
+    await picture(at, "call-lost");
+    await stopCalls("SIGCONT");
+    await at.getByText("The avatar says what you say").waitFor();
+    await button("Hang up", at).click();
+    await at.getByText("You hung up.").waitFor();
+    await at.close();
+  });
+
+  test("the lines for a program, copied from the dialog of the avatar: start a call and end it, which is no failure", async () => {
+    const { secret } = await seedKey(service.database.db, service.tenantId, {
+      environment: "live",
+      scopes: ["realtime:write"],
+    });
+    await owner.open(`/avatars?avatar=${avatar}`);
+    await page.getByText("start a call, and end it").click();
+    const lines = (await page.getByRole("dialog").locator("pre").textContent()) ?? "";
+    const { stdout } = await runToEnd(["bash", "-c", lines], { API_KEY: secret.reveal() });
+    const session = /ses_[0-9a-z]*/.exec(stdout)?.[0] ?? stdout;
+    const call = await seedCaller(service, { name: "Reader", environment: "live", scopes: ["*"] });
+    expect(await call("GET", `/usage/sessions/${session}`)).toMatchObject({
+      status: "failed",
+      endReason: "released",
+      billedCreditMicros: 0,
+    });
+    await owner.open("");
+    const tile = page.locator("dl > div").filter({ hasText: "Failed today" });
+    expect(await tile.locator("dd").textContent()).toBe("0calls that could not begin");
   });
 
   /** An avatar of a drawn person, who passes the checks of photos. */
@@ -309,7 +345,7 @@ describe.skipIf(missing !== null)(`a call on its page in Chromium${skipped}`, ()
     await page.setViewportSize({ width: 1000, height: 580 });
     await page.emulateMedia({ colorScheme: "light" });
     await page.goto(`${service.url}/dashboard/call?avatar=${drawn}`);
-    await button("Start the call").click();
+    await start();
     await untilTrue(page, `${SHOWN} && ${LOOK} > 0`);
     await until(async () => (await figure("Length").textContent()) === "12 s");
     await page.screenshot({ path: CALL_PICTURE as string });
@@ -324,7 +360,7 @@ describe.skipIf(missing !== null)(`a call on its page in Chromium${skipped}`, ()
     await client`update users set role = 'viewer'`;
     await open();
     await page.getByText("Your role is viewer, which creates no keys.").waitFor();
-    expect(await button("Start the call").count()).toBe(0);
+    expect(await button("Try the microphone").count()).toBe(0);
     await client`update users set role = 'owner'`;
     await owner.context.clearCookies();
     await open();

@@ -4,8 +4,8 @@
  */
 import { ApiProblem, type RealtimeAvatarClient } from "@realtime-avatar/client";
 import type { Environment } from "../api/client.ts";
+import { CALL_KEY_NAME, TRIAL_MINUTES } from "../keys/trial.ts";
 
-const KEY_MINUTES = 30;
 /** What the key may spend: so many seconds of a call. */
 const CAP_SECONDS = 600;
 /** The default price, until the tenant has had a call. */
@@ -31,12 +31,12 @@ export const createKey = async (client: RealtimeAvatarClient, environment: Envir
   const now = Date.parse(response.headers.get("date") ?? "") || Date.now();
   const created = await client.POST("/api/v1/api-keys", {
     body: {
-      name: "Try a call",
+      name: CALL_KEY_NAME,
       environment,
       scopes: ["realtime:write"],
       spendLimitCreditMicros: CAP_SECONDS * price,
       maxConcurrentSessions: 1,
-      expiresAt: new Date(now + KEY_MINUTES * 60_000).toISOString(),
+      expiresAt: new Date(now + TRIAL_MINUTES * 60_000).toISOString(),
     },
   });
   return { id: created.data.id, environment, secret: created.data.apiKey ?? "" };
@@ -87,13 +87,4 @@ export const startCall = async (
       signal.throwIfAborted();
     }
   }
-};
-
-/** Why the microphone cannot be used, for the name of the browser's error. */
-export const microphoneFault = (name: string): string => {
-  if (name === "NotAllowedError") {
-    return "The browser does not let this page use the microphone, so the avatar hears nothing. Allow it in the address bar, and turn the microphone on.";
-  }
-  if (name === "NotFoundError") return "This device has no microphone, so the avatar hears nothing.";
-  return "The microphone cannot be used, so the avatar hears nothing. Browsers allow it on https and on localhost only, and to one program at a time on some devices.";
 };

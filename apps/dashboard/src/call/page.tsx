@@ -1,167 +1,163 @@
 /** The page on which a person talks to an avatar, to see it before any code is written. */
 import type { Avatar } from "@realtime-avatar/client";
 import { useQuery } from "@tanstack/react-query";
-import { type RefObject, useEffect, useRef, useState } from "react";
+import type { LocalAudioTrack } from "livekit-client";
+import { useEffect, useRef, useState } from "react";
 import { statusName } from "../avatars/data.ts";
 import { Button, buttonClass } from "../components/button.tsx";
 import { Failure, Loaded, Skeleton } from "../components/state.tsx";
 import { Badge } from "../components/text.tsx";
-import { credits, duration } from "../format.ts";
 import { Sign } from "../layout/brand.tsx";
 import { useAccount, useHasRole } from "../layout/context.tsx";
 import { LINK, useParameters } from "../layout/navigation.tsx";
 import { BASE, PRODUCT } from "../paths.ts";
-import { outcomeOf } from "../usage/outcome.ts";
+import { Figures } from "./figures.tsx";
+import { watchLevel } from "./microphone.ts";
+import { Stage } from "./stage.tsx";
 import { type CallView, useCall } from "./use-call.ts";
-
-const TICK_MS = 250;
-const POLL_MS = 500;
+import type { MicrophoneView } from "./use-microphone.ts";
 
 /** The address of a page of the dashboard, which is another document. */
 const addressOf = (path: string, parameters: Record<string, string>): string =>
   `${BASE}${path}?${new URLSearchParams(parameters)}`;
 
-/** The session of the call: read until it has ended, when it has a charge. */
-const useSession = (id: string | null, isOver: boolean) => {
-  const { client, environment } = useAccount();
-  return useQuery({
-    queryKey: ["call", environment, id],
-    queryFn: async () => (await client.GET("/api/v1/usage/sessions/{id}", { params: { path: { id: id ?? "" } } })).data,
-    enabled: id !== null,
-    refetchInterval: ({ state }) => (isOver && !state.data?.endedAt ? POLL_MS : false),
-  }).data;
-};
-
-/** The seconds since `startedAt`, whole as they are charged. */
-const useSeconds = (startedAt: number | null): number => {
-  const [now, setNow] = useState(Date.now);
-  useEffect(() => {
-    if (startedAt === null) return;
-    const timer = setInterval(() => setNow(Date.now()), TICK_MS);
-    return () => clearInterval(timer);
-  }, [startedAt]);
-  return startedAt === null ? 0 : Math.max(0, Math.ceil((now - startedAt) / 1000));
-};
-
-const Figure = ({ name, value }: { name: string; value: string }) => (
-  <div>
-    <dt className="text-sm text-muted">{name}</dt>
-    <dd className="text-xl font-semibold tabular-nums">{value}</dd>
-  </div>
-);
-
-/** How long the call takes and what it costs, while it is open and after it. */
-const Figures = ({ view }: { view: CallView }) => {
-  const isOver = view.state === "ended";
-  const session = useSession("sessionId" in view ? view.sessionId : null, isOver);
-  const seconds = useSeconds(view.state === "open" ? view.startedAt : null);
-  const charged = isOver ? session?.billedCreditMicros : session && seconds * session.priceCreditMicrosPerSecond;
-  const length = isOver ? (session?.activeSeconds ?? 0) : seconds;
-  const outcome = isOver && !view.isHungUp && session?.endedAt ? outcomeOf(session) : null;
+/** How loud the microphone is, so that the person sees that it works. */
+const Level = ({ track }: { track: LocalAudioTrack }) => {
+  const [level, setLevel] = useState(0);
+  useEffect(() => watchLevel(track, setLevel), [track]);
   return (
-    <>
-      <dl className="mt-4 grid grid-cols-2 gap-4">
-        <Figure name="Length" value={duration(length)} />
-        <Figure name={isOver ? "Charged" : "Cost"} value={charged == null ? "…" : `${credits(charged)} credits`} />
-      </dl>
-      {outcome && (
-        <div role="status" className="mt-4">
-          <p className="font-medium">{outcome.text}</p>
-          <p className="text-sm text-muted">{outcome.detail}</p>
-        </div>
-      )}
-    </>
+    <div className="mt-4">
+      <p className="mb-1 text-sm text-muted">Your microphone</p>
+      <svg role="img" aria-label="The level of your microphone" className="block h-3 w-full rounded-full bg-raised">
+        <rect
+          data-level
+          width={`${Math.min(100, Math.round(level * 150))}%`}
+          height="100%"
+          rx="6"
+          className="fill-good"
+        />
+      </svg>
+    </div>
   );
 };
 
-type StageProps = {
-  avatar: Avatar;
-  video: RefObject<HTMLVideoElement | null>;
-  audio: RefObject<HTMLAudioElement | null>;
-  isSeen: boolean;
-};
-
-const Stage = ({ avatar, video, audio, isSeen }: StageProps) => (
-  <div className="relative aspect-square overflow-hidden rounded-2xl border border-line bg-raised">
-    {avatar.previewUrl && <img src={avatar.previewUrl} alt="" className="absolute inset-0 size-full object-cover" />}
-    {/* biome-ignore lint/a11y/useMediaCaption: it is a live picture, whose words nobody has written down */}
-    <video
-      ref={video}
-      autoPlay
-      playsInline
-      aria-label={`The picture of ${avatar.displayName}`}
-      className={`absolute inset-0 size-full object-cover ${isSeen ? "" : "invisible"}`}
-    />
-    {/* biome-ignore lint/a11y/useMediaCaption: it is a live voice */}
-    <audio ref={audio} autoPlay />
-  </div>
-);
-
-const STATES: Record<CallView["state"], string> = {
-  idle: "",
-  starting: "",
-  open: "The avatar says what you say, a moment later.",
-  ended: "The call is over.",
+const TEXTS: Record<"asking" | "awaited" | "shown" | "lost" | "failed", string> = {
+  asking: "The browser asks whether this page may use the microphone.",
+  awaited: "Waiting for the avatar.",
+  shown: "The avatar says what you say, a moment later.",
+  lost: "The avatar is lost. Reconnecting.",
   failed: "There is no call.",
 };
 
-const statusOf = (view: CallView): string => {
-  if (view.state === "starting") return view.text;
-  if (view.state === "open" && !view.isSeen) return "Waiting for the avatar.";
-  if (view.state === "ended" && view.isHungUp) return "You hung up.";
-  return STATES[view.state];
+const statusOf = (view: CallView, { track }: MicrophoneView): string => {
+  switch (view.state) {
+    case "idle":
+      return "";
+    case "ready":
+      return track ? "Say something: the bar moves when the microphone hears you. Nothing is charged yet." : "";
+    case "starting":
+      return view.text;
+    case "open":
+      return TEXTS[view.picture];
+    case "ended":
+      return view.isHungUp ? "You hung up." : "The call is over.";
+    case "asking":
+    case "failed":
+      return TEXTS[view.state];
+  }
+};
+
+type Call = ReturnType<typeof useCall>;
+
+/** The buttons before a call: the microphone comes first. */
+const StartButtons = ({ view: { state }, microphone, prepare, start }: Call) => {
+  if (state === "idle" || state === "asking") {
+    return (
+      <Button kind="primary" isBusy={state === "asking"} onClick={prepare}>
+        Try the microphone
+      </Button>
+    );
+  }
+  if (state === "ready" && microphone.track === null) {
+    return (
+      <>
+        <Button kind="primary" onClick={prepare}>
+          Try the microphone again
+        </Button>
+        <Button onClick={() => start({ isSilent: true })}>Start without a microphone</Button>
+      </>
+    );
+  }
+  return (
+    <Button kind="primary" onClick={() => start()}>
+      {state === "ended" ? "Call again" : state === "failed" ? "Try again" : "Start the call"}
+    </Button>
+  );
+};
+
+const Buttons = ({ call }: { call: Call }) => {
+  const { view, microphone, hangUp, turnMicrophone } = call;
+  const { environment } = useAccount();
+  const inEnvironment = environment === "test" ? { environment } : {};
+  const isBusy = view.state === "starting" || view.state === "open";
+  return (
+    <div className="mt-5 flex flex-wrap gap-2">
+      {isBusy ? (
+        <Button kind="danger" onClick={hangUp}>
+          {view.state === "open" ? "Hang up" : "Cancel"}
+        </Button>
+      ) : (
+        <StartButtons {...call} />
+      )}
+      {view.state === "open" && (
+        <Button onClick={() => turnMicrophone(!microphone.isOn)}>
+          {microphone.isOn ? "Mute the microphone" : "Turn the microphone on"}
+        </Button>
+      )}
+      {view.state === "ended" && (
+        <a
+          href={addressOf("/usage", { ...inEnvironment, tab: "calls", session: view.sessionId })}
+          className={buttonClass("plain")}
+        >
+          See the call
+        </a>
+      )}
+    </div>
+  );
+};
+
+const Introduction = ({ avatar }: { avatar: Avatar }) => {
+  const { environment } = useAccount();
+  return (
+    <p className="text-muted">
+      You talk, and {avatar.displayName} says it again a moment later. The call spends{" "}
+      {environment === "test" ? "test" : "live"} credits: at most ten minutes of them, by a key that is made for this
+      page and revoked with the call. It starts when you say so, after the microphone.
+    </p>
+  );
 };
 
 const Talk = ({ avatar }: { avatar: Avatar }) => {
-  const { environment } = useAccount();
   const media = { video: useRef<HTMLVideoElement>(null), audio: useRef<HTMLAudioElement>(null) };
-  const { view, microphone, start, hangUp, turnMicrophone } = useCall(avatar.id, media);
+  const call = useCall(avatar.id, media);
+  const { view, microphone } = call;
   const { state } = view;
-  const isBusy = state === "starting" || state === "open";
-  const inEnvironment = environment === "test" ? { environment } : {};
+  const isHeard = microphone.isOn && ["ready", "starting", "open"].includes(state);
   return (
     <div className="grid gap-6 md:grid-cols-2">
-      <Stage avatar={avatar} {...media} isSeen={state === "open" && view.isSeen} />
+      <Stage avatar={avatar} {...media} picture={view.state === "open" ? view.picture : "awaited"} />
       <div>
-        {state === "failed" && <Failure error={view.error} />}
-        {state === "idle" && (
-          <p className="text-muted">
-            You talk, and {avatar.displayName} says it again a moment later. The call spends{" "}
-            {environment === "test" ? "test" : "live"} credits: at most ten minutes of them, by a key that is made for
-            this page and revoked with the call.
-          </p>
-        )}
-        <p role="status" className="min-h-6 text-muted">
-          {statusOf(view)}
+        {view.state === "failed" && <Failure error={view.error} />}
+        {(state === "idle" || state === "asking") && <Introduction avatar={avatar} />}
+        <p role="status" className="mt-2 min-h-6 text-muted">
+          {statusOf(view, microphone)}
         </p>
-        {state !== "idle" && state !== "failed" && <Figures view={view} />}
-        {state === "open" && microphone.fault && (
+        {"sessionId" in view && <Figures key={view.sessionId} view={view} />}
+        {(state === "ready" || state === "open") && microphone.fault && (
           <p className="mt-4 rounded-lg bg-warn-soft px-3 py-2 text-sm text-warn">{microphone.fault}</p>
         )}
-        <div className="mt-5 flex flex-wrap gap-2">
-          {isBusy ? (
-            <Button kind="danger" onClick={hangUp}>
-              Hang up
-            </Button>
-          ) : (
-            <Button kind="primary" onClick={start}>
-              {state === "idle" ? "Start the call" : "Call again"}
-            </Button>
-          )}
-          {state === "open" && (
-            <Button onClick={() => turnMicrophone(!microphone.isOn)}>
-              {microphone.isOn ? "Mute the microphone" : "Turn the microphone on"}
-            </Button>
-          )}
-          {state === "ended" && (
-            <a
-              href={addressOf("/usage", { ...inEnvironment, tab: "calls", session: view.sessionId })}
-              className={buttonClass("plain")}
-            >
-              See the call
-            </a>
-          )}
-        </div>
+        {isHeard && microphone.track && <Level track={microphone.track} />}
+        <Buttons call={call} />
       </div>
     </div>
   );

@@ -1,0 +1,49 @@
+/** The picture of the avatar: a still one until it comes, and then the live one in the same place. */
+import type { Avatar } from "@realtime-avatar/client";
+import { useSourceUrl } from "../avatars/data.ts";
+import type { Media } from "./room.ts";
+
+/**
+ * The still picture. The live one shows the whole source, cut to a square, so the photo that it was made of is in the same place. The
+ * preview is cut closer to the face: where only that is known, it is shown small, and not as if it were the picture of the call.
+ */
+const Still = ({ avatar }: { avatar: Avatar }) => {
+  const photo = useSourceUrl(avatar, true);
+  if (photo) return <img src={photo} alt="" className="absolute inset-0 size-full object-cover" />;
+  if (avatar.previewUrl) {
+    return (
+      <img src={avatar.previewUrl} alt="" className="absolute inset-0 m-auto size-2/5 rounded-full object-cover" />
+    );
+  }
+  return (
+    <p aria-hidden="true" className="grid size-full place-items-center text-6xl font-semibold text-muted">
+      {[...avatar.displayName][0]?.toUpperCase()}
+    </p>
+  );
+};
+
+type Props = Media & { avatar: Avatar; picture: "awaited" | "shown" | "lost" };
+
+export const Stage = ({ avatar, video, audio, picture }: Props) => (
+  <div className="relative aspect-square overflow-hidden rounded-2xl border border-line bg-raised">
+    {picture === "awaited" && <Still avatar={avatar} />}
+    {/* biome-ignore lint/a11y/useMediaCaption: it is a live picture, whose words nobody has written down */}
+    <video
+      ref={video}
+      autoPlay
+      playsInline
+      aria-label={`The picture of ${avatar.displayName}`}
+      className={`absolute inset-0 size-full object-cover ${picture === "awaited" ? "invisible" : ""} ${picture === "lost" ? "opacity-40" : ""}`}
+    />
+    {picture === "lost" && (
+      <p
+        aria-hidden="true"
+        className="absolute inset-x-0 bottom-0 bg-warn-soft px-4 py-2 text-center font-medium text-warn"
+      >
+        Reconnecting
+      </p>
+    )}
+    {/* biome-ignore lint/a11y/useMediaCaption: it is a live voice */}
+    <audio ref={audio} autoPlay />
+  </div>
+);

@@ -1,0 +1,11 @@
+/** A text of the service, whose names of fields and commands stand in backticks. */
+export const Prose = ({ text }: { text: string }) =>
+  text.split("`").map((part, index) =>
+    index % 2 === 0 ? (
+      part
+    ) : (
+      <code key={index} className="text-[0.9em]">
+        {part}
+      </code>
+    ),
+  );

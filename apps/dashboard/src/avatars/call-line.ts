@@ -6,7 +6,16 @@ import { BASE } from "../paths.ts";
 export const callAddress = ({ id, environment }: Pick<Avatar, "id" | "environment">): string =>
   `${BASE}/call?avatar=${id}${environment === "test" ? "&environment=test" : ""}`;
 
-/** A call of up to a minute with an avatar, for a key with `realtime:write`. */
-export const callLine = (id: string): string =>
-  `curl -sS ${location.origin}/api/v1/usage/sessions -H "Authorization: Bearer $API_KEY" ` +
-  `-H "Content-Type: application/json" -d '{"avatarId": "${id}", "maxSessionSeconds": 60}'`;
+const start = (path: string, body: string): string =>
+  `curl -sS ${location.origin}/api/v1/realtime/livekit/session${path} -H "Authorization: Bearer $API_KEY" ` +
+  `-H "Content-Type: application/json" -d '${body}'`;
+
+/**
+ * Starts a call with an avatar as a program does, for a key with `realtime:write`, and ends it at once: nobody joins it, so it would hold
+ * its credits until the time to join is over.
+ */
+export const callLines = (id: string): string =>
+  `CALL=$(${start("", `{"avatar_id": "${id}", "max_session_seconds": 60}`)})
+echo "$CALL"
+SESSION=$(echo "$CALL" | grep -o 'ses_[0-9a-z]*' | head -n 1)
+${start("/release", `{"session_id": "'$SESSION'", "reason": "manual"}`)}`;

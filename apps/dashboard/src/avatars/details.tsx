@@ -3,18 +3,20 @@ import { MAX_DISPLAY_NAME_LENGTH } from "@realtime-avatar/domain/text";
 import { useState } from "react";
 import { EndDialog, FormDialog } from "../components/action-dialog.tsx";
 import { Button, buttonClass } from "../components/button.tsx";
-import { CopyText, Id } from "../components/copy.tsx";
+import { Id } from "../components/copy.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { TextField } from "../components/field.tsx";
 import { Progress } from "../components/progress.tsx";
+import { Prose } from "../components/prose.tsx";
 import { Failure, Loaded, Skeleton } from "../components/state.tsx";
 import { Badge, Item, Time } from "../components/text.tsx";
 import { useAccount, useHasRole } from "../layout/context.tsx";
 import { useAction } from "../layout/use-action.ts";
-import { callAddress, callLine } from "./call-line.ts";
+import { callAddress } from "./call-line.ts";
 import { Checks } from "./checks.tsx";
 import { isPreparing, STATUS_TONES, statusName, useAvatar } from "./data.ts";
 import { Portrait } from "./portrait.tsx";
+import { ProgramCall } from "./program-call.tsx";
 import { ReplaceSourceDialog } from "./replace.tsx";
 import { KIND_NAMES } from "./source.ts";
 
@@ -153,7 +155,11 @@ const Facts = ({ avatar }: { avatar: Avatar }) => {
         </div>
       )}
       {/* The failed checks say the same, each with what was measured. */}
-      {error && !hasFailedCheck(avatar) && <p className="mt-4 rounded-lg bg-bad-soft px-3 py-2 text-bad">{error}</p>}
+      {error && !hasFailedCheck(avatar) && (
+        <p className="mt-4 rounded-lg bg-bad-soft px-3 py-2 text-bad">
+          <Prose text={error} />
+        </p>
+      )}
       {checks.length > 0 && (
         <section className="mt-5">
           <h3 className="mb-2 font-semibold">Checks of the {kind}</h3>
@@ -162,10 +168,7 @@ const Facts = ({ avatar }: { avatar: Avatar }) => {
       )}
       {status === "ready" && (
         <div className="mt-5">
-          <CopyText
-            label={`Open a call of up to a minute with it. API_KEY is a ${avatar.environment} key with realtime:write.`}
-            text={callLine(avatar.id)}
-          />
+          <ProgramCall avatarId={avatar.id} keyText={`a ${avatar.environment} key with realtime:write`} />
         </div>
       )}
     </>

@@ -1,6 +1,6 @@
 /** What needs a person: credits that run out, endpoints and calls and avatars that fail, and keys that expire. */
 import type { ApiKey, Avatar, CreditBalance, WebhookEndpoint } from "@realtime-avatar/client";
-import { counted, credits } from "../format.ts";
+import { counted, creditAmount, credits } from "../format.ts";
 import type { Page, SearchChange } from "../layout/navigation.tsx";
 import { DISABLED_TEXTS, nameOf } from "../webhooks/data.ts";
 import { MAX_FAILED_CALLS } from "./data.ts";
@@ -31,8 +31,12 @@ const MAX_KEYS = 5;
 const ofBalance = ({ availableCreditMicros: available, lowThresholdCreditMicros: low }: CreditBalance): Concern[] => {
   const isEmpty = available === 0;
   if (!isEmpty && (low === null || available >= low)) return [];
-  const text = isEmpty ? "New calls are refused." : `This is less than the ${credits(low ?? 0)} that you have set.`;
-  const name = isEmpty ? "No credits are left" : `${credits(available)} credits are left`;
+  const text = isEmpty
+    ? "New calls are refused until the operator of the service adds some, by the command `credits grant`."
+    : `This is less than the ${credits(low ?? 0)} that you have set.`;
+  const name = isEmpty
+    ? "No credits are left"
+    : `${creditAmount(available)} ${available === 1_000_000 ? "is" : "are"} left`;
   return [{ id: "credits", kind: "Credits", tone: isEmpty ? "bad" : "warn", name, text, at: null, to: "/usage" }];
 };
 
@@ -45,7 +49,7 @@ const ofCalls = (failed: number): Concern[] => {
       kind: "Calls",
       tone: "warn",
       name,
-      text: "They did not begin, and cost nothing. Each says why.",
+      text: failed === 1 ? "It could not begin, and cost nothing." : "They could not begin, and cost nothing.",
       at: null,
       to: "/usage",
       search: FAILED_CALLS,
@@ -63,7 +67,10 @@ const ofEndpoint = (endpoint: WebhookEndpoint): Concern[] => {
       kind: "Endpoint",
       tone: disabledReason === null ? "warn" : "bad",
       name: nameOf(endpoint),
-      text: disabledReason === null ? "No delivery has succeeded since" : `Disabled. ${DISABLED_TEXTS[disabledReason]}`,
+      text:
+        disabledReason === null
+          ? "No delivery succeeds. The first failure was"
+          : `Disabled. ${DISABLED_TEXTS[disabledReason]}`,
       at: disabledReason === null ? failingSince : null,
       to: "/webhooks",
       search: { endpoint: id },
@@ -94,7 +101,7 @@ const ofKeys = (keys: readonly ApiKey[], now: number): Concern[] => {
   );
   const rest = expiring.length - shown.length;
   if (rest === 0) return shown;
-  const name = `${counted(rest, "more key")} expire`;
+  const name = `${counted(rest, "more key")} ${rest === 1 ? "expires" : "expire"}`;
   return [
     ...shown,
     { id: "keys", kind: "Key", tone: "warn", name, text: `Within ${SOON_DAYS} days.`, at: null, to: "/keys" },

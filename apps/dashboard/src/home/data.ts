@@ -1,6 +1,10 @@
 /** What the home page reads: a few short lists and the balance, at once. */
+import type { ApiKeyWithCreator, Avatar } from "@realtime-avatar/client";
 import { useQuery } from "@tanstack/react-query";
+import { type PageOf, readUntilFound } from "../api/pages.ts";
+import { isTrialKey } from "../keys/trial.ts";
 import { useAccount } from "../layout/context.tsx";
+import { isFailure } from "../usage/outcome.ts";
 
 /** The balance is read more often, and with a new balance all that follows from calls. */
 const REFRESH_MS = 30_000;
@@ -8,10 +12,10 @@ const REFRESH_MS = 30_000;
 const STEP_REFRESH_MS = 3000;
 /** More failed calls, and more failed avatars, are not counted. */
 export const MAX_FAILED_CALLS = 20;
+const MAX_CALLS_READ = 1000;
 const MAX_FAILED_AVATARS = 5;
 /** A page of a list. */
 const MAX_KEYS = 100;
-const NEWEST_AVATARS = 5;
 
 /** The beginning of the day in UTC, as the charts have it. */
 const today = (): string => `${new Date().toISOString().slice(0, 10)}T00:00:00.000Z`;
@@ -43,14 +47,18 @@ export const useToday = () => {
   });
 };
 
-/** How many calls of today have failed: at most `MAX_FAILED_CALLS`. */
+/** How many calls of today have failed: at most `MAX_FAILED_CALLS`, of the newest 1,000 that did not begin. */
 export const useFailedCalls = () => {
   const { client, environment } = useAccount();
   return useQuery({
     queryKey: ["usage", environment, "failed-calls"],
     queryFn: async () => {
-      const query = { status: "failed" as const, from: today(), limit: MAX_FAILED_CALLS };
-      return (await client.GET("/api/v1/usage/sessions", { params: { query } })).data.data.length;
+      let [read, failed] = [0, 0];
+      for await (const call of client.list("/api/v1/usage/sessions", { status: "failed", from: today(), limit: 200 })) {
+        if (isFailure(call)) failed++;
+        if (++read === MAX_CALLS_READ || failed === MAX_FAILED_CALLS) break;
+      }
+      return failed;
     },
     refetchInterval: REFRESH_MS,
   });
@@ -74,9 +82,13 @@ export const useActiveKeys = () => {
   const { client, environment } = useAccount();
   return useQuery({
     queryKey: ["keys", environment, "active"],
-    queryFn: async () => {
-      const query = { status: "active" as const, environment, limit: MAX_KEYS };
-      const { data, nextCursor } = (await client.GET("/api/v1/api-keys", { params: { query } })).data;
+    queryFn: async ({ signal }) => {
+      const read = async (cursor: string | undefined): Promise<PageOf<ApiKeyWithCreator>> => {
+        const query = { status: "active" as const, environment, limit: MAX_KEYS, ...(cursor && { cursor }) };
+        const page = (await client.GET("/api/v1/api-keys", { params: { query } })).data;
+        return { ...page, data: page.data.filter((key) => !isTrialKey(key)) };
+      };
+      const { data, nextCursor } = await readUntilFound(read, undefined, signal);
       return { keys: data, hasMore: nextCursor !== null };
     },
     refetchInterval: REFRESH_MS,
@@ -95,13 +107,23 @@ export const useFailedAvatars = () => {
   });
 };
 
-/** The first avatars of a newcomer, in any status. */
-export const useNewestAvatars = () => {
+/** The statuses in which an avatar is the work of a newcomer, the most advanced first. */
+const STEP_STATUSES = ["ready", "preprocessing", "failed"] as const;
+
+/** The newest avatar of each of these statuses, however many are newer in another status. */
+export const useStepAvatars = () => {
   const { client, environment } = useAccount();
   return useQuery({
-    queryKey: ["avatars", environment, "newest"],
-    queryFn: async () =>
-      (await client.GET("/api/v1/avatars", { params: { query: { limit: NEWEST_AVATARS } } })).data.data,
+    queryKey: ["avatars", environment, "steps"],
+    queryFn: async ({ signal }) => {
+      const newest = async (status: (typeof STEP_STATUSES)[number]): Promise<Avatar[]> => {
+        const read = async (cursor: string | undefined): Promise<PageOf<Avatar>> =>
+          (await client.GET("/api/v1/avatars", { params: { query: { status, limit: 1, ...(cursor && { cursor }) } } }))
+            .data;
+        return (await readUntilFound(read, undefined, signal)).data;
+      };
+      return (await Promise.all(STEP_STATUSES.map(newest))).flat();
+    },
     refetchInterval: STEP_REFRESH_MS,
   });
 };

@@ -1,15 +1,13 @@
 /** What a newcomer does first, until there is a call. */
 import type { ReactNode } from "react";
-import { callAddress, callLine } from "../avatars/call-line.ts";
+import { callAddress } from "../avatars/call-line.ts";
+import { ProgramCall } from "../avatars/program-call.tsx";
 import { buttonClass } from "../components/button.tsx";
-import { CopyText } from "../components/copy.tsx";
 import { Progress } from "../components/progress.tsx";
 import { Card } from "../components/text.tsx";
 import { useAccount, useHasRole } from "../layout/context.tsx";
 import { LINK, PageLink } from "../layout/navigation.tsx";
-import type { Step, stepsOf } from "./steps.ts";
-
-type Steps = ReturnType<typeof stepsOf>;
+import type { Step, Steps } from "./steps.ts";
 
 const CIRCLES = {
   done: "border-good bg-good-soft text-good",
@@ -124,7 +122,25 @@ const AvatarRow = ({ step, isNext }: { step: Step; isNext: boolean }) => {
   );
 };
 
-const CallRow = ({ steps: { key, avatar } }: { steps: Steps }) => {
+/** A program needs a key that can start calls: the first key of a newcomer may be another one. */
+const CallLines = ({ avatarId, callKey }: { avatarId: string; callKey: string | null }) => {
+  const { environment } = useAccount();
+  if (callKey === null) {
+    return (
+      <p>
+        No active key of this environment has <code>realtime:write</code>, with which a program starts calls.{" "}
+        <PageLink to="/keys" search={{ create: true }} className={LINK}>
+          Create one
+        </PageLink>{" "}
+        for the server of your application.
+      </p>
+    );
+  }
+  const keyText = `${callKey}, or of another ${environment} key with realtime:write`;
+  return <ProgramCall avatarId={avatarId} keyText={keyText} />;
+};
+
+const CallRow = ({ steps: { key, avatar, callKey } }: { steps: Steps }) => {
   const { environment } = useAccount();
   const canWrite = useHasRole("developer");
   const isNext = key.state === "done" && avatar.state === "done";
@@ -144,15 +160,12 @@ const CallRow = ({ steps: { key, avatar } }: { steps: Steps }) => {
       }
     >
       {isNext && avatar.with ? (
-        <div className="mt-2">
-          <CopyText
-            label={`Open a call of up to a minute. API_KEY is a ${environment} key with realtime:write.`}
-            text={callLine(avatar.with.id)}
-          />
-          This page shows the call as soon as it is open.
-        </div>
+        <>
+          <p className="mb-2">Talk to the avatar on a page of the dashboard, which starts a call as a program does.</p>
+          {canWrite && <CallLines avatarId={avatar.with.id} callKey={callKey} />}
+        </>
       ) : (
-        "Your application opens a call with the key and the avatar. The line for it is shown here."
+        "You talk to the avatar here, and your application calls it with the key."
       )}
     </StepRow>
   );

@@ -10,7 +10,7 @@ const at = (days: number): string => new Date(NOW + days * DAY_MS).toISOString()
 const balance = (availableCreditMicros: number, lowThresholdCreditMicros: number | null = null) =>
   ({ availableCreditMicros, lowThresholdCreditMicros }) as CreditBalance;
 const key = (name: string, effectiveExpiresAt: string | null = null) =>
-  ({ id: `key_${name}`, name, effectiveExpiresAt }) as ApiKey;
+  ({ id: `key_${name}`, name, effectiveExpiresAt, scopes: ["*"] }) as ApiKey;
 const avatar = (displayName: string, fields: Partial<Avatar>) =>
   ({ id: `ava_${displayName}`, displayName, pendingSourceAssetId: null, error: null, ...fields }) as Avatar;
 const endpoint = (description: string, fields: Partial<WebhookEndpoint>) =>
@@ -33,7 +33,13 @@ test("credits, below the threshold and used up: named, and nothing while the thr
   expect(named({ balance: balance(12_500_000, 600_000_000) })).toEqual([
     ["12.5 credits are left", "This is less than the 600 that you have set.", "warn"],
   ]);
-  expect(named({ balance: balance(0) })).toEqual([["No credits are left", "New calls are refused.", "bad"]]);
+  expect(named({ balance: balance(0) })).toEqual([
+    [
+      "No credits are left",
+      "New calls are refused until the operator of the service adds some, by the command `credits grant`.",
+      "bad",
+    ],
+  ]);
 });
 
 test("endpoints, failing and disabled: named, unless a person has disabled them", () => {
@@ -43,7 +49,7 @@ test("endpoints, failing and disabled: named, unless a person has disabled them"
     endpoint("Off", { disabledReason: "requested", failingSince: at(-2) }),
   ];
   expect(named({ endpoints })).toEqual([
-    ["Slow", "No delivery has succeeded since", "warn"],
+    ["Slow", "No delivery succeeds. The first failure was", "warn"],
     ["Gone", "Disabled. It responded with 410 Gone, which asks for no more events.", "bad"],
   ]);
 });
@@ -81,4 +87,11 @@ test("the first steps, of keys and avatars: open, waiting, failed and done", () 
   expect(states([key("a")], [failed])).toEqual(["done", "failed", "Failed"]);
   expect(states([key("a")], [failed, preparing])).toEqual(["done", "waiting", "Preparing"]);
   expect(states([], [preparing, ready])).toEqual(["open", "done", "Ready"]);
+});
+
+test("the key of the first call: one that can start calls", () => {
+  const reader = { ...key("Reader"), scopes: ["credits:read"] } as ApiKey;
+  const caller = { ...key("Caller"), scopes: ["realtime:write"] } as ApiKey;
+  expect(stepsOf([reader], []).callKey).toBeNull();
+  expect(stepsOf([reader, caller], []).callKey).toBe("Caller");
 });

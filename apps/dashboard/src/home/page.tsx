@@ -1,9 +1,10 @@
 /** The first page: what to do first, and then how the environment is and what needs a person. */
 import type { CreditBalance } from "@realtime-avatar/client";
 import type { ReactNode } from "react";
+import { Prose } from "../components/prose.tsx";
 import { Failure, Loaded, Skeleton } from "../components/state.tsx";
 import { Badge, Card, PageHead, Time } from "../components/text.tsx";
-import { credits, duration } from "../format.ts";
+import { creditAmount, credits, duration } from "../format.ts";
 import { useAccount } from "../layout/context.tsx";
 import { LINK, PageLink, type SearchChange } from "../layout/navigation.tsx";
 import { useBalance, useUsageRefresh } from "../usage/data.ts";
@@ -16,7 +17,7 @@ import {
   useFailedAvatars,
   useFailedCalls,
   useHasCalls,
-  useNewestAvatars,
+  useStepAvatars,
   useToday,
 } from "./data.ts";
 import { Guide } from "./guide.tsx";
@@ -38,7 +39,7 @@ const Tile = ({ name, value, search, children }: TileProps) => (
   </div>
 );
 
-const TILES = "mb-5 grid gap-3 sm:grid-cols-3";
+const TILES = "mb-5 grid grid-cols-2 gap-3 *:first:col-span-2 sm:grid-cols-3 sm:*:first:col-span-1";
 
 /** Of the same height as the tiles, so that nothing moves. */
 const TileSkeletons = () => (
@@ -60,10 +61,10 @@ const Tiles = ({ balance, today, failed }: { balance: CreditBalance; today: Toda
     </Tile>
     <Tile name="Calls today" search={{ tab: "calls", days: 7 }} value={atLeast(today.calls, today.hasMore)}>
       {today.seconds > 0 && `${duration(today.seconds)}, `}
-      {credits(today.billed)} credits
+      {creditAmount(today.billed)}
     </Tile>
     <Tile name="Failed today" search={FAILED_CALLS} value={atLeast(failed, failed >= MAX_FAILED_CALLS)}>
-      calls that did not begin
+      calls that could not begin
     </Tile>
   </dl>
 );
@@ -78,7 +79,7 @@ const ConcernRow = ({ concern: { kind, tone, name, text, at, to, search } }: { c
         {name}
       </PageLink>
       <p className="text-sm break-words text-muted">
-        {text}
+        <Prose text={text} />
         {at !== null && (
           <>
             {" "}
@@ -168,13 +169,13 @@ const Overview = ({ balance }: { balance: CreditBalance }) => {
 
 const Beginning = () => {
   const keys = useActiveKeys();
-  const avatars = useNewestAvatars();
+  const avatars = useStepAvatars();
   return (
     <>
       <Loaded query={keys} skeleton={<TileSkeletons />}>
         {({ keys: active }) => (
           <Loaded query={avatars} skeleton={<TileSkeletons />}>
-            {(newest) => <Guide steps={stepsOf(active, newest)} />}
+            {(found) => <Guide steps={stepsOf(active, found)} />}
           </Loaded>
         )}
       </Loaded>

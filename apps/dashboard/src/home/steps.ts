@@ -1,5 +1,6 @@
 /** The first steps of a newcomer: a key, an avatar, a call. What is done is read from the data. */
 import type { ApiKey, Avatar } from "@realtime-avatar/client";
+import { permits } from "@realtime-avatar/domain/api-keys/scope";
 import { isPreparing } from "../avatars/data.ts";
 
 export type Step = {
@@ -12,9 +13,9 @@ export type Step = {
 const keyStep = ([key]: readonly ApiKey[]): Step =>
   key ? { state: "done", with: key } : { state: "open", with: null };
 
-const avatarStep = (newest: readonly Avatar[]): Step => {
+const avatarStep = (avatars: readonly Avatar[]): Step => {
   const find = (isWanted: (avatar: Avatar) => boolean): Step["with"] => {
-    const found = newest.find(isWanted);
+    const found = avatars.find(isWanted);
     return found ? { id: found.id, name: found.displayName } : null;
   };
   const ready = find(({ status }) => status === "ready");
@@ -25,8 +26,16 @@ const avatarStep = (newest: readonly Avatar[]): Step => {
   return failed ? { state: "failed", with: failed } : { state: "open", with: null };
 };
 
-/** The steps before the first call, of the active keys and the newest avatars. */
-export const stepsOf = (keys: readonly ApiKey[], newest: readonly Avatar[]): { key: Step; avatar: Step } => ({
+export type Steps = {
+  key: Step;
+  avatar: Step;
+  /** The name of an active key that can start calls; null for none. */
+  callKey: string | null;
+};
+
+/** The steps before the first call, of the active keys and of avatars: those of each status that counts. */
+export const stepsOf = (keys: readonly ApiKey[], avatars: readonly Avatar[]): Steps => ({
   key: keyStep(keys),
-  avatar: avatarStep(newest),
+  avatar: avatarStep(avatars),
+  callKey: keys.find(({ scopes }) => permits(scopes, "realtime:write"))?.name ?? null,
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { SESSION_END_REASONS } from "@realtime-avatar/domain/credits/status";
-import { outcomeOf } from "./outcome.ts";
+import { isFailure, outcomeOf } from "./outcome.ts";
 
 const CALL = {
   status: "released",
@@ -35,6 +35,8 @@ test.each([
   [{ endReason: "failed" }, "The avatar failed"],
   [{ ...NEVER_STARTED, endReason: "released", closedBy: "key_x" }, "Ended before it began"],
   [{ startedAt: null, endReason: "released", billedCreditMicros: 5 }, "Ended by your program"],
+  [{ endReason: "released", releaseReason: "manual" }, "Hung up"],
+  [{ ...NEVER_STARTED, endReason: "released", releaseReason: "manual" }, "Ended before it began"],
   [{}, "Ended"],
   [NEVER_STARTED, "Never began"],
   [{ endReason: "of a later version" as "idle" }, "Ended"],
@@ -48,5 +50,15 @@ test("a release: the words of the SDK in plain ones, those of a program as they 
   expect(detailOf({ endReason: "released", releaseReason: "the caller hung up" })).toContain(
     "said: the caller hung up.",
   );
-  expect(detailOf({ endReason: "out_of_credits" })).toContain("allowed only 3 min.");
+  const noCredits = detailOf({ endReason: "out_of_credits" });
+  expect(noCredits).toContain("the 90 credits that it held, which lasted 3 min.");
+  expect(noCredits).toContain("`credits grant`");
+});
+
+test("a call that did not begin: a failure unless its program, its key or the operator has ended it", () => {
+  const failures = SESSION_END_REASONS.filter((endReason) => isFailure({ status: "failed", endReason }));
+  expect(failures).not.toContain("released");
+  expect(failures).toEqual(expect.arrayContaining(["failed", "not_started", "lease_expired"]));
+  expect(isFailure({ status: "failed", endReason: null })).toBe(true);
+  expect(isFailure({ status: "released", endReason: "failed" })).toBe(false);
 });

@@ -1,7 +1,7 @@
 /** How a call ended, in plain words, and what to do about it. */
 import type { UsageSession } from "@realtime-avatar/client";
 import type { Tone } from "../components/text.tsx";
-import { duration } from "../format.ts";
+import { creditAmount, duration } from "../format.ts";
 
 type EndReason = NonNullable<UsageSession["endReason"]>;
 type Call = Pick<
@@ -26,7 +26,7 @@ const SDK_WORDS: Record<string, string> = {
   disconnected: "its connection was lost",
   superseded: "a newer call took its place",
   unmount: "the page showed something else",
-  manual: "somebody hung up",
+  manual: "the person hung up",
   idle_timeout: "nobody spoke",
 };
 
@@ -35,6 +35,10 @@ const heldFor = ({ reservedCreditMicros, priceCreditMicrosPerSecond }: Call): st
   duration(reservedCreditMicros / priceCreditMicrosPerSecond);
 
 const released = ({ startedAt, billedCreditMicros, releaseReason }: Call): Outcome => {
+  // The word of the SDK and of the page of calls for the button that hangs up.
+  if (releaseReason === "manual" && startedAt !== null) {
+    return { text: "Hung up", tone: "plain", detail: "The person hung up, and the page or its server ended the call." };
+  }
   const words = releaseReason === null ? "gave no reason" : `said: ${SDK_WORDS[releaseReason] ?? releaseReason}`;
   // An engine may report all that a call has used at its end.
   return startedAt === null && billedCreditMicros === 0
@@ -94,7 +98,7 @@ const OUTCOMES: Record<EndReason, (call: Call) => Outcome> = {
   out_of_credits: (call) => ({
     text: "Out of credits",
     tone: "warn",
-    detail: `The call asked for more time, but when it started, credits or the spend cap of its key allowed only ${heldFor(call)}. Have credits added or raise the cap, and set a threshold to be told earlier.`,
+    detail: `The call has used the ${creditAmount(call.reservedCreditMicros)} that it held, which lasted ${heldFor(call)}. It asked for more time, but when it started, the balance or the spend cap of its key allowed no more. Have the operator add credits (\`credits grant\`), or raise the cap on the page of the key. With a threshold, webhook endpoints are told before credits run out.`,
   }),
   agent_ended: () => ({
     text: "Ended by the avatar",
@@ -126,6 +130,13 @@ const OUTCOMES: Record<EndReason, (call: Call) => Outcome> = {
     detail: "The operator of the service ended the call. Only what was reported is charged.",
   }),
 };
+
+/** The ends of a call that a program or a person has brought about. */
+const INTENDED: readonly (EndReason | null)[] = ["released", "user_ended", "key_ended", "operator_ended"];
+
+/** Whether a call did not begin although it was meant to: one that its own program has ended is no failure. */
+export const isFailure = ({ status, endReason }: Pick<Call, "status" | "endReason">): boolean =>
+  status === "failed" && !INTENDED.includes(endReason);
 
 export const outcomeOf = (call: Call): Outcome => {
   const { status, endReason, mustEnd } = call;

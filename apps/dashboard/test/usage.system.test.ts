@@ -52,7 +52,7 @@ describe.skipIf(!BROWSER)("the usage page in Chromium", () => {
     await owner.open("/usage?tab=ledger");
     const entries = page.getByRole("list", { name: "History of the credits" }).getByRole("listitem");
     await entries.first().waitFor();
-    await page.getByLabel("Kind of entry").selectOption({ label: "Charged for a call" });
+    await page.getByLabel("Kind of entry").selectOption({ label: "Charged for a call, of what it held" });
     await entries.filter({ hasText: "1,000" }).getByRole("link", { name: "Call" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByText(sessionId).first().waitFor();
@@ -110,7 +110,7 @@ describe.skipIf(!BROWSER)("the usage page in Chromium", () => {
     await entries.first().waitFor();
     expect((await entries.allTextContents()).map((text) => text.replace(/ · .*:\d\d/, " "))).toEqual([
       "Held for a call −9 credits",
-      "Charged for a call 5 credits",
+      "Charged for a call, of what it held −5 credits",
       "Given back: the call ended +4 credits",
     ]);
     await expectAccessible(page, "calls");

@@ -8,6 +8,7 @@ import {
   type RealtimeAvatarClient,
   UnexpectedResponse,
 } from "@realtime-avatar/client";
+import { creditAmount } from "../format.ts";
 
 export const ENVIRONMENTS = ["live", "test"] as const;
 export type Environment = (typeof ENVIRONMENTS)[number];
@@ -80,6 +81,16 @@ const noResponse = ({ isOnline, isRead }: FailedRequest): string => {
     : "This device is offline. Try again when the connection is back.";
 };
 
+/** A refusal at the balance or at a cap: how much is needed, and what to do. */
+const costText = (error: ApiProblem): string | null => {
+  const required = "requiredCreditMicros" in error ? Number(error.requiredCreditMicros) : Number.NaN;
+  if (Number.isNaN(required)) return null;
+  const needed = `The call needs ${creditAmount(required)} to start`;
+  return error.code === "insufficient_credits"
+    ? `${needed}, and fewer are available. Have the operator of the service add some, with the command \`credits grant\`.`
+    : `${needed}, and the spend cap of a key leaves less. Raise the cap on the page of the key.`;
+};
+
 export const errorText = (
   error: unknown,
   request: FailedRequest = { isOnline: navigator.onLine, isRead: false },
@@ -88,7 +99,7 @@ export const errorText = (
     const errors = "errors" in error ? (error.errors as { pointer?: string; detail: string }[] | undefined) : undefined;
     return {
       title: error.title,
-      detail: error.detail,
+      detail: costText(error) ?? error.detail,
       requestId: error.requestId,
       fields: (errors ?? []).map(({ pointer, detail }) => ({ name: fieldOf(pointer), detail })),
     };

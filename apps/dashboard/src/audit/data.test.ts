@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { UpdateApiKey } from "@realtime-avatar/domain/api-keys/schemas";
 import { UpdateAvatar } from "@realtime-avatar/domain/avatars/schemas";
 import { UpdateWebhookEndpoint } from "@realtime-avatar/domain/webhooks/schemas";
-import { fieldsText } from "./data.ts";
+import { ACTION_TEXTS, fieldsText } from "./data.ts";
 
 /** The fields that the database names when an avatar changes. */
 const AVATAR_FIELDS = join(import.meta.dir, "../../../../packages/db/src/audit/functions/internal/changed_fields.sql");
@@ -20,4 +20,9 @@ test("each field that can change: is shown in words", async () => {
 
 test("fields with the same word: it is shown once; a field of a later version: its name", () => {
   expect(fieldsText({ changedFields: ["keyId", "redactedKey", "newField"] })).toBe("secret, newField");
+});
+
+test("each action: words of its own, so that a filter has none twice", () => {
+  const texts = Object.values(ACTION_TEXTS);
+  expect(new Set(texts).size).toBe(texts.length);
 });

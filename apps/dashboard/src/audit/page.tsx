@@ -1,5 +1,5 @@
 import { ExportButton } from "../components/export-button.tsx";
-import { Empty, Loaded, OlderButton, Skeleton } from "../components/state.tsx";
+import { Empty, ListEnd, Loaded, Skeleton } from "../components/state.tsx";
 import { PageHead } from "../components/text.tsx";
 import { useAccount } from "../layout/context.tsx";
 import { useParameters } from "../layout/navigation.tsx";
@@ -58,7 +58,7 @@ export const AuditPage = () => {
           )
         }
       </Loaded>
-      <OlderButton query={query} />
+      <ListEnd query={query} noun="event" />
     </>
   );
 };

@@ -1,4 +1,5 @@
 import type { Avatar } from "@realtime-avatar/client";
+import { Prose } from "../components/prose.tsx";
 import { Badge, type Tone } from "../components/text.tsx";
 import { counted } from "../format.ts";
 
@@ -36,7 +37,9 @@ const List = ({ label, checks }: { label: string; checks: readonly Check[] }) =>
           <span className="font-medium">{NAMES[code] ?? code}</span>
           <Badge tone={TONES[verdict]}>{VERDICTS[verdict] ?? verdict}</Badge>
         </div>
-        <p className="mt-0.5">{detail}</p>
+        <p className="mt-0.5">
+          <Prose text={detail} />
+        </p>
       </li>
     ))}
   </ul>

@@ -2,10 +2,12 @@ import type { Avatar } from "@realtime-avatar/client";
 import { useState } from "react";
 import { Button } from "../components/button.tsx";
 import { CopyButton } from "../components/copy.tsx";
-import { foundText, More, SearchBar } from "../components/search-bar.tsx";
+import { Prose } from "../components/prose.tsx";
+import { More, SearchBar } from "../components/search-bar.tsx";
 import { Empty, Loaded } from "../components/state.tsx";
 import { Badge, PageHead } from "../components/text.tsx";
 import { Windowed } from "../components/windowed.tsx";
+import { totalText } from "../format.ts";
 import { CreateButton } from "../keyboard/create-button.tsx";
 import { useAccount, useHasRole } from "../layout/context.tsx";
 import { useNavigation, useParameters } from "../layout/navigation.tsx";
@@ -49,7 +51,9 @@ const AvatarCard = ({ avatar, onShow }: { avatar: Avatar; onShow: () => void }) 
           <CopyButton text={avatar.id} name="Copy id" label={`Copy id of ${avatar.displayName}`} />
         </div>
         {avatar.status === "failed" && (
-          <p className="text-sm text-bad">{failed?.detail ?? avatar.error ?? "The source could not be used."}</p>
+          <p className="text-sm text-bad">
+            <Prose text={failed?.detail ?? avatar.error ?? "The source could not be used."} />
+          </p>
         )}
       </div>
     </li>
@@ -140,7 +144,7 @@ export const AvatarsPage = () => {
         status={{ value: status ?? "", values: STATUSES, set: (value) => change({ status: value || undefined }, true) }}
         isFiltered={isFiltered}
       >
-        {isFiltered && !query.isFetching && query.data && foundText(query.data.length, "avatar", query.hasMore)}
+        {!query.isPlaceholderData && query.data && totalText(query.data.length, "avatar", query.hasMore)}
       </SearchBar>
       <Loaded query={query} skeleton={<CardSkeletons />}>
         {(found) => (

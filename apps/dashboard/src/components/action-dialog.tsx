@@ -13,6 +13,8 @@ type FormProps = Props & {
   /** What the button says that sends the form. */
   submit: ReactNode;
   onSubmit: () => void;
+  /** The fields of the request that show at their place what is wrong with them. */
+  shownFields?: readonly string[];
   /** Whether the form is not complete. */
   isIncomplete?: boolean;
   cancel?: string;
@@ -28,6 +30,7 @@ export const FormDialog = ({
   action: { isBusy, error },
   submit,
   onSubmit,
+  shownFields = [],
   isIncomplete = false,
   cancel = "Cancel",
   isHeld = isBusy,
@@ -59,7 +62,7 @@ export const FormDialog = ({
           if (!isIncomplete) onSubmit();
         }}
       >
-        {error ? <Failure error={error} /> : null}
+        {error ? <Failure error={error} shownFields={shownFields} /> : null}
         {children}
       </form>
     </Dialog>

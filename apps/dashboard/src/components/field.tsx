@@ -1,5 +1,6 @@
 import { type ComponentProps, type ReactNode, useId } from "react";
 import { useSingleKeys } from "../keyboard/preference.ts";
+import { Prose } from "./prose.tsx";
 
 const CONTROL =
   "w-full min-h-9 rounded-lg border border-field bg-surface px-3 py-1.5 text-text placeholder:text-muted aria-invalid:border-bad";
@@ -22,7 +23,7 @@ const Frame = ({ id, label, hint, error, children }: Shared & { id: string; chil
     )}
     {error && (
       <p id={`${id}-error`} className="mt-1 text-sm text-bad">
-        {error}
+        <Prose text={error} />
       </p>
     )}
   </div>
@@ -47,7 +48,13 @@ export const SelectField = ({ label, hint, error, children, ...rest }: Shared & 
   const id = useId();
   return (
     <Frame id={id} label={label} hint={hint} error={error}>
-      <select {...rest} id={id} className={CONTROL} aria-describedby={describe(id, { hint, error })}>
+      <select
+        {...rest}
+        id={id}
+        className={CONTROL}
+        aria-invalid={error ? true : undefined}
+        aria-describedby={describe(id, { hint, error })}
+      >
         {children}
       </select>
     </Frame>
@@ -72,14 +79,14 @@ export const DayField = ({
   value: string | undefined;
   onChange: (day: string) => void;
 }) => (
-  <label className="grid gap-1 text-sm text-muted sm:flex sm:items-center sm:gap-1.5">
+  <label className="flex min-w-0 items-center gap-1.5 text-sm text-muted">
     {label}
     <input
       type="date"
       value={value}
       max="9999-12-31"
       onChange={({ target }) => onChange(target.value)}
-      className="min-h-9 w-full rounded-lg border border-field bg-surface px-2 py-1 text-sm text-text"
+      className="min-h-9 w-full min-w-0 rounded-lg border border-field bg-surface px-1 py-1 text-sm text-text sm:px-2"
     />
   </label>
 );

@@ -22,14 +22,26 @@ export const Progress = ({ text, share }: { text: string; share: number | null }
     <div>
       <p className="mb-1 flex justify-between gap-3 text-sm">
         <span role="status">{text}</span>
-        {share === null && seconds > 0 && <span className="text-muted tabular-nums">{seconds} s</span>}
+        {share === null && seconds > 0 && (
+          <span className="whitespace-nowrap text-muted tabular-nums">{seconds} s</span>
+        )}
       </p>
-      <progress
+      <div
+        role="progressbar"
         aria-label={text}
-        max={1}
-        {...(share !== null && { value: share })}
-        className="block h-2 w-full accent-fill"
-      />
+        aria-valuemin={0}
+        aria-valuemax={100}
+        aria-valuenow={share === null ? undefined : Math.round(share * 100)}
+      >
+        <svg aria-hidden="true" className="block h-2 w-full rounded-full bg-raised">
+          <rect
+            width={share === null ? "30%" : `${share * 100}%`}
+            height="100%"
+            rx="4"
+            className={`fill-accent ${share === null ? "runs" : ""}`}
+          />
+        </svg>
+      </div>
     </div>
   );
 };

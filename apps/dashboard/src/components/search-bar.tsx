@@ -1,5 +1,4 @@
 import type { ReactNode } from "react";
-import { counted } from "../format.ts";
 import type { ListSearch } from "../layout/use-list-search.ts";
 import { Button } from "./button.tsx";
 import { DayField, FilterField, InlineSelect, Options } from "./field.tsx";
@@ -15,30 +14,22 @@ export type BarProps = {
 
 /** The filters above a list that the service searches. */
 export const SearchBar = ({ list, status, isFiltered, children }: BarProps) => (
-  <search className="mb-4 grid grid-cols-[1fr_1fr] items-center gap-x-3 gap-y-2 sm:flex sm:flex-wrap">
-    <div className="col-span-2 sm:w-80">
+  <search className="mb-4 grid grid-cols-2 items-center gap-2 sm:flex sm:flex-wrap sm:gap-x-3">
+    <div className="sm:w-80">
       <FilterField label="Search by name or id" value={list.typed} onChange={list.setTyped} />
     </div>
-    <InlineSelect
-      label="Status"
-      className="col-span-2"
-      value={status.value}
-      onChange={({ target }) => status.set(target.value)}
-    >
+    <InlineSelect label="Status" value={status.value} onChange={({ target }) => status.set(target.value)}>
       <Options of={status.values} />
     </InlineSelect>
     <DayField label="From" value={list.search.since} onChange={(day) => list.setDay("since", day)} />
     <DayField label="To" value={list.search.until} onChange={(day) => list.setDay("until", day)} />
     {isFiltered && <Button onClick={list.clear}>Clear</Button>}
-    <span role="status" className="text-sm text-muted">
+    {/* It keeps its line before the list is read. */}
+    <span role="status" className="col-span-2 min-h-5 text-sm text-muted">
       {children}
     </span>
   </search>
 );
-
-/** How many items were found, in words. */
-export const foundText = (count: number, name: string, hasMore: boolean): string =>
-  `${counted(count, name)}${hasMore ? ", and there may be more" : ""}`;
 
 type MoreProps = { name: string; isFound: boolean; run: () => void; isBusy: boolean };
 

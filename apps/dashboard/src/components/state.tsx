@@ -1,7 +1,9 @@
 /** What a page shows when it has no data: not yet, none, or an error. */
 import { type ReactNode, type RefObject, useEffect, useRef, useSyncExternalStore } from "react";
 import { errorText } from "../api/client.ts";
+import { totalText } from "../format.ts";
 import { Button } from "./button.tsx";
+import { Prose } from "./prose.tsx";
 
 /** Rows of the same height as those of the list that is loading. */
 export const Skeleton = ({ label, rows = 4, height = "h-14" }: { label: string; rows?: number; height?: string }) => (
@@ -46,20 +48,33 @@ const useOnline = (): boolean => useSyncExternalStore(watchOnline, () => navigat
 
 /**
  * The problem's own words, and the id by which the operator finds the request in the log. `onRetry`: reads the page again.
- * Without it, the person repeats an action.
+ * Without it, the person repeats an action. `shownFields`: those of the form that show what is wrong with them.
  */
-export const Failure = ({ error, onRetry }: { error: unknown; onRetry?: () => void }) => {
+export const Failure = ({
+  error,
+  onRetry,
+  shownFields = [],
+}: {
+  error: unknown;
+  onRetry?: () => void;
+  shownFields?: readonly string[];
+}) => {
   const isOnline = useOnline();
   const ref = useInView<HTMLDivElement>(error);
   const { title, detail, requestId, fields } = errorText(error, { isOnline, isRead: onRetry !== undefined });
+  const others = fields.filter(({ name }) => !shownFields.includes(name));
   return (
     <div ref={ref} role="alert" className="mb-4 scroll-mt-4 rounded-xl border border-bad bg-bad-soft px-4 py-3 text-sm">
       <p className="font-semibold text-bad">{title}</p>
-      <p className="mt-1 break-words">{detail}</p>
-      {fields.length > 0 && (
+      <p className="mt-1 break-words">
+        {others.length < fields.length ? "Nothing was saved. Look at the marked fields." : <Prose text={detail} />}
+      </p>
+      {others.length > 0 && (
         <ul className="mt-1 list-disc pl-5">
-          {fields.map(({ name, detail: text }) => (
-            <li key={`${name} ${text}`}>{name ? `${name}: ${text}` : text}</li>
+          {others.map(({ name, detail: text }) => (
+            <li key={`${name} ${text}`}>
+              <Prose text={name ? `${name}: ${text}` : text} />
+            </li>
           ))}
         </ul>
       )}
@@ -110,11 +125,25 @@ export function Loaded<Data>({
   );
 }
 
-type Pages = { hasNextPage: boolean; isFetchingNextPage: boolean; fetchNextPage: () => unknown };
-/** The button that loads the next page of a list. Nothing when there is none. */
-export const OlderButton = ({ query: { hasNextPage, isFetchingNextPage, fetchNextPage } }: { query: Pages }) =>
-  hasNextPage && (
-    <Button className="mt-3" isBusy={isFetchingNextPage} onClick={() => fetchNextPage()}>
-      Show older ones
-    </Button>
+type Pages = {
+  data: { pages: { data: unknown[] }[] } | undefined;
+  hasNextPage: boolean;
+  isFetchingNextPage: boolean;
+  fetchNextPage: () => unknown;
+};
+/** How many items a list has, and the button that loads the next page. Nothing for an empty list. */
+export const ListEnd = ({ query, noun }: { query: Pages; noun: string }) => {
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = query;
+  const count = query.data?.pages.reduce((sum, { data }) => sum + data.length, 0) ?? 0;
+  if (count === 0 && !hasNextPage) return null;
+  return (
+    <div className="mt-3 flex flex-wrap items-center gap-3 text-sm text-muted">
+      <p>{totalText(count, noun, hasNextPage)}</p>
+      {hasNextPage && (
+        <Button isBusy={isFetchingNextPage} onClick={() => fetchNextPage()}>
+          Show older ones
+        </Button>
+      )}
+    </div>
   );
+};

@@ -1,6 +1,6 @@
 /** Small texts: headings, badges, times, ids. */
 import { type ReactNode, useEffect, useState } from "react";
-import { dateTime, relativeTime } from "../format.ts";
+import { creditAmount, dateTime, relativeTime } from "../format.ts";
 import { Breadcrumbs, type Page } from "../layout/navigation.tsx";
 import { PRODUCT } from "../paths.ts";
 
@@ -38,12 +38,12 @@ export const PageHead = ({
   return (
     <>
       {above.length > 0 && <Breadcrumbs title={title} above={above} />}
-      <div className="mb-6 flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
-        <div className="min-w-0">
-          <h1 className="text-2xl font-semibold tracking-tight break-words">{title}</h1>
-          {children && <p className="mt-1 max-w-2xl text-muted">{children}</p>}
+      <div className="mb-4 sm:mb-6">
+        <div className="flex flex-wrap items-start justify-between gap-x-4 gap-y-2">
+          <h1 className="min-w-0 text-2xl font-semibold tracking-tight break-words">{title}</h1>
+          {actions && <div className="flex flex-wrap gap-2">{actions}</div>}
         </div>
-        {actions && <div className="flex flex-wrap gap-2">{actions}</div>}
+        {children && <p className="mt-1 max-w-2xl text-muted max-sm:text-sm">{children}</p>}
       </div>
     </>
   );
@@ -68,6 +68,17 @@ export const Item = ({ name, children }: { name: string; children: ReactNode }) 
     <dd className="mt-0.5 min-w-0 break-words">{children}</dd>
   </div>
 );
+
+/** Credits, with their unit in small letters. `sign`: before a movement of them. */
+export const Amount = ({ micros, sign = "" }: { micros: number; sign?: string }) => {
+  const [amount, unit] = creditAmount(micros).split(/ (?=credits?$)/);
+  return (
+    <>
+      {micros > 0 && sign}
+      {amount} <span className="text-sm font-normal text-muted">{unit}</span>
+    </>
+  );
+};
 
 const MINUTE_MS = 60_000;
 

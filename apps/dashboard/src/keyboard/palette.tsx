@@ -96,7 +96,7 @@ export const Palette = ({ text: first, onClose, onHelp }: Props) => {
   };
   const { at, setChosen, press } = useChoice(entries, listId, select);
   return (
-    <Dialog title="Go to" onClose={onClose}>
+    <Dialog title={`Go to, in ${environment}`} onClose={onClose}>
       <input
         type="text"
         role="combobox"
@@ -137,8 +137,8 @@ export const Palette = ({ text: first, onClose, onHelp }: Props) => {
           : isSearching
             ? "Searching…"
             : entries.length > 0
-              ? `${entries.length} found`
-              : "Nothing has this name or id."}
+              ? `${entries.length} found in the ${environment} environment`
+              : `Nothing in the ${environment} environment has this name or id.`}
       </p>
     </Dialog>
   );

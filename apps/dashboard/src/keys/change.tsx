@@ -18,7 +18,7 @@ import {
   requestOf,
 } from "./changes.ts";
 import { type Keys, useDescendants, useKeyVersion, useParent } from "./data.ts";
-import { fieldsOf, KeyFields, type Values } from "./fields.tsx";
+import { fieldsOf, KeyFields, SHOWN_FIELDS, type Values } from "./fields.tsx";
 
 const valuesOf = (key: ApiKey): Values => ({
   name: key.name,
@@ -31,6 +31,9 @@ const valuesOf = (key: ApiKey): Values => ({
 /** Beside the button that saves, so that it is in view. */
 const Differences = ({ differences, descendants }: { differences: readonly Difference[]; descendants: number }) => {
   const isWider = differences.some(({ direction }) => direction === "wider");
+  const isCapLower = differences.some(
+    ({ field, direction }) => field === "spendLimitCreditMicros" && direction === "narrower",
+  );
   return (
     <section aria-label="What changes" className="w-full text-sm">
       {differences.length === 0 ? (
@@ -46,6 +49,11 @@ const Differences = ({ differences, descendants }: { differences: readonly Diffe
         </ul>
       )}
       {isWider && <p className="mt-1 text-muted">The key will be able to do more: this can ask for your passkey.</p>}
+      {isCapLower && (
+        <p className="mt-1 text-muted">
+          Where the key has spent and holds more than the new cap, its open calls end within seconds.
+        </p>
+      )}
       {differences.length > 0 && descendants > 0 && <p className="mt-1 text-muted">{descendantsText(descendants)}</p>}
     </section>
   );
@@ -110,6 +118,7 @@ export const ChangeKeyDialog = ({ apiKey, keys, onClose }: { apiKey: ApiKey; key
       action={save}
       submit="Save the changes"
       onSubmit={() => change?.request && save.run(change.request)}
+      shownFields={SHOWN_FIELDS}
       isIncomplete={!change?.request}
       aside={change && <Differences differences={change.differences} descendants={descendants} />}
       onClose={onClose}

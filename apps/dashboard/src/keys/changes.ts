@@ -1,7 +1,7 @@
 /** What a change of a key makes wider or narrower, before it is saved. The service decides by the same comparison. */
 import type { ApiKey } from "@realtime-avatar/client";
 import { permits } from "@realtime-avatar/domain/api-keys/scope";
-import { counted, credits, dateTime } from "../format.ts";
+import { counted, creditAmount, dateTime } from "../format.ts";
 
 /** The fields of a key that can be changed. */
 export type Limits = Pick<ApiKey, "spendLimitCreditMicros" | "maxConcurrentSessions" | "expiresAt">;
@@ -14,7 +14,7 @@ export type Difference = {
   text: string;
 };
 
-const capText = (cap: number | null): string => (cap === null ? "no cap" : `${credits(cap)} credits`);
+const capText = (cap: number | null): string => (cap === null ? "no cap" : creditAmount(cap));
 const callsText = (limit: number | null): string => (limit === null ? "no limit" : `${limit}`);
 const expiryText = (expiresAt: string | null): string => (expiresAt === null ? "never" : dateTime(expiresAt));
 
@@ -78,7 +78,7 @@ export const effectText = (own: Limits, inherited: Limits): Effects => {
   return {
     cap:
       cap !== null && isAbove(own.spendLimitCreditMicros, cap)
-        ? `In effect: ${credits(cap)} credits, the cap of a key above it.`
+        ? `In effect: ${creditAmount(cap)}, the cap of a key above it.`
         : null,
     calls:
       calls !== null && isAbove(own.maxConcurrentSessions, calls)

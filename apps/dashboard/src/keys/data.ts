@@ -7,6 +7,7 @@ import { clientFor, type Environment } from "../api/client.ts";
 import { type PageOf, readUntilFound, type SearchFilters, searchQuery } from "../api/pages.ts";
 import { useAccount } from "../layout/context.tsx";
 import { searchedPages, useSearchedPages } from "../layout/use-list-search.ts";
+import { isTrialKey } from "./trial.ts";
 
 const REFRESH_MS = 15_000;
 
@@ -28,7 +29,10 @@ export const keysOf = (all: ApiKeyWithCreator[], hasMore: boolean): Keys => ({
   hasMore,
 });
 
-/** How the keys of the environment that match are read. */
+/**
+ * How the keys of the environment that match are read. Those that pages have created for themselves are left out: each trial of a
+ * call makes one. A search by their name or id finds them.
+ */
 export const keyPages = (environment: Environment, search: KeySearch) => {
   const client = clientFor(environment);
   const filters = {
@@ -36,8 +40,11 @@ export const keyPages = (environment: Environment, search: KeySearch) => {
     ...(search.status !== null && { status: search.status }),
     ...searchQuery(search, MAX_NAME_LENGTH),
   };
-  const read = async (page: { limit: number; cursor?: string }): Promise<PageOf<ApiKeyWithCreator>> =>
-    (await client.GET("/api/v1/api-keys", { params: { query: { ...filters, ...page } } })).data;
+  const read = async (page: { limit: number; cursor?: string }): Promise<PageOf<ApiKeyWithCreator>> => {
+    const { data, nextCursor } = (await client.GET("/api/v1/api-keys", { params: { query: { ...filters, ...page } } }))
+      .data;
+    return { data: search.filter.trim() === "" ? data.filter((key) => !isTrialKey(key)) : data, nextCursor };
+  };
   return searchedPages(environment, ["keys", filters], read);
 };
 

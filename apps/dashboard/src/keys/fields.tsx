@@ -4,6 +4,7 @@ import type { ApiKey } from "@realtime-avatar/client";
 import { MAX_NAME_LENGTH } from "@realtime-avatar/domain/text";
 import { useId } from "react";
 import { TextField } from "../components/field.tsx";
+import { Prose } from "../components/prose.tsx";
 import { parseCredits } from "../format.ts";
 import type { Effects, Fields } from "./changes.ts";
 import { type Expiry, ExpiryField, expiryAt } from "./expiry-field.tsx";
@@ -11,6 +12,15 @@ import { isInAll, offeredScopes, SCOPE_TEXTS, type Scope } from "./scopes.ts";
 
 /** What the form has. */
 export type Values = { name: string; scopes: readonly Scope[]; cap: string; calls: string; expiry: Expiry };
+
+/** The fields that show what the service refused of them. */
+export const SHOWN_FIELDS: readonly (keyof Fields)[] = [
+  "name",
+  "scopes",
+  "spendLimitCreditMicros",
+  "expiresAt",
+  "maxConcurrentSessions",
+];
 
 const isNoAmount = (cap: string): boolean => cap.trim() !== "" && parseCredits(cap) === null;
 const NO_AMOUNT = "Must be a number such as 12.5, with at most 6 digits after the point, up to 9,000,000,000.";
@@ -78,7 +88,11 @@ const ScopeFields = ({
       <p className="mt-1 text-sm text-muted">
         Only the operator gives a key <code>usage:write</code>, on the command line: it decides what calls cost.
       </p>
-      {error && <p className="mt-1 text-sm text-bad">{error}</p>}
+      {error && (
+        <p className="mt-1 text-sm text-bad">
+          <Prose text={error} />
+        </p>
+      )}
     </fieldset>
   );
 };

@@ -1,8 +1,8 @@
 import type { ApiKeyWithSecret } from "@realtime-avatar/client";
 import { useState } from "react";
-import { foundText } from "../components/search-bar.tsx";
 import { Loaded, Skeleton } from "../components/state.tsx";
 import { PageHead } from "../components/text.tsx";
+import { totalText } from "../format.ts";
 import { CreateButton } from "../keyboard/create-button.tsx";
 import { useAccount, useHasRole } from "../layout/context.tsx";
 import { useNavigation, useParameters } from "../layout/navigation.tsx";
@@ -71,7 +71,7 @@ export const KeysPage = () => {
         Your applications call the API with these keys. When a key is revoked, the keys that it created end with it.
       </PageHead>
       <KeySearchBar list={list} status={status ?? "all"}>
-        {isFiltered && !query.isFetching && query.data && foundText(query.data.all.length, "key", query.data.hasMore)}
+        {!query.isPlaceholderData && query.data && totalText(query.data.all.length, "key", query.data.hasMore)}
       </KeySearchBar>
       <Loaded query={query} skeleton={<Skeleton label="keys" height="h-24" />}>
         {(keys) => (

@@ -1,6 +1,6 @@
 import type { ApiKey } from "@realtime-avatar/client";
 import { Badge, Meter, Time, type Tone } from "../components/text.tsx";
-import { credits } from "../format.ts";
+import { creditAmount, credits } from "../format.ts";
 import { effectText } from "./changes.ts";
 
 const TONES: Record<ApiKey["status"], Tone> = { active: "good", revoked: "bad", expired: "plain" };
@@ -11,7 +11,7 @@ export const KeyStatus = ({ apiKey }: { apiKey: ApiKey }) => <Badge tone={TONES[
 export const Spent = ({ apiKey }: { apiKey: ApiKey }) => {
   const { spentCreditMicros: spent, reservedCreditMicros: held, spendLimitCreditMicros: cap } = apiKey;
   const text =
-    cap === null ? `${credits(spent)} credits spent, no cap` : `${credits(spent)} of ${credits(cap)} credits spent`;
+    cap === null ? `${creditAmount(spent)} spent, no cap` : `${credits(spent)} of ${creditAmount(cap)} spent`;
   const { cap: effect } = effectText(apiKey, {
     spendLimitCreditMicros: apiKey.effectiveSpendLimitCreditMicros,
     maxConcurrentSessions: null,

@@ -55,7 +55,8 @@ export const LINK = "font-medium text-accent underline-offset-4 hover:underline"
 
 /** Where the page is: a line of links to the pages above it, and its name. */
 export const Breadcrumbs = ({ title, above }: { title: string; above: readonly (readonly [Page, string])[] }) => (
-  <nav aria-label="Breadcrumb" className="mb-1.5 text-sm text-muted">
+  // On a phone, the navigation says as much of a page that is directly below the home page.
+  <nav aria-label="Breadcrumb" className={`mb-1.5 text-sm text-muted ${above.length === 1 ? "max-sm:hidden" : ""}`}>
     <ol className="flex min-w-0 gap-1.5">
       {above.map(([to, name]) => (
         <li key={to} className="flex shrink-0 gap-1.5">

@@ -174,7 +174,11 @@ const Frame = () => {
         </div>
       </header>
       <OfflineNotice />
-      <main id="page" tabIndex={-1} className="mx-auto min-h-[calc(100dvh-12rem)] max-w-6xl px-4 py-6 outline-none">
+      <main
+        id="page"
+        tabIndex={-1}
+        className="mx-auto min-h-[calc(100dvh-12rem)] max-w-6xl px-4 py-4 outline-none sm:py-6"
+      >
         <Outlet />
       </main>
       <footer className="mx-auto max-w-6xl px-4 pb-8 text-sm text-muted">

@@ -95,6 +95,7 @@ export const InviteDialog = ({
       action={send}
       submit="Create the link"
       onSubmit={() => send.run()}
+      shownFields={["email"]}
       onClose={onClose}
     >
       <TextField

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { Button } from "../components/button.tsx";
 import { ExportButton } from "../components/export-button.tsx";
 import { InlineSelect, Options } from "../components/field.tsx";
-import { Empty, Loaded, OlderButton, Skeleton } from "../components/state.tsx";
+import { Empty, ListEnd, Loaded, Skeleton } from "../components/state.tsx";
 import { Badge, Time } from "../components/text.tsx";
 import { credits } from "../format.ts";
 import { useAccount } from "../layout/context.tsx";
@@ -208,7 +208,7 @@ export const Calls = ({ days }: { days: number }) => {
           );
         }}
       </Loaded>
-      <OlderButton query={query} />
+      <ListEnd query={query} noun="call" />
     </>
   );
 };

@@ -1,10 +1,10 @@
 /** Charts as SVG: the policy of the page forbids styles in attributes, which chart libraries write. */
 import type { ReactNode } from "react";
-import { compactCredits, counted, credits, dayName, duration } from "../format.ts";
+import { compactCredits, counted, creditAmount, credits, dayName, duration } from "../format.ts";
 import type { Bar } from "./data.ts";
 
 const sumText = ({ billed, sessions, seconds }: Pick<Bar, "billed" | "sessions" | "seconds">): string =>
-  `${credits(billed)} credits, ${counted(sessions, "call")}, ${duration(seconds)}`;
+  `${creditAmount(billed)}, ${counted(sessions, "call")}, ${duration(seconds)}`;
 
 /** The least round number that is not below `value`: 1, 2 or 5 times a power of ten. */
 const roundUp = (value: number): number => {
@@ -79,7 +79,7 @@ export const DayChart = ({ bars }: { bars: readonly Bar[] }) => {
         </div>
         <svg
           role="img"
-          aria-label={`${credits(total)} credits in ${counted(bars.length, "day")}`}
+          aria-label={`${creditAmount(total)} in ${counted(bars.length, "day")}`}
           className="h-40 min-w-0 flex-1 border-b border-line"
         >
           <line x1="0" x2="100%" y1="0.5" y2="0.5" className="stroke-line" />

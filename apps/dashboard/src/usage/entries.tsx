@@ -3,19 +3,21 @@ import type { CreditEntry } from "@realtime-avatar/client";
 import { useState } from "react";
 import { ExportButton } from "../components/export-button.tsx";
 import { InlineSelect, Options } from "../components/field.tsx";
-import { Loaded, OlderButton, Skeleton } from "../components/state.tsx";
-import { Card, Time } from "../components/text.tsx";
-import { credits } from "../format.ts";
+import { ListEnd, Loaded, Skeleton } from "../components/state.tsx";
+import { Amount, Card, Time } from "../components/text.tsx";
 import { useAccount } from "../layout/context.tsx";
 import { LINK, PageLink } from "../layout/navigation.tsx";
 import { ObjectName } from "../layout/object-name.tsx";
 import { type EntryKind, useEntries } from "./data.ts";
 
-/** The name of each kind, and how it changes what is available. What a call is charged was held before: no sign. */
+/**
+ * The name of each kind, and its sign: what it does to the credits that are available. A charge takes away what the call has held, which
+ * was not available any more: its name says so.
+ */
 export const KINDS: Record<EntryKind, { name: string; sign: "+" | "−" | "" }> = {
   grant: { name: "Added", sign: "+" },
   hold: { name: "Held for a call", sign: "−" },
-  settle: { name: "Charged for a call", sign: "" },
+  settle: { name: "Charged for a call, of what it held", sign: "−" },
   release: { name: "Given back: the call ended", sign: "+" },
   expire: { name: "Given back: the call timed out", sign: "+" },
   void: { name: "Taken back by the operator", sign: "−" },
@@ -34,10 +36,9 @@ const EntryRow = ({ entry }: { entry: CreditEntry }) => {
         <Time at={entry.createdAt} />
       </span>
       <span className="text-right font-medium tabular-nums sm:order-4">
-        {entry.amountCreditMicros > 0 && sign}
-        {credits(entry.amountCreditMicros)} <span className="text-sm font-normal text-muted">credits</span>
+        <Amount micros={entry.amountCreditMicros} sign={sign} />
       </span>
-      <span className="col-span-2 min-w-0 truncate sm:order-2 sm:col-span-1">
+      <span className="col-span-2 min-w-0 break-words sm:order-2 sm:col-span-1">
         {name}
         {entry.reference && <span className="text-muted"> · {entry.reference}</span>}
         {closedBy && !isOwn && (
@@ -95,7 +96,7 @@ export const Entries = () => {
           );
         }}
       </Loaded>
-      <OlderButton query={query} />
+      <ListEnd query={query} noun="movement" />
     </Card>
   );
 };

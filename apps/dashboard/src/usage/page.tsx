@@ -2,8 +2,9 @@ import type { CreditBalance } from "@realtime-avatar/client";
 import { Link } from "@tanstack/react-router";
 import { InlineSelect } from "../components/field.tsx";
 import { Loaded, Skeleton } from "../components/state.tsx";
-import { Card, PageHead } from "../components/text.tsx";
-import { credits } from "../format.ts";
+import { Amount, Card, PageHead } from "../components/text.tsx";
+import { creditAmount } from "../format.ts";
+import { chartGroup } from "../keys/trial.ts";
 import { PageLink, useNavigation, useParameters } from "../layout/navigation.tsx";
 import { Calls } from "./calls.tsx";
 import { barsOfDays, DayChart, RankChart } from "./charts.tsx";
@@ -28,7 +29,7 @@ const Balance = ({ balance }: { balance: CreditBalance }) => (
       <div key={name} className={TILE}>
         <dt className="text-sm text-muted">{name}</dt>
         <dd className="text-xl leading-tight font-semibold tabular-nums sm:text-2xl">
-          {credits(micros)} <span className="text-sm font-normal text-muted">credits</span>
+          <Amount micros={micros} />
         </dd>
       </div>
     ))}
@@ -56,11 +57,15 @@ const Charts = ({ usage }: { usage: Usage }) => {
           <RankChart
             head="Key"
             bars={largest(
-              addUp(usage.byKey, ({ apiKeyId }) => apiKeyId ?? ""),
+              addUp(usage.byKey, ({ apiKeyId, apiKeyName }) => chartGroup(apiKeyId ?? "", apiKeyName)),
               nameOf,
             )}
             link={({ id, label }) => (
-              <PageLink to="/keys" search={{ key: id, all: true }} className={BAR_LINK}>
+              <PageLink
+                to="/keys"
+                search={id === label ? { filter: label, all: true } : { key: id, all: true }}
+                className={BAR_LINK}
+              >
                 {label}
               </PageLink>
             )}
@@ -95,9 +100,9 @@ const Charts = ({ usage }: { usage: Usage }) => {
  */
 const Price = () => {
   const { data: price, isPending } = usePrice();
-  const known = price === undefined ? null : `${credits(price)} ${price === 1_000_000 ? "credit" : "credits"}`;
+  const known = price === undefined ? null : creditAmount(price);
   return (
-    <span className="block min-h-12 sm:min-h-6">
+    <span className="block min-h-10 sm:min-h-6">
       {isPending
         ? ""
         : known

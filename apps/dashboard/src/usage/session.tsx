@@ -1,9 +1,10 @@
 import type { UsageSessionWithNames } from "@realtime-avatar/client";
 import { Id } from "../components/copy.tsx";
 import { Dialog } from "../components/dialog.tsx";
+import { Prose } from "../components/prose.tsx";
 import { Loaded, Skeleton } from "../components/state.tsx";
-import { Badge, Item } from "../components/text.tsx";
-import { credits, duration, exactTime } from "../format.ts";
+import { Amount, Badge, Item } from "../components/text.tsx";
+import { creditAmount, credits, duration, exactTime } from "../format.ts";
 import { ObjectName } from "../layout/object-name.tsx";
 import { useEntriesOf, useUsageSession } from "./data.ts";
 import { KINDS } from "./entries.tsx";
@@ -38,8 +39,8 @@ const Facts = ({ session }: { session: UsageSessionWithNames }) => {
       <Item name="Length">{lengthOf(session)}</Item>
       <Item name="Charged">
         {session.billedCreditMicros === null
-          ? `nothing yet; holds ${credits(session.reservedCreditMicros)} credits`
-          : `${credits(session.billedCreditMicros)} of ${credits(session.reservedCreditMicros)} credits that it held`}
+          ? `nothing yet; holds ${creditAmount(session.reservedCreditMicros)}`
+          : `${credits(session.billedCreditMicros)} of ${creditAmount(session.reservedCreditMicros)} that it held`}
       </Item>
       <Item name="Usage reported by">
         <By id={session.reportedBy} name={session.reportedByName} none="no report yet" />
@@ -79,8 +80,7 @@ const EntriesOf = ({ id }: { id: string }) => (
               <span className="text-muted"> · {exactTime(entry.createdAt)}</span>
             </span>
             <span className="tabular-nums">
-              {entry.amountCreditMicros > 0 && KINDS[entry.kind]?.sign}
-              {credits(entry.amountCreditMicros)} <span className="text-muted">credits</span>
+              <Amount micros={entry.amountCreditMicros} sign={KINDS[entry.kind]?.sign ?? ""} />
             </span>
           </li>
         ))}
@@ -96,7 +96,9 @@ export const CallDetails = ({ session }: { session: UsageSessionWithNames }) => 
     <div className="grid gap-4">
       <div>
         <Badge tone={tone}>{text}</Badge>
-        <p className="mt-1 max-w-prose">{detail}</p>
+        <p className="mt-1 max-w-prose">
+          <Prose text={detail} />
+        </p>
       </div>
       <Facts session={session} />
       <OwnData metadata={session.metadata} />

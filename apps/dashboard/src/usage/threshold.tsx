@@ -5,7 +5,7 @@ import { fieldError } from "../api/client.ts";
 import { FormDialog } from "../components/action-dialog.tsx";
 import { Button } from "../components/button.tsx";
 import { TextField } from "../components/field.tsx";
-import { credits, creditsText, parseCredits } from "../format.ts";
+import { creditAmount, creditsText, parseCredits } from "../format.ts";
 import { useAccount, useHasRole } from "../layout/context.tsx";
 import { useAction } from "../layout/use-action.ts";
 
@@ -27,6 +27,7 @@ const ThresholdDialog = ({ threshold, onClose }: { threshold: number | null; onC
       action={save}
       submit="Save"
       onSubmit={() => save.run(parseCredits(text))}
+      shownFields={["lowThresholdCreditMicros"]}
       isIncomplete={isNoAmount}
       onClose={onClose}
     >
@@ -51,7 +52,7 @@ export const Threshold = ({ balance: { lowThresholdCreditMicros: threshold } }: 
       <p>
         {threshold === null
           ? "No webhook endpoint is told when credits run low."
-          : `Webhook endpoints are told when fewer than ${credits(threshold)} credits are available.`}
+          : `Webhook endpoints are told when fewer than ${creditAmount(threshold)} are available.`}
       </p>
       {canWrite && (
         <Button onClick={() => setOpen(true)}>{threshold === null ? "Set a threshold" : "Change it"}</Button>

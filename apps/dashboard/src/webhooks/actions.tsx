@@ -105,6 +105,7 @@ export const RecoverDialog = ({ endpoint, failingSince, onClose }: Props & { fai
       action={recover}
       submit="Send them again"
       onSubmit={() => recover.run()}
+      shownFields={["since"]}
       isIncomplete={sinceOf(choice, date) === null}
       onClose={onClose}
     >

@@ -7,7 +7,7 @@ import { Loaded, Skeleton, useInView } from "../components/state.tsx";
 import { useAccount } from "../layout/context.tsx";
 import { useAction } from "../layout/use-action.ts";
 import { nameOf, REFRESHES, useEndpointVersion } from "./data.ts";
-import { EndpointFields, type Fields, fieldsOf, type Values } from "./fields.tsx";
+import { EndpointFields, type Fields, fieldsOf, SHOWN_FIELDS, type Values } from "./fields.tsx";
 
 const valuesOf = ({ url, description, events, ordered }: WebhookEndpoint): Values => ({
   url: url ?? "",
@@ -67,6 +67,7 @@ export const ChangeEndpointDialog = ({ endpoint, onClose }: { endpoint: WebhookE
       action={save}
       submit="Save the changes"
       onSubmit={() => save.run(request)}
+      shownFields={SHOWN_FIELDS}
       isIncomplete={Object.keys(request).length === 0}
       onClose={onClose}
       isWide

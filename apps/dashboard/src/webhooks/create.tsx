@@ -6,7 +6,7 @@ import { useAccount } from "../layout/context.tsx";
 import { useAction } from "../layout/use-action.ts";
 import { useStay } from "../layout/use-stay.ts";
 import { REFRESHES } from "./data.ts";
-import { EndpointFields, type Fields, fieldsOf, type Values } from "./fields.tsx";
+import { EndpointFields, type Fields, fieldsOf, SHOWN_FIELDS, type Values } from "./fields.tsx";
 
 const FIRST: Values = { url: "", description: "", isAll: true, events: [], ordered: false };
 
@@ -29,6 +29,7 @@ export const CreateEndpointDialog = ({ onClose, onCreated }: Props) => {
       action={create}
       submit={`Add the ${environment} endpoint`}
       onSubmit={() => body && create.run(body)}
+      shownFields={SHOWN_FIELDS}
       isIncomplete={body === null}
       onClose={onClose}
       isWide

@@ -3,7 +3,7 @@ import type { WebhookDelivery } from "@realtime-avatar/client";
 import { WEBHOOK_EVENT_TYPES } from "@realtime-avatar/domain/webhooks/events";
 import { type ReactNode, useState } from "react";
 import { FilterField, InlineSelect, Options } from "../components/field.tsx";
-import { Loaded, OlderButton, Skeleton } from "../components/state.tsx";
+import { ListEnd, Loaded, Skeleton } from "../components/state.tsx";
 import { Badge, Card, Time } from "../components/text.tsx";
 import { LINK, useNavigation, useParameters } from "../layout/navigation.tsx";
 import { attemptText, type DeliveryStatus, type Filters, STATUS_TONES, useDeliveries } from "./data.ts";
@@ -131,7 +131,7 @@ export const Deliveries = ({ endpointId, actions }: { endpointId: string; action
           );
         }}
       </Loaded>
-      <OlderButton query={query} />
+      <ListEnd query={query} noun="delivery" />
     </Card>
   );
 };

@@ -51,7 +51,7 @@ const Notices = ({ endpoint, enable }: { endpoint: WebhookEndpoint; enable: Reac
   return (
     <Notice tone="warn">
       <h2 className="font-semibold text-warn">
-        Failing since <Time at={failingSince} />
+        No delivery succeeds. The first failure was <Time at={failingSince} />.
       </h2>
       <p>
         Each delivery is tried again for about three days. After five days without one success the endpoint is disabled.

@@ -4,6 +4,7 @@ import { MAX_DESCRIPTION_LENGTH, MAX_URL_LENGTH } from "@realtime-avatar/domain/
 import { WEBHOOK_OBJECTS, type WebhookObject } from "@realtime-avatar/domain/webhooks/events";
 import { useId } from "react";
 import { TextField } from "../components/field.tsx";
+import { Prose } from "../components/prose.tsx";
 import { type Choice, eventText, groupOf, includesType, OBJECT_TEXTS, offeredTypes, withChoice } from "./events.ts";
 
 /** What the form has. `events` counts unless `isAll`. */
@@ -15,6 +16,9 @@ export const fieldsOf = ({ url, description, isAll, events, ordered }: Values): 
   !isAll && events.length === 0
     ? null
     : { url: url.trim(), description: description.trim() || null, events: isAll ? null : [...events], ordered };
+
+/** The fields that show what the service refused of them. */
+export const SHOWN_FIELDS: readonly (keyof Fields)[] = ["url", "description", "events"];
 
 const ROW = "flex cursor-pointer items-start gap-3";
 const BOX = "mt-1 size-4 shrink-0 accent-fill";
@@ -64,7 +68,7 @@ const ObjectChoices = ({ object, value, onChange }: ChoicesProps & { object: Web
 
 /** One of two, of which one is chosen. */
 const Radio = ({ name, isOn, onChoose, text }: { name: string; isOn: boolean; onChoose: () => void; text: string }) => (
-  <label className={ROW}>
+  <label className={`${ROW} min-h-8`}>
     <input type="radio" name={name} className={BOX} checked={isOn} onChange={onChoose} />
     <span>{text}</span>
   </label>
@@ -149,7 +153,11 @@ export const EndpointFields = ({ values, onChange, errors, isListener = false }:
             ))}
           </div>
         )}
-        {eventsError && <p className="mt-1 text-sm text-bad">{eventsError}</p>}
+        {eventsError && (
+          <p className="mt-1 text-sm text-bad">
+            <Prose text={eventsError} />
+          </p>
+        )}
       </fieldset>
     </>
   );

@@ -51,7 +51,7 @@ const EndpointRow = ({ endpoint }: { endpoint: WebhookEndpoint }) => {
       {disabledReason !== null && <p className="text-sm text-bad md:col-span-2">{DISABLED_TEXTS[disabledReason]}</p>}
       {disabledReason === null && failingSince !== null && (
         <p className="text-sm text-warn md:col-span-2">
-          No delivery has succeeded since <Time at={failingSince} />.
+          No delivery succeeds. The first failure was <Time at={failingSince} />.
         </p>
       )}
     </li>

@@ -10,7 +10,9 @@ type Violation = { id: string; impact: string; nodes: string[] };
 /** Fails on violations of `rules` that axe calls serious or critical. The default is all rules. */
 export const expectAccessible = async (page: Page, name: string, rules?: readonly string[]): Promise<void> => {
   if ((await page.evaluate("typeof axe")) === "undefined") await page.evaluate(AXE);
-  const options = JSON.stringify({ resultTypes: ["violations"], ...(rules && { runOnly: rules }) });
+  // The size of targets (WCAG 2.2, 2.5.8) is off by default.
+  const also = { "target-size": { enabled: true } };
+  const options = JSON.stringify({ resultTypes: ["violations"], ...(rules ? { runOnly: rules } : { rules: also }) });
   const violations = (await page.evaluate(`axe.run(document, ${options}).then(({ violations }) =>
     violations.map(({ id, impact, nodes }) => ({ id, impact, nodes: nodes.map(({ html, failureSummary }) => html + failureSummary) })))`)) as Violation[];
   const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");

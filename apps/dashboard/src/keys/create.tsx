@@ -7,7 +7,7 @@ import { Badge } from "../components/text.tsx";
 import { useAccount } from "../layout/context.tsx";
 import { useAction } from "../layout/use-action.ts";
 import { useStay } from "../layout/use-stay.ts";
-import { fieldsOf, KeyFields, type Values } from "./fields.tsx";
+import { fieldsOf, KeyFields, SHOWN_FIELDS, type Values } from "./fields.tsx";
 import { PRESETS, type Preset } from "./presets.ts";
 
 const Presets = ({ value, onChange }: { value: Preset; onChange: (preset: Preset) => void }) => (
@@ -33,6 +33,7 @@ const Presets = ({ value, onChange }: { value: Preset; onChange: (preset: Preset
         </label>
       ))}
     </div>
+    <p className="mt-1 text-sm text-muted sm:hidden">{PRESETS[value].text}</p>
   </fieldset>
 );
 
@@ -73,6 +74,7 @@ export const CreateKeyDialog = ({
       action={create}
       submit={`Create the ${environment} key`}
       onSubmit={() => body && create.run(body)}
+      shownFields={SHOWN_FIELDS}
       isIncomplete={body === null}
       onClose={onClose}
       isWide

@@ -120,8 +120,8 @@ export const RevokeDialog = ({ apiKey, onClose }: { apiKey: ApiKey; onClose: () 
         more calls.
       </p>
       <p className="mb-3">
-        Calls that it has opened are not cut off: the engine is told to end them when it reports their use next. They
-        are charged for what they have used.
+        Its open calls with avatars end within seconds, also those of the keys that end with it. They are charged for
+        the seconds until then. A session that an engine of your own runs ends when the engine next reports its use.
       </p>
       <Loaded query={query} skeleton={<Skeleton label="the keys that it created" rows={2} height="h-9" />}>
         {(descendants) => <Ending descendants={descendants} />}

@@ -1,7 +1,7 @@
 /** What most keys are for. A preset fills the form of a new key in; everything can still be changed. */
 import type { Values } from "./fields.tsx";
 
-export type Preset = "server" | "browser" | "engine" | "read";
+export type Preset = "server" | "calls" | "engine" | "read";
 
 const DAYS = (days: 7 | 30 | 90 | 365): Values["expiry"] => ({ choice: days, chosenAt: Date.now(), date: "" });
 
@@ -19,10 +19,11 @@ export const PRESETS: Record<Preset, { title: string; text: string; values: () =
       expiry: DAYS(365),
     }),
   },
-  browser: {
-    title: "Browser client",
-    text: "A page or an app: opens one call at a time, up to a cap.",
-    values: () => ({ scopes: ["avatars:read", "realtime:write"], cap: "600", calls: "1", expiry: DAYS(7) }),
+  // No preset is for a page or an app: what they hold can be read there, and the service answers no page of another origin.
+  calls: {
+    title: "Calls only",
+    text: "Behind a page or an app: starts its calls, up to a cap. The page gets a grant, never the key.",
+    values: () => ({ scopes: ["avatars:read", "realtime:write"], cap: "600", calls: "10", expiry: DAYS(90) }),
   },
   engine: {
     title: "Engine",

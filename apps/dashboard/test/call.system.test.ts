@@ -351,6 +351,18 @@ describe.skipIf(missing !== null)(`a call on its page in Chromium${skipped}`, ()
     await page.screenshot({ path: CALL_PICTURE as string });
   });
 
+  test("a refusal, for want of credits: how many are needed, how many there are, and what to do", async () => {
+    const { client } = service.database.db;
+    await client`update credit_accounts set granted = settled + reserved + forfeited + 30000000`;
+    await open();
+    await start();
+    await page.getByText("The call needs 60 credits to start").waitFor();
+    await page.getByText("Available now: 30 credits.").waitFor();
+    await button("Try again").waitFor();
+    await client`update credit_accounts set granted = settled + reserved + forfeited + 3600000000`;
+    await until(async () => (await activeKeys()) === 0);
+  });
+
   test("a refusal, of a viewer and of an avatar that is disabled: says why, and creates no key", async () => {
     const { client } = service.database.db;
     await client`update avatars set status = 'disabled'`;

@@ -3,14 +3,17 @@ import type { Avatar } from "@realtime-avatar/client";
 import { useQuery } from "@tanstack/react-query";
 import type { LocalAudioTrack } from "livekit-client";
 import { useEffect, useRef, useState } from "react";
+import { isProblem } from "../api/client.ts";
 import { statusName } from "../avatars/data.ts";
 import { Button, buttonClass } from "../components/button.tsx";
 import { Failure, Loaded, Skeleton } from "../components/state.tsx";
 import { Badge } from "../components/text.tsx";
+import { creditAmount } from "../format.ts";
 import { Sign } from "../layout/brand.tsx";
 import { useAccount, useHasRole } from "../layout/context.tsx";
 import { LINK, useParameters } from "../layout/navigation.tsx";
 import { BASE, PRODUCT } from "../paths.ts";
+import { useBalance } from "../usage/data.ts";
 import { Figures } from "./figures.tsx";
 import { watchLevel } from "./microphone.ts";
 import { Stage } from "./stage.tsx";
@@ -65,6 +68,12 @@ const statusOf = (view: CallView, { track }: MicrophoneView): string => {
     case "failed":
       return TEXTS[view.state];
   }
+};
+
+/** What is left, where it is too little for a call. */
+const Available = () => {
+  const { data } = useBalance();
+  return data ? <p className="mb-4">Available now: {creditAmount(data.availableCreditMicros)}.</p> : null;
 };
 
 type Call = ReturnType<typeof useCall>;
@@ -148,6 +157,7 @@ const Talk = ({ avatar }: { avatar: Avatar }) => {
       <Stage avatar={avatar} {...media} picture={view.state === "open" ? view.picture : "awaited"} />
       <div>
         {view.state === "failed" && <Failure error={view.error} />}
+        {view.state === "failed" && isProblem(view.error, "insufficient_credits") && <Available />}
         {(state === "idle" || state === "asking") && <Introduction avatar={avatar} />}
         <p role="status" className="mt-2 min-h-6 text-muted">
           {statusOf(view, microphone)}

@@ -3,7 +3,10 @@
 import { databaseFailure, describeError } from "@realtime-avatar/db/connection/errors";
 import { failureText } from "@realtime-avatar/db/open";
 import { type FieldError, Problem } from "@realtime-avatar/domain/problem";
+import { printable, printableJson, printableLines } from "@realtime-avatar/domain/text";
 import { ConfigError } from "@realtime-avatar/runtime/config";
+
+export { printable };
 
 /** Invalid arguments; exit code 2. */
 export class UsageError extends Error {}
@@ -46,10 +49,6 @@ export const usageError = (errors: readonly FieldError[]): UsageError =>
       })
       .join("\n"),
   );
-
-/** Escapes control and formatting characters in untrusted text, so that it cannot affect the terminal. */
-export const printable = (text: string): string =>
-  text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 
 const grouped = (amount: number): string => amount.toLocaleString("en-US");
 
@@ -112,11 +111,10 @@ export const fields = (value: object): string =>
 
 /** Prints `value` as JSON with --json, otherwise `text`. */
 export const print = (options: { json?: boolean }, value: unknown, text: string): void => {
-  console.log(options.json ? JSON.stringify(value, null, 2) : text);
+  console.log(options.json ? printableJson(JSON.stringify(value, null, 2)) : text);
 };
 
-/** The message and the exit code for an error. */
-export const explain = (error: unknown): { message: string; code: number } => {
+const explanationOf = (error: unknown): { message: string; code: number } => {
   if (error instanceof UsageError) return { message: error.message, code: 2 };
   if (error instanceof ConfigError) return { message: error.message, code: 2 };
   if (error instanceof Problem && error.extras.errors) {
@@ -127,4 +125,10 @@ export const explain = (error: unknown): { message: string; code: number } => {
   if (databaseFailure(error) || describeError(error)["code"] === "42501")
     return { message: failureText("Database error", error), code: 1 };
   return { message: error instanceof Error ? error.message : "Unknown error.", code: 1 };
+};
+
+/** The message and the exit code for an error. A message may contain text of people or of another server: it is escaped. */
+export const explain = (error: unknown): { message: string; code: number } => {
+  const { message, code } = explanationOf(error);
+  return { message: printableLines(message), code };
 };

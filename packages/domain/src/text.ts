@@ -20,3 +20,19 @@ export const codePointLength = (text: string): number => {
 
 /** Whether PostgreSQL can store `text`: it accepts neither U+0000 nor an unpaired surrogate. */
 export const isStorableText = (text: string): boolean => !text.includes("\0") && text.isWellFormed();
+
+/** Characters that move the cursor, change colours, hide text, or show it in another order. */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** Escapes control and formatting characters in untrusted text (`\u{1b}`), so that it cannot affect a terminal. */
+export const printable = (text: string): string =>
+  text.replace(UNPRINTABLE, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
+
+/** `printable` for text of several lines: line feeds stay. */
+export const printableLines = (text: string): string => text.split("\n").map(printable).join("\n");
+
+const escapeUnit = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+
+/** Escapes in JSON what `JSON.stringify` leaves of such characters. The value stays the same, and so does the space between tokens. */
+export const printableJson = (json: string): string =>
+  json.replace(UNPRINTABLE, (character) => (character < " " ? character : character.replace(/./gs, escapeUnit)));

@@ -2,12 +2,18 @@ import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import { openPipe, type TestPipe } from "@realtime-avatar/testing/pipe";
-import { createLog, inTurns } from "./log.ts";
+import { createLog, inTurns, passLine } from "./log.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
 
 const SECRET = "rta_live_0123456789ABCDEF_GHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw3jxJMV";
+
+/** Moves the cursor, changes colours and the direction of text, begins a line, rings. */
+const HOSTILE = "a\u001b[2Jb\u009b31mc\u202ed\r\ne\u2028f\u200bg\u0007";
+const AFFECTS_TERMINAL = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+/** What `pino-pretty` adds: colours of its own. */
+const COLOR = new RegExp(`${String.fromCharCode(27)}\\[\\d+m`, "g");
 
 const logged = (isTerminal: boolean, write: (log: ReturnType<typeof createLog>) => void): string => {
   let text = "";
@@ -40,6 +46,24 @@ describe("the log", () => {
     });
     expect(text).toContain("rta_live_0123456789ABCDEF_****");
     expect(text).not.toContain("GHIJ");
+  });
+
+  test("text of people, in each part of a log line: does not affect a terminal, and JSON keeps its value", () => {
+    const write = (log: ReturnType<typeof createLog>): void => {
+      log.info({ field: HOSTILE, nested: { [HOSTILE]: [HOSTILE] } }, HOSTILE);
+      log.error({ err: new Error(HOSTILE), stack: HOSTILE }, "request");
+    };
+    const lines = logged(false, write);
+    let passed = "";
+    const pass = passLine({ write: (line) => (passed += line) }, true);
+    for (const line of lines.trimEnd().split("\n")) pass(`${line}\n`);
+    pass(`no JSON: ${HOSTILE}`);
+    for (const text of [logged(true, write), passed]) {
+      expect(text.replaceAll(COLOR, "")).not.toMatch(AFFECTS_TERMINAL);
+      expect(text).toContain("a\\u{1b}[2Jb\\u{9b}31mc\\u{202e}d");
+    }
+    expect(lines).not.toMatch(AFFECTS_TERMINAL);
+    expect(JSON.parse(lines.split("\n")[0] as string)).toMatchObject({ msg: HOSTILE, field: HOSTILE });
   });
 });
 

@@ -1,5 +1,6 @@
 /** The log: JSON lines on standard output, or readable text when that is a terminal. */
 import { maskApiKeys } from "@realtime-avatar/domain/api-keys/secret";
+import { printable, printableJson, printableLines } from "@realtime-avatar/domain/text";
 import pino, { type Logger } from "pino";
 import pretty from "pino-pretty";
 import type { LogLevel } from "./config.ts";
@@ -97,7 +98,24 @@ export const inTurns = (stream: LogStream): LogOutput => {
 };
 
 /** Formats a JSON line as readable text, in this process: pino's transports are worker threads, which a bundle cannot start. */
-const readable = pretty.prettyFactory({ colorize: true, translateTime: "SYS:HH:MM:ss.l", singleLine: true });
+const format = pretty.prettyFactory({
+  colorize: true,
+  translateTime: "SYS:HH:MM:ss.l",
+  singleLine: true,
+  messageFormat: ({ msg }) => printable(String(msg ?? "")),
+});
+
+const isJson = (line: string): boolean => {
+  try {
+    JSON.parse(line);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** A line as readable text, in which nothing but our colours affects the terminal. The fields are JSON in it. */
+const readable = (line: string): string => (isJson(line) ? printableJson(format(line)) : printableLines(line));
 
 /**
  * Passes on the finished lines of another process that wrote them with `createLog`, each whole: as they are, or as readable
@@ -118,7 +136,10 @@ export const createLog = (
   isTerminal = false,
   base: Record<string, string> | null = null,
 ): Logger => {
-  const write = (line: string): void => sink.write(maskApiKeys(line));
+  // Lines of JSON are read in a terminal as well. The length in bytes tells in a fraction of the time that most have ASCII alone.
+  const printableLine = (line: string): string =>
+    Buffer.byteLength(line) === line.length ? line : printableJson(line);
+  const write = (line: string): void => sink.write(printableLine(maskApiKeys(line)));
   const options = { level, base, timestamp: pino.stdTimeFunctions.isoTime };
   const log = pino(options, { write: isTerminal ? (line) => write(readable(line)) : write });
   sink.onResume?.((dropped) => log.warn({ dropped }, "log lines were dropped because their reader had stalled"));

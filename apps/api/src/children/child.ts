@@ -4,6 +4,7 @@
  *
  * A child stops when its standard input ends, which the kernel also ends when the API is killed.
  */
+import { printableLines } from "@realtime-avatar/domain/text";
 import { type Logger, type LogOutput, passLine } from "@realtime-avatar/runtime/log";
 
 /** The pause before a child that has ended is started again: doubled each time, up to the maximum. */
@@ -58,7 +59,7 @@ export type Child = {
 /** Runs a child from `start` to `stop`: one that ends by itself is started again, after a pause that grows. */
 export const createChild = (options: ChildOptions): Child => {
   const { name, command, variables, log, logOutput, isTerminal, firstPauseMs = FIRST_PAUSE_MS } = options;
-  const { onError = (line) => process.stderr.write(line) } = options;
+  const { onError = (line) => process.stderr.write(printableLines(line)) } = options;
   const stopping = Promise.withResolvers<void>();
   let isStopping = false;
   let running: Promise<void> | null = null;

@@ -7,6 +7,7 @@ import { normalizeWindow, refuseEmptyWindow } from "@realtime-avatar/domain/cred
 import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
 import { type Id, isId, type TenantId } from "@realtime-avatar/domain/id";
 import { itemsOf, type PageRequest } from "@realtime-avatar/domain/page";
+import { printableJson } from "@realtime-avatar/domain/text";
 import type { Command } from "commander";
 import { withDatabase } from "../database.ts";
 import { parseInteger, type TenantOptions, withTenantOptions } from "../options.ts";
@@ -77,7 +78,7 @@ const follow = async (
 const printLines = (events: readonly AuditEvent[], isJson: boolean): void => {
   for (const event of events) {
     const cells = Object.values(COLUMNS).map((cell) => printable(cell(event) || "-"));
-    console.log(isJson ? JSON.stringify(event) : cells.join("  "));
+    console.log(isJson ? printableJson(JSON.stringify(event)) : cells.join("  "));
   }
 };
 

@@ -176,7 +176,17 @@ describe("the room", () => {
     const claim = { ...claimOf("a"), request: "POST /start" };
     const request = callRequest(one.caller, one.avatarId);
     await openCall(db, request, one.caller, claim);
+    // Another key of the tenant has used the same Idempotency-Key: that claim stays.
+    const { caller: colleague } = await seedCaller(db, one.tenantId);
+    await client`
+      insert into idempotency_claims (
+        tenant_id, caller_id, request, idempotency_key, attempt_id, body_hash, status, location, etag, response_body, created_at
+      )
+      select tenant_id, ${colleague.id}, request, idempotency_key, attempt_id, body_hash, status, location, etag, response_body,
+        created_at from idempotency_claims where tenant_id = ${one.tenantId}`;
     await failCall(db, one.tenantId, request.id, claim, one.caller, operatorOrigin());
+    const left = await client`select caller_id from idempotency_claims where tenant_id = ${one.tenantId}`;
+    expect(left.map((row) => row["caller_id"])).toEqual([colleague.id]);
     expect(await state(one, request.id)).toMatchObject({ status: "failed", used: 0, room: "delete", worker: null });
     expect(await confirmRoom(db, one.tenantId, request.id)).toBe("failed");
     await isClean(one);

@@ -9,6 +9,7 @@ import { fixture, serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { inOneBatch } from "@realtime-avatar/testing/postgres/batching";
 import { urlAt } from "@realtime-avatar/testing/postgres/clock";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
+import type { Caller } from "../api-keys/callers.ts";
 import type { Db } from "../connection/pool.ts";
 import { type CallRequest, type OpenCallOutcome, openCall, type QueuePlace, releaseCall } from "./calls.ts";
 
@@ -31,11 +32,11 @@ const full = async (slots = 1) => {
 };
 const tenant = async (environment: "live" | "test" = "live") => {
   const tenantId = await seedTenant(db, { live: 1_000_000, test: 1_000_000 });
-  const { caller } = await seedCaller(db, tenantId, { environment });
+  const { caller, record } = await seedCaller(db, tenantId, { environment });
   const avatarId = await readyAvatar(db, caller);
   const start = (changes: Partial<CallRequest> = {}, pool: Db = db) =>
     openCall(pool, callRequest(caller, avatarId, changes), caller, null);
-  return { tenantId, caller, avatarId, start };
+  return { tenantId, caller, record, avatarId, start };
 };
 
 /** Lets time pass for all tickets. */
@@ -90,10 +91,46 @@ test("a request that names its ticket: has its place at once; that of another ke
   const { ticketId } = placeOf(await one.start());
   expect(placeOf(await one.start({ ticketId })).ticketId).toBe(ticketId);
   expect(placeOf(await other.start({ ticketId })).ticketId).not.toBe(ticketId);
-  await releaseCall(db, { kind: "ticket", id: ticketId }, { reason: null }, other.caller, operatorOrigin(), null);
-  expect(await client`select 1 from call_tickets where id = ${ticketId}`).toHaveLength(1);
-  await releaseCall(db, { kind: "ticket", id: ticketId }, { reason: null }, one.caller, operatorOrigin(), null);
-  expect(await client`select 1 from call_tickets where id = ${ticketId}`).toHaveLength(0);
+  const { caller: colleague } = await seedCaller(db, one.tenantId);
+  const ofColleague = await openCall(db, callRequest(colleague, one.avatarId, { ticketId }), colleague, null);
+  expect(placeOf(ofColleague).ticketId).not.toBe(ticketId);
+});
+
+test("a ticket, released: by its key and those above it alone", async () => {
+  await full();
+  const [one, other] = [await tenant(), await tenant()];
+  const of = (caller: Caller) => openCall(db, callRequest(caller, one.avatarId), caller, null);
+  const { caller: child, record } = await seedCaller(db, one.tenantId, {}, one.record);
+  const { caller: colleague } = await seedCaller(db, one.tenantId);
+  const { caller: below } = await seedCaller(db, one.tenantId, {}, record);
+  const { caller: inTest } = await seedCaller(db, one.tenantId, { environment: "test" });
+  const { ticketId } = placeOf(await of(child));
+  const release = (caller: Caller, id = ticketId) =>
+    releaseCall(db, { kind: "ticket", id }, { reason: null }, caller, operatorOrigin(), null);
+  const isThere = async () => (await client`select 1 from call_tickets where id = ${ticketId}`).length === 1;
+  for (const caller of [other.caller, colleague, below, inTest]) await release(caller);
+  expect(await isThere()).toBe(true);
+  await release(one.caller);
+  expect(await isThere()).toBe(false);
+  const { ticketId: own } = placeOf(await of(child));
+  await release(child, own);
+  expect(await client`select 1 from call_tickets where id = ${own}`).toHaveLength(0);
+});
+
+test("a ticket of a key in test, released by a key above it in live: stays", async () => {
+  await full();
+  const one = await tenant();
+  const { caller: inTest } = await seedCaller(db, one.tenantId, { environment: "test" }, one.record);
+  const avatarId = await readyAvatar(db, inTest);
+  const { ticketId } = placeOf(await openCall(db, callRequest(inTest, avatarId), inTest, null));
+  const isThere = async () => (await client`select 1 from call_tickets where id = ${ticketId}`).length === 1;
+  for (const [caller, stays] of [
+    [one.caller, true],
+    [inTest, false],
+  ] as const) {
+    await releaseCall(db, { kind: "ticket", id: ticketId }, { reason: null }, caller, operatorOrigin(), null);
+    expect(await isThere()).toBe(stays);
+  }
 });
 
 test("a ticket that three requests of a batch name: the first has its place, the others are behind the other tenant", async () => {

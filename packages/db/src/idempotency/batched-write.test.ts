@@ -88,6 +88,26 @@ describe("a batch of creates", () => {
     expect(await written(changing)).toHaveLength(0);
   });
 
+  test("one Idempotency-Key of two keys of a tenant, sent again by both: each has its own response", async () => {
+    const one = await seedCaller(database.db);
+    const other = await seedCaller(database.db, one.tenantId);
+    const send = (caller: Caller, text: string) => {
+      const avatar = avatarOf(caller, { displayName: text });
+      return insertAvatar(db, avatar, null, caller, originOf(caller), claimOf("shared", text));
+    };
+    const callers = [one, other] as const;
+    expect(await Promise.all(callers.map((caller) => send(caller, caller.id)))).toEqual([
+      { kind: "written" },
+      { kind: "written" },
+    ]);
+    const alone = [await send(one, "again"), await send(other, "again")];
+    const together = await Promise.all([one, other, one].map((caller) => send(caller, "again")));
+    expect([...alone, ...together].map((outcome) => "response" in outcome && outcome.response.location)).toEqual(
+      [one, other, one, other, one].map(({ id }) => `/api/v1/avatars/${id}`),
+    );
+    expect(await written(one)).toHaveLength(2);
+  });
+
   test("a batch, with all outcomes: each at its own place, with claims and without", async () => {
     const [valid, full, revoked] = await Promise.all([1, 2, 3].map(() => seedCaller(database.db)));
     if (!valid || !full || !revoked) throw new Error("no callers");

@@ -169,6 +169,7 @@ describe("a test of an endpoint", () => {
 
   test("twice with one Idempotency-Key: one delivery, whose id the replay has", async () => {
     const caller = await seedCaller(db);
+    const colleague = await seedCaller(db, caller.tenantId);
     const endpoint = await seedEndpoint(db, caller);
     const claim = claimOf("test");
     const attempt = () => insertTestDelivery(db, endpoint.id, caller, originOf(caller), claim);
@@ -178,5 +179,12 @@ describe("a test of an endpoint", () => {
     expect(second).toMatchObject({ kind: "replayed", responseFields: { deliveryId } });
     expect(await findStoredResponse(db, caller, claim)).toMatchObject({ responseFields: { deliveryId } });
     expect(await listed(db, caller, ALL)).toHaveLength(1);
+    // Another key of the tenant, with the same Idempotency-Key: another delivery, and each replay has its own.
+    const other = await insertTestDelivery(db, endpoint.id, colleague, originOf(colleague), claim);
+    if (other.kind !== "written") throw new Error(other.kind);
+    expect(await attempt()).toMatchObject({ kind: "replayed", responseFields: { deliveryId } });
+    const again = await insertTestDelivery(db, endpoint.id, colleague, originOf(colleague), claim);
+    expect(again).toMatchObject({ kind: "replayed", responseFields: { deliveryId: other.deliveryId } });
+    expect(await listed(db, caller, ALL)).toHaveLength(2);
   });
 });

@@ -3,10 +3,10 @@ import { expect, test } from "bun:test";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { REPOSITORY } from "@realtime-avatar/testing/processes";
-import { seedPerson } from "../support/people/people.ts";
 import type { Answer } from "../support/api.ts";
 import { RELEASE, START, startCallApi } from "../support/calls/calls.ts";
 import { filePart, formOf, md5Of, PNG, typeOf } from "../support/forms.ts";
+import { seedPerson } from "../support/people/people.ts";
 
 const { api, tenantWith, giveSlots } = await startCallApi();
 await giveSlots(20);
@@ -30,7 +30,11 @@ const withSource = async (): Promise<string> => {
   return id;
 };
 const delivery = async (): Promise<string> =>
-  (await api.call("POST", `/api/v1/webhook-endpoints/${await create("webhook-endpoints", { url: null })}/test`, { key: last.key })).body.id;
+  (
+    await api.call("POST", `/api/v1/webhook-endpoints/${await create("webhook-endpoints", { url: null })}/test`, {
+      key: last.key,
+    })
+  ).body.id;
 const session = () => create("usage/sessions", { maxSessionSeconds: 60 });
 
 type Sent = { path: string; body: object | string; headers?: Record<string, string> };
@@ -53,17 +57,23 @@ const REQUESTS: Record<string, (() => Promise<Sent> | Sent) | null> = {
   "/api/v1/avatars": () => json("avatars", { displayName: "Ada", sourceKind: "image" }),
   "/api/v1/avatars/{id}/prepare": async () => json(`avatars/${await withSource()}/prepare`),
   "/api/v1/usage/sessions": () => json("usage/sessions", { maxSessionSeconds: 60 }),
-  "/api/v1/usage/sessions/{id}/usage": async () => json(`usage/sessions/${await session()}/usage`, { usedCreditMicros: 1 }),
+  "/api/v1/usage/sessions/{id}/usage": async () =>
+    json(`usage/sessions/${await session()}/usage`, { usedCreditMicros: 1 }),
   "/api/v1/usage/sessions/{id}/release": async () => json(`usage/sessions/${await session()}/release`),
   [START]: () => ({ path: START, body: { avatar_id: avatarId } }),
-  [RELEASE]: async () => ({ path: RELEASE, body: { session_id: await create(START.slice(8), { avatar_id: avatarId }) } }),
+  [RELEASE]: async () => ({
+    path: RELEASE,
+    body: { session_id: await create(START.slice(8), { avatar_id: avatarId }) },
+  }),
   "/api/v1/webhook-endpoints": () => json("webhook-endpoints", { url: null }),
   "/api/v1/webhook-endpoints/{id}/rotate-secret": async () =>
     json(`webhook-endpoints/${await create("webhook-endpoints", { url: null })}/rotate-secret`),
   "/api/v1/webhook-endpoints/{id}/test": async () =>
     json(`webhook-endpoints/${await create("webhook-endpoints", { url: null })}/test`),
   "/api/v1/webhook-endpoints/{id}/recover": async () =>
-    json(`webhook-endpoints/${await create("webhook-endpoints", { url: null })}/recover`, { since: new Date().toISOString() }),
+    json(`webhook-endpoints/${await create("webhook-endpoints", { url: null })}/recover`, {
+      since: new Date().toISOString(),
+    }),
   "/api/v1/webhook-deliveries/{id}/resend": async () => json(`webhook-deliveries/${await delivery()}/resend`),
   "/api/v1/invitations": null,
   "/api/v1/passkeys/invitations": null,
@@ -105,7 +115,8 @@ const expectApart = async (send: readonly ((path: string) => Promise<Answer>)[],
 
 test("the routes that take an Idempotency-Key, compared with the table: equal", async () => {
   const document = JSON.parse(await readFile(join(REPOSITORY, "docs/openapi.json"), "utf8"));
-  const takes = ({ parameters = [] }: { parameters?: object[] }) => JSON.stringify(parameters).includes("IdempotencyKey");
+  const takes = ({ parameters = [] }: { parameters?: object[] }) =>
+    JSON.stringify(parameters).includes("IdempotencyKey");
   type Paths = [path: string, operations: { post?: object }][];
   const paths = (Object.entries(document.paths) as Paths).filter(([, { post }]) => post && takes(post));
   expect(paths.map(([path]) => path).sort()).toEqual(Object.keys(REQUESTS).sort());
@@ -116,7 +127,11 @@ test("one Idempotency-Key, of two keys of a tenant: two requests, and each repla
     if (request === null) continue;
     const { path, body, headers } = await request();
     const sent = { body, headers: { ...headers, "idempotency-key": "shared" } };
-    const send = [one, other].map(({ key }) => (to: string) => api.call("POST", to, { ...sent, key }));
+    const send = [one, other].map(
+      ({ key }) =>
+        (to: string) =>
+          api.call("POST", to, { ...sent, key }),
+    );
     await expectApart(send, path).catch((error: Error) => {
       throw new Error(`${route}: ${error.message}`, { cause: error });
     });
@@ -132,7 +147,11 @@ test("one Idempotency-Key, of two people of a tenant: two requests, and each rep
       "webhook-endpoints": { url: null },
     };
     const headers = { "idempotency-key": "shared" };
-    const send = owners.map(({ call }) => (to: string) => call("POST", to, bodies[path] ?? {}, headers));
+    const send = owners.map(
+      ({ call }) =>
+        (to: string) =>
+          call("POST", to, bodies[path] ?? {}, headers),
+    );
     await expectApart(send, `/api/v1/${path}`);
   }
 });

@@ -349,7 +349,9 @@ describe("revokeApiKey", () => {
     expect(await revokeApiKey(db, target, ANY, unknown, operatorOrigin())).toEqual({ kind: "stale" });
     for (const tenant of [tenantId, await seedTenant(db)]) {
       const { keyId } = (await seedKey(db, tenant)).secret;
-      expect(await revokeApiKey(db, target, ANY, { credentialKeyId: keyId }, operatorOrigin())).toEqual({ kind: "stale" });
+      expect(await revokeApiKey(db, target, ANY, { credentialKeyId: keyId }, operatorOrigin())).toEqual({
+        kind: "stale",
+      });
     }
     await db.client`update api_key_credentials set retired_at = null where key_id = ${secret.keyId}`;
     expect((await revokeApiKey(db, target, ANY, reporter, operatorOrigin(), "api_key.reported_leaked")).kind).toBe(

@@ -13,7 +13,16 @@ import {
   takenSlots,
   withoutJobs,
 } from "@realtime-avatar/testing/postgres/jobs";
-import { assetOf, jobOf, operatorOrigin, originOf, seedAsset, seedCaller } from "@realtime-avatar/testing/seeds";
+import {
+  assetOf,
+  callerOf,
+  jobOf,
+  operatorOrigin,
+  originOf,
+  seedAsset,
+  seedCaller,
+  seedKey,
+} from "@realtime-avatar/testing/seeds";
 import type { Caller } from "../api-keys/callers.ts";
 import { deleteAsset, findAsset, insertAsset } from "../assets/assets.ts";
 import { type AssetResult, failAbandonedUploads, finishAsset, startAsset } from "../assets/processing.ts";
@@ -57,8 +66,10 @@ const retry = (job: ClaimedJob, maxAttempts = 5, delaySeconds = 0) =>
   retryJob(db, job, { error: "x".repeat(600), delaySeconds, maxAttempts }, operatorOrigin());
 
 const assetOfJob = (caller: Caller, { targetId }: JobRecord) => findAsset(db, caller, targetId as AssetRecord["id"]);
-const meterOf = async ({ tenantId }: Caller) => {
-  const [row] = await db.client`select assets::integer, bytes::integer from asset_meters where tenant_id = ${tenantId}`;
+const meterOf = async ({ tenantId, environment }: Caller) => {
+  const [row] = await db.client`
+    select assets::integer, bytes::integer from asset_meters
+    where tenant_id = ${tenantId} and environment = ${environment}`;
   return { ...row };
 };
 
@@ -347,8 +358,10 @@ test("an ended asset, its job still there: unchanged", async () => {
 
 test("an upload, not arrived after a day: failed; an import: not", async () => {
   const [one, two] = [await seedCaller(db), await seedCaller(db)];
+  const { secret } = await seedKey(db, one.tenantId, { environment: "test", scopes: ["*"] });
+  const inTest = await callerOf(db, secret.keyId);
   const uploads: AssetRecord[] = [];
-  for (const caller of [one, two, one]) {
+  for (const caller of [one, two, inTest]) {
     const asset = assetOf(caller, { status: "pending_upload", reservedBytes: 500 });
     await insertAsset(db, { asset, job: null, quota: ROOMY }, caller, originOf(caller));
     uploads.push(asset);
@@ -362,14 +375,15 @@ test("an upload, not arrived after a day: failed; an import: not", async () => {
   expect(await failAbandonedUploads(db, 2, operatorOrigin())).toBe(1);
   expect(await failAbandonedUploads(db, 2, operatorOrigin())).toBe(0);
   for (const [at, upload] of uploads.entries()) {
-    const asset = await findAsset(db, [one, two, one][at] as Caller, upload.id);
+    const asset = await findAsset(db, [one, two, inTest][at] as Caller, upload.id);
     expect(asset).toMatchObject({ status: "failed", version: 2, error: { code: "not_uploaded" } });
     expect((await eventsOf(db, upload)).at(-1)).toEqual({ action: "asset.failed", actor_id: null });
   }
   expect(await findAsset(db, one, imported.id)).toMatchObject({ status: "pending_upload" });
   expect(await findAsset(db, one, fresh.id)).toMatchObject({ status: "pending_upload" });
-  expect([await meterOf(one), await meterOf(two)]).toEqual([
+  expect([await meterOf(one), await meterOf(two), await meterOf(inTest)]).toEqual([
     { assets: 2, bytes: 6000 },
+    { assets: 0, bytes: 0 },
     { assets: 0, bytes: 0 },
   ]);
 });

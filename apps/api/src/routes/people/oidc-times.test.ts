@@ -57,13 +57,16 @@ describe.each<[string, unknown, number]>([
   });
 });
 
-test.each([-1, String(now / 1000), null, true])("a sign-in, the provider says that it asked at %p: refused", async (time) => {
-  const person = await seedPerson(api, "owner");
-  const sub = newAccount();
-  expect(failureOf(await endAs(api, fake, await beginIdentity(person), sub))).toBeNull();
-  fake.claims = { auth_time: time };
-  expect(failureOf(await endAs(api, fake, await beginSignIn(api), sub))).toBe("not_accepted");
-});
+test.each([-1, String(now / 1000), null, true])(
+  "a sign-in, the provider says that it asked at %p: refused",
+  async (time) => {
+    const person = await seedPerson(api, "owner");
+    const sub = newAccount();
+    expect(failureOf(await endAs(api, fake, await beginIdentity(person), sub))).toBeNull();
+    fake.claims = { auth_time: time };
+    expect(failureOf(await endAs(api, fake, await beginSignIn(api), sub))).toBe("not_accepted");
+  },
+);
 
 /** The seconds by which the clocks may differ. */
 const TOLERANCE = 30;

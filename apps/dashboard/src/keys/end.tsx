@@ -11,12 +11,27 @@ import { useAction } from "../layout/use-action.ts";
 import { useStay } from "../layout/use-stay.ts";
 import { type Descendants, useDescendants } from "./data.ts";
 
-const OVERLAPS = [
+/** When the present secret ends: in so many seconds. */
+export const OVERLAPS = [
   [0, "At once"],
   [3600, "After an hour"],
   [86_400, "After a day"],
   [604_800, "After a week"],
 ] as const;
+
+/** What a rotation with this overlap means for the programs that use the key. */
+export const overlapHint = (overlapSeconds: number): string =>
+  overlapSeconds === 0
+    ? "What uses the present secret fails until it has the new one. For a secret that has leaked."
+    : "Both secrets work until then: give the new one to everything that uses the key.";
+
+/** What a revocation ends, before it (`confirm`) and after it (`notice`). */
+export const revocationTexts = (name: string, { keys, hasMore }: Descendants): { confirm: string; notice: string } => {
+  if (keys.length === 0) return { confirm: "Revoke the key", notice: `${name} is revoked.` };
+  const others = hasMore ? "all keys" : counted(keys.length, "key");
+  const all = hasMore ? "the key and all below it" : counted(keys.length + 1, "key");
+  return { confirm: `Revoke ${all}`, notice: `${name} and ${others} below it are revoked.` };
+};
 
 export const RotateDialog = ({
   apiKey,
@@ -63,11 +78,7 @@ export const RotateDialog = ({
         label="The present secret ends"
         value={overlapSeconds}
         onChange={(event) => setOverlap(Number(event.target.value))}
-        hint={
-          overlapSeconds === 0
-            ? "What uses the present secret fails until it has the new one. For a secret that has leaked."
-            : "Both secrets work until then: give the new one to everything that uses the key."
-        }
+        hint={overlapHint(overlapSeconds)}
       >
         <Options of={OVERLAPS} />
       </SelectField>
@@ -102,17 +113,15 @@ const Ending = ({ descendants: { keys, hasMore } }: { descendants: Descendants }
 export const RevokeDialog = ({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) => {
   const { client } = useAccount();
   const query = useDescendants(apiKey.id);
-  const { keys = [], hasMore = false } = query.data ?? {};
-  const others = hasMore ? "all keys" : counted(keys.length, "key");
-  const all = hasMore ? "the key and all below it" : counted(keys.length + 1, "key");
+  const { confirm, notice } = revocationTexts(apiKey.name, query.data ?? { keys: [], hasMore: false });
   return (
     <EndDialog
       title={`Revoke ${apiKey.name}`}
-      confirm={`Revoke ${keys.length === 0 ? "the key" : all}`}
+      confirm={confirm}
       isDisabled={query.isPending}
       end={() => client.DELETE("/api/v1/api-keys/{id}", { params: { path: { id: apiKey.id } } })}
       refreshes={["keys", "audit"]}
-      notice={`${apiKey.name} ${keys.length === 0 ? "is" : `and ${others} below it are`} revoked.`}
+      notice={notice}
       onClose={onClose}
     >
       <p className="mb-3">

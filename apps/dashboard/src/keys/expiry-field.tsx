@@ -2,7 +2,7 @@ import { Options, SelectField, TextField } from "../components/field.tsx";
 import { dateTime } from "../format.ts";
 
 const DAY_MS = 86_400_000;
-const CHOICES = {
+export const CHOICES = {
   never: "Never",
   7: "In 7 days",
   30: "In 30 days",

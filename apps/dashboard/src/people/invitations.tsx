@@ -25,12 +25,12 @@ import { useStay } from "../layout/use-stay.ts";
 import { REFRESH_MS } from "./refresh.ts";
 
 /** How long a link may last, in seconds. */
-const LIFETIMES = { 1800: "30 minutes", 86400: "A day", 259200: "3 days", 604800: "7 days" } as const;
+export const LIFETIMES = { 1800: "30 minutes", 86400: "A day", 259200: "3 days", 604800: "7 days" } as const;
 const DAY_SECONDS = 86_400;
 
 const REFRESHES = ["invitations", "audit"];
 
-const ROLE_TEXTS: Record<Role, string> = {
+export const ROLE_TEXTS: Record<Role, string> = {
   owner: "Does everything, and manages people.",
   developer: "Creates and ends keys, avatars and files.",
   viewer: "Sees everything, and changes nothing.",

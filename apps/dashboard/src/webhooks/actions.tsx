@@ -56,7 +56,7 @@ const HOUR_MS = 3_600_000;
 /** The service keeps deliveries for 30 days; the clock of this device can differ from its clock. */
 const ALL_HOURS = 718;
 /** Hours ago. */
-const PERIODS = {
+export const PERIODS = {
   1: "The last hour",
   24: "The last 24 hours",
   168: "The last 7 days",
@@ -67,10 +67,10 @@ const PERIODS = {
 const hourBefore = (time: string): string => new Date(Date.parse(time) - HOUR_MS).toISOString();
 
 /** The time from which deliveries are recovered; null while none is entered. */
-const sinceOf = (choice: string, date: string): string | null => {
+export const sinceOf = (choice: string, date: string, now: number = Date.now()): string | null => {
   // A choice is a number of hours, or a time.
   const hours = Number(choice);
-  const time = choice === "date" ? Date.parse(date) : hours ? Date.now() - hours * HOUR_MS : Date.parse(choice);
+  const time = choice === "date" ? Date.parse(date) : hours ? now - hours * HOUR_MS : Date.parse(choice);
   return Number.isNaN(time) ? null : new Date(time).toISOString();
 };
 

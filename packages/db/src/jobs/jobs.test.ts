@@ -378,6 +378,9 @@ test("an upload, not arrived after a day: failed; an import: not", async () => {
     const asset = await findAsset(db, [one, two, inTest][at] as Caller, upload.id);
     expect(asset).toMatchObject({ status: "failed", version: 2, error: { code: "not_uploaded" } });
     expect((await eventsOf(db, upload)).at(-1)).toEqual({ action: "asset.failed", actor_id: null });
+    const [event] = await db.client`
+      select environment from audit_events where target_id = ${upload.id} and action = 'asset.failed'`;
+    expect(event).toEqual({ environment: upload.environment });
   }
   expect(await findAsset(db, one, imported.id)).toMatchObject({ status: "pending_upload" });
   expect(await findAsset(db, one, fresh.id)).toMatchObject({ status: "pending_upload" });

@@ -4,6 +4,7 @@ import {
   newInvitation,
   newUserSession,
   type PasskeyRecord,
+  SESSION_IDLE_MS,
   verifiedUntil,
 } from "@realtime-avatar/domain/people/people";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
@@ -13,6 +14,7 @@ import type { PersonCaller } from "../api-keys/callers.ts";
 import { deleteIdentity, insertIdentity, MAX_IDENTITIES } from "./identities.ts";
 import { findInvitation, insertInvitation } from "./invitations.ts";
 import { deletePasskey, insertPasskey, MAX_PASSKEYS, updatePasskey } from "./passkeys.ts";
+import { recordPeopleSeen } from "./seen.ts";
 import { endUserSession, insertUserSession, MAX_SESSIONS, verifyUserSession } from "./user-sessions.ts";
 import { deleteUser } from "./users.ts";
 
@@ -155,6 +157,24 @@ test("the limits of passkeys, identities and sessions: of each person", async ()
   const before = await sessions();
   const added = await signIn(one.caller, one.passkey);
   expect((await sessions()).filter((id) => id !== added).sort()).toEqual(before.sort());
+});
+
+test("a sign-in beyond the limit: ends the session that is idle, though another is older", async () => {
+  const { caller, passkey } = await seedPerson(db, tenantId, "viewer");
+  const [older, idle] = [await signIn(caller, passkey), await signIn(caller, passkey)];
+  for (let count = 3; count < MAX_SESSIONS; count++) await signIn(caller, passkey);
+  const [olderMs, idleMs] = [SESSION_IDLE_MS + 120_000, SESSION_IDLE_MS + 60_000];
+  for (const [id, ms] of [
+    [older, olderMs],
+    [idle, idleMs],
+  ] as const) {
+    await client`
+      update user_sessions set created_at = created_at - make_interval(secs => ${ms / 1000}::float8) where id = ${id}`;
+  }
+  await recordPeopleSeen(db, [{ tenantId, id: older as string, usedAt: new Date() } as never]);
+  await signIn(caller, passkey);
+  const left = ids(await client`select id from user_sessions where user_id = ${caller.id}`);
+  expect([left.length, left.includes(older), left.includes(idle)]).toEqual([MAX_SESSIONS, true, false]);
 });
 
 test("a session that has expired, or of a colleague: not found at its end", async () => {

@@ -12,8 +12,12 @@ describe("If-Match", () => {
     ['W/"1"', [], [1]],
     ['"01", "x", ""', [], [1]],
   ])("an If-Match header, value %s: matches exactly its versions", (value, matching, others) => {
-    const { matches, errors } = readIfMatch(withHeader("if-match", value));
+    const { versions, matches, errors } = readIfMatch(withHeader("if-match", value));
     expect(errors).toEqual([]);
+    // The database compares `versions`.
+    for (const version of [...matching, ...others]) {
+      expect(versions?.includes(String(version)) ?? true).toBe(matches(version));
+    }
     for (const version of matching) expect(matches(version)).toBe(true);
     for (const version of others) expect(matches(version)).toBe(false);
   });

@@ -32,7 +32,8 @@ describe("the rotation of a key", () => {
 
 test("the revocation of a key: its texts count the key and those below it", () => {
   const below = (count: number) => Array.from({ length: count }, () => ({}) as ApiKeyWithCreator);
-  const of = (count: number, hasMore = false) => Object.values(revocationTexts("Shop", { keys: below(count), hasMore }));
+  const of = (count: number, hasMore = false) =>
+    Object.values(revocationTexts("Shop", { keys: below(count), hasMore }));
   expect(of(0)).toEqual(["Revoke the key", "Shop is revoked."]);
   expect(of(1)).toEqual(["Revoke 2 keys", "Shop and 1 key below it are revoked."]);
   expect(of(7)).toEqual(["Revoke 8 keys", "Shop and 7 keys below it are revoked."]);
@@ -82,11 +83,14 @@ describe("the recovery of deliveries", () => {
 });
 
 describe("an invitation", () => {
-  test.each(Object.entries(LIFETIMES))("a link of %p seconds, %p: accepted, and as long as its text says", (seconds, text) => {
-    const body = { email: "ada@example.com", role: "viewer", lifetimeSeconds: Number(seconds) };
-    expect(isValid(CreateInvitation, body)).toBe(true);
-    expect(Number(seconds)).toBe(secondsIn(text));
-  });
+  test.each(Object.entries(LIFETIMES))(
+    "a link of %p seconds, %p: accepted, and as long as its text says",
+    (seconds, text) => {
+      const body = { email: "ada@example.com", role: "viewer", lifetimeSeconds: Number(seconds) };
+      expect(isValid(CreateInvitation, body)).toBe(true);
+      expect(Number(seconds)).toBe(secondsIn(text));
+    },
+  );
 
   test("the texts of the roles: who changes, and who manages people", () => {
     const may = (role: Role, operation: string): boolean => {

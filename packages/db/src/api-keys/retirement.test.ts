@@ -42,3 +42,17 @@ test.each([
   const last = await rotate(record.id, 0, hasParent ? await callerOf(db, parent.secret.keyId) : null);
   expect(await mayReport(secret.keyId, second, third, last)).toEqual([false, false, false, true]);
 });
+
+test("a secret that its own key has replaced: may report the key for seven days", async () => {
+  const { record, secret } = await seedKey(db, tenantId, { environment: "live", scopes: ["*"] });
+  await rotate(record.id, 0, await callerOf(db, secret.keyId));
+  for (const [days, expected] of [
+    [6.9, true],
+    [7.1, false],
+  ] as const) {
+    await db.client`
+      update api_key_credentials set retired_at = now() - make_interval(secs => ${days * 86_400}::float8)
+      where key_id = ${secret.keyId}`;
+    expect((await findCredential(db, secret.keyId))?.mayReport).toBe(expected);
+  }
+});

@@ -1,5 +1,5 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { createHash } from "node:crypto";
+import { createHash, createHmac } from "node:crypto";
 import { personToken } from "@realtime-avatar/domain/calls/room";
 import { Secret } from "@realtime-avatar/storage/secret";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
@@ -33,7 +33,23 @@ test.each([JSON.stringify({ event: "egress_ended" }), JSON.stringify({ room: { n
   },
 );
 
+/** A signature for the event whose other claims are these, signed as the library does not. */
+const signWith = (claims: object): string => {
+  const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
+  const sha256 = createHash("sha256").update(EVENT).digest("base64");
+  const text = `${encode({ alg: "HS256" })}.${encode({ iss: "APIkey", sha256, ...claims })}`;
+  return `${text}.${createHmac("sha256", SECRET).update(text).digest("base64url")}`;
+};
+const inSeconds = (seconds: number): number => Math.floor(Date.now() / 1000) + seconds;
+
+test("an event whose signature begins in two seconds: accepted, as clocks differ", async () => {
+  const signature = signWith({ nbf: inSeconds(2), exp: inSeconds(60) });
+  expect(await readEvent(config, signature, async () => EVENT)).toEqual({ roomName: "rta-1" });
+});
+
 test.each([
+  ["a signature that begins in a minute", async () => signWith({ nbf: inSeconds(60), exp: inSeconds(120) })],
+  ["a signature that ended a minute ago", async () => signWith({ nbf: inSeconds(-120), exp: inSeconds(-60) })],
   ["no signature", async () => null],
   ["an empty signature", async () => ""],
   ["the signature of another body", () => sign(`${EVENT} `)],

@@ -105,15 +105,13 @@ describe("an endpoint that fails", () => {
     await seedEvents(db, caller, [newTarget()]);
     await finish([await claimOne()], "gone");
     expect(await statuses()).toEqual({ failed: 1 });
-    expect(await findEndpoint(db, caller, endpoint.id)).toMatchObject({ status: "disabled", disabledReason: "gone" });
-    const enabled = await updateEndpoint(
-      db,
-      endpoint.id,
-      { status: "enabled" },
-      { versions: ["2"] },
-      caller,
-      originOf(caller),
-    );
+    const gone = { status: "disabled", disabledReason: "gone" };
+    expect(await findEndpoint(db, caller, endpoint.id)).toMatchObject(gone);
+    const update = (status: "enabled" | "disabled", version: string) =>
+      updateEndpoint(db, endpoint.id, { status }, { versions: [version] }, caller, originOf(caller));
+    // Disabled once more by its owner: the reason stays.
+    expect(await update("disabled", "2")).toMatchObject({ kind: "written", endpoint: gone });
+    const enabled = await update("enabled", "3");
     expect(enabled).toMatchObject({
       kind: "written",
       endpoint: { status: "enabled", disabledReason: null, failingSince: null },

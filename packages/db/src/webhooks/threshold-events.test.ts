@@ -330,6 +330,10 @@ describe("keys that expire", () => {
     await move(keys[0]?.id ?? "", 0.9);
     await announce();
     expect(await told(tenantId, keys[0]?.id ?? "")).toBe(1);
+    // An endpoint of the other environment, added now, is told of its key.
+    await seedEndpoint(db, tenantId, { environment: "test", events: ["api_key.*"] });
+    await announce();
+    expect(await told(tenantId, keys[2]?.id ?? "")).toBe(1);
   });
 
   test("another expiry: told again", async () => {

@@ -115,6 +115,22 @@ describe("a token", () => {
     ]);
   });
 
+  test.each<[string, boolean, object]>([
+    ["ends in a minute", false, { exp: now.getTime() / 1000 + 60 }],
+    ["ends a second later", true, { exp: now.getTime() / 1000 + 61 }],
+    ["has ended", false, { exp: now.getTime() / 1000 - 1 }],
+    ["begins in a minute, by another clock", true, { nbf: now.getTime() / 1000 + 60 }],
+    ["begins a second later", false, { nbf: now.getTime() / 1000 + 61 }],
+    ["began long ago", true, { nbf: 0 }],
+    ["does not say when it begins", true, { nbf: null }],
+    ["begins in text", false, { nbf: "0" }],
+    ["ends in text", false, { exp: `${now.getTime() / 1000 + 600}` }],
+  ])("that %s, accepted: %p", (_, isAccepted, changes) => {
+    const read = () => readRoomToken(tokenOf(changes), now).room;
+    if (isAccepted) expect(read()).toBe("r");
+    else expect(read).toThrow("validation_failed");
+  });
+
   test("for an avatar that speaks for itself: refused", () => {
     let errors: unknown;
     try {

@@ -5,17 +5,18 @@ import { RefusedRequest } from "./fleet/service.ts";
 
 export type HealthServer = { url: string; close(): Promise<void> };
 
-/** Why a worker has no calls: what is wrong with the service that it asks, or that it stops. docs/operations.md has what to do. */
+/** Why a worker has no calls: what is wrong with the service that it asks, that it cannot start processes, or that it stops. docs/operations.md has what to do. */
 export const UNAVAILABLE_REASONS = [
   "service_unreachable",
   "service_without_livekit",
   "service_refuses_secret",
   "service_refuses",
+  "no_processes",
   "shutting_down",
 ] as const;
 export type UnavailableReason = (typeof UNAVAILABLE_REASONS)[number];
 
-/** `unavailable`: the service has given no work for so long that the worker has left its rooms, or the worker stops. */
+/** `unavailable`: the service has given no work for so long that the worker has left its rooms, or the worker cannot start calls, or stops. */
 export type WorkerHealth = { status: "ok" } | { status: "unavailable"; reason: UnavailableReason };
 
 /** What is wrong with the service, by the failure of the last sync. */

@@ -51,7 +51,8 @@ const start = async (atExit: AtExit): Promise<void> => {
   let isStopping = false;
   const health = (): WorkerHealth => {
     if (isStopping) return { status: "unavailable", reason: "shutting_down" };
-    return sync?.isConnected() ? { status: "ok" } : { status: "unavailable", reason: reasonOf(sync?.failure()) };
+    if (!sync?.isConnected()) return { status: "unavailable", reason: reasonOf(sync?.failure()) };
+    return processes.canStart() ? { status: "ok" } : { status: "unavailable", reason: "no_processes" };
   };
   let sync: Sync | null = null;
   const processes = createCallProcesses();

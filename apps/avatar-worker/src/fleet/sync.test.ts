@@ -19,6 +19,7 @@ const noProcesses: CallProcesses = {
     throw new Error("no process");
   },
   ready: async () => {},
+  canStart: () => true,
   stop: async () => {},
 };
 
@@ -43,6 +44,23 @@ test("a response that comes when its lease has ended: starts no call", async () 
   await again.promise;
   await sync.stop();
   expect(taken).toBe(0);
+});
+
+test("a worker that cannot start processes: offers no slots until it can", async () => {
+  let canStart = false;
+  const offered: number[] = [];
+  const twice = Promise.withResolvers<void>();
+  const sync = async ({ slots }: SyncRequest) => {
+    if (offered.push(slots) === 2) twice.resolve();
+    canStart = true;
+    return lease;
+  };
+  const processes = { ...noProcesses, canStart: () => canStart };
+  const parts = { slots: 3, features: [], processes, log: createLog("silent"), metrics: null, traces: null };
+  const worker = startSync({ service: { sync, file }, ...parts });
+  await twice.promise;
+  expect(offered).toEqual([0, 3]);
+  await worker.stop();
 });
 
 const lease = { lease_seconds: 15, start: [], end: [] };

@@ -210,7 +210,8 @@ export const startSync = (parts: SyncParts, pause: Pause = pauseByClock): Sync =
   const syncOnce = async (signal: AbortSignal): Promise<number> => {
     const sentAt = performance.now();
     const sentTime = Date.now();
-    const request = form.requestOf(slots, calls.report());
+    // A call that cannot start here starts at another worker.
+    const request = form.requestOf(parts.processes.canStart() ? slots : 0, calls.report());
     const states = statesOf(request.calls);
     const isSame = states === lastStates;
     lastStates = states;

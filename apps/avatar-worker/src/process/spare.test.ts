@@ -41,6 +41,24 @@ test("a spare process that ends: another one takes its place", async () => {
   await started[1]?.stop();
 });
 
+test("a spare process that ends before it is ready: no call can start until the next one is", async () => {
+  const commands = [SCRIPTED, ["/bin/false"], SCRIPTED];
+  const started: CallProcess[] = [];
+  const processes = createCallProcesses(() => {
+    const process = startCallProcess(commands[started.length] ?? SCRIPTED);
+    started.push(process);
+    return process;
+  });
+  await processes.ready();
+  expect(processes.canStart()).toBe(true);
+  const taken = processes.take();
+  while (processes.canStart()) await Bun.sleep(5);
+  expect(started).toHaveLength(2);
+  while (!processes.canStart()) await Bun.sleep(5);
+  expect(started).toHaveLength(3);
+  await Promise.all([processes.stop(), taken.stop()]);
+});
+
 test("no spare process after the stop", async () => {
   const { started, processes } = create();
   await processes.ready();

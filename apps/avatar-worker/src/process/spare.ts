@@ -9,8 +9,10 @@ const MAX_PAUSE_MS = 30_000;
 export type CallProcesses = {
   /** A process for a call: the spare one, or a new one that is still starting. */
   take(): CallProcess;
-  /** Resolves when the spare process is ready; rejects when it cannot be. */
+  /** Resolves when the first spare process is ready; rejects when it cannot be. */
   ready(): Promise<void>;
+  /** False from the end of a spare process that was never ready until another one is: the machine may have no memory left, say. */
+  canStart(): boolean;
   stop(): Promise<void>;
 };
 
@@ -19,6 +21,7 @@ export const createCallProcesses = (start: () => CallProcess = startCallProcess)
   let timer: NodeJS.Timeout | undefined;
   let pauseMs = REFILL_MS;
   let isStopped = false;
+  let canStart = true;
 
   const refillLater = (): void => {
     clearTimeout(timer);
@@ -30,8 +33,11 @@ export const createCallProcesses = (start: () => CallProcess = startCallProcess)
     started.ready().then(
       () => {
         pauseMs = REFILL_MS;
+        canStart = true;
       },
-      () => {},
+      () => {
+        canStart = false;
+      },
     );
     started.listen({
       onMessage: () => {},
@@ -53,6 +59,7 @@ export const createCallProcesses = (start: () => CallProcess = startCallProcess)
       return taken;
     },
     ready: () => first.ready(),
+    canStart: () => canStart,
     stop: async () => {
       isStopped = true;
       clearTimeout(timer);

@@ -37,8 +37,11 @@ export type Connections = {
 const isSame = (first: readonly string[], second: readonly string[]): boolean =>
   first.length === second.length && first.every((address) => second.includes(address));
 
-/** `clock`: milliseconds of a clock that is never set back. */
-export const createConnections = (clock: () => number = () => performance.now()): Connections => {
+/** `clock`: milliseconds of a clock that is never set back. `sweepMs`: from one look for idle connections to the next. */
+export const createConnections = (
+  clock: () => number = () => performance.now(),
+  sweepMs: number = IDLE_MS,
+): Connections => {
   // In the order of their last use.
   const receivers = new Map<string, Receiver>();
   const drop = (name: string): void => {
@@ -50,7 +53,7 @@ export const createConnections = (clock: () => number = () => performance.now())
     for (const [name, { usedAt, agent }] of receivers) {
       if (usedAt < idleSince && Object.keys(agent.sockets).length === 0) drop(name);
     }
-  }, IDLE_MS);
+  }, sweepMs);
   sweeping.unref();
 
   const use = (name: string, receiver: Receiver): KeptConnections => {

@@ -134,6 +134,8 @@ export const sendTo = (
   signal: AbortSignal,
 ): Promise<Opened | NotOpened> =>
   new Promise((resolve) => {
+    // A request that is canceled from the start would leave its new connection among those that are kept.
+    if (signal.aborted) return resolve(unavailable("canceled", "The request was canceled."));
     const request = url.protocol === "https:" ? requestHttps : requestHttp;
     const outgoing = request({
       method,
@@ -164,7 +166,6 @@ export const sendTo = (
     }, connectMs);
     onConnected(outgoing, () => clearTimeout(giveUp));
     signal.addEventListener("abort", stop);
-    if (signal.aborted) stop();
     settleOnEvents(outgoing, addresses, signal, settle);
     outgoing.end(body ?? undefined);
   });

@@ -1,8 +1,7 @@
 /** Secrets that the operator sets, or that the first start writes into the data directory. */
 import { randomBytes } from "node:crypto";
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { codeOf, writeOnce } from "@realtime-avatar/storage/disk/files";
+import { codeOf, createFolder, writeOnce } from "@realtime-avatar/storage/disk/files";
 import { Secret } from "@realtime-avatar/storage/secret";
 import { MIN_SECRET_LENGTH } from "./config.ts";
 import type { Logger } from "./log.ts";
@@ -26,9 +25,9 @@ export const openStoredSecret = async (
   }
 };
 
-/** The secret in the file `name` of the data directory, which the first start writes (mode 0600). */
+/** The secret in the file `name` of the data directory, which the first start writes (mode 0600) and makes durable. */
 export const readStoredSecret = async (dataDirectory: string, name: string): Promise<Secret> => {
-  await mkdir(dataDirectory, { recursive: true });
+  await createFolder(dataDirectory, 0o777);
   const secret = `${randomBytes(32).toString("base64url")}\n`;
   const text = (await writeOnce(dataDirectory, join(dataDirectory, name), secret)).trim();
   if (text.length < MIN_SECRET_LENGTH) throw new Error(`The file ${name} in DATA_DIR is too short: delete it.`);

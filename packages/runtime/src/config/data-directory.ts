@@ -1,7 +1,8 @@
 /** Whether the data directory can be used, before anything writes to it. */
 import { randomBytes } from "node:crypto";
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { createFolder } from "@realtime-avatar/storage/disk/files";
 
 const REASONS: Record<string, string> = {
   EEXIST: "it is a file",
@@ -30,7 +31,7 @@ export const checkDataDirectory = async ({ database, storage }: DataConfig): Pro
   const folder = resolve(database.dataDirectory);
   const file = join(folder, `.check-${randomBytes(6).toString("hex")}`);
   try {
-    await mkdir(folder, { recursive: true, mode: 0o755 });
+    await createFolder(folder, 0o755);
     // Not empty: a full disk takes an empty file.
     await writeFile(file, "writable\n", { mode: 0o600, flag: "wx" });
   } catch (error) {

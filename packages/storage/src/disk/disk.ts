@@ -7,7 +7,7 @@
  * - `signing-secret`: the secret of the signed URLs, unless the configuration has one.
  */
 import { createHash, randomBytes } from "node:crypto";
-import { type FileHandle, readdir, rm, stat, unlink } from "node:fs/promises";
+import { type FileHandle, mkdir, readdir, rm, stat, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { Secret } from "../secret.ts";
 import {
@@ -27,8 +27,8 @@ import {
   type StoredFile,
 } from "../storage.ts";
 import {
+  createFolder,
   diskError,
-  makePrivate,
   replaceFile,
   SourceFailure,
   syncFolder,
@@ -218,8 +218,9 @@ export const openDisk = async (
   const files = createFiles(directory);
   const { objects, temporary, placeOf, pathOf, withErrors, store, openFile } = files;
   await withErrors(async () => {
-    for (const folder of [directory, temporary, ...SHARDS.map((shard) => join(objects, shard))])
-      await makePrivate(folder);
+    await createFolder(directory, 0o700);
+    for (const folder of [temporary, ...SHARDS.map((shard) => join(objects, shard))])
+      await mkdir(folder, { recursive: true, mode: 0o700 });
   });
   const secret = signingSecret ?? (await withErrors(() => readSecret(directory, temporary)));
   await withErrors(async () => {

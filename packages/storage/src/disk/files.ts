@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { chmod, copyFile, type FileHandle, link, mkdir, open, readFile, rename, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { StorageError } from "../storage.ts";
 
 /** The error code of a failed system call, such as `ENOENT`; null for another error. */
@@ -46,9 +46,19 @@ export const syncFolder = async (path: string): Promise<void> => {
   }
 };
 
-/** Creates a folder that no other user can enter. */
-export const makePrivate = async (path: string): Promise<void> => {
-  await mkdir(path, { recursive: true, mode: 0o700 });
+/**
+ * Creates a folder, and those above it. The names of all that it creates are durable when this resolves: a file in a folder whose
+ * name is lost is lost with it.
+ */
+export const createFolder = async (path: string, mode: number): Promise<void> => {
+  const first = await mkdir(path, { recursive: true, mode });
+  if (first === undefined) return;
+  for (let folder = resolve(path); folder.length >= resolve(first).length; folder = dirname(folder)) {
+    await syncFolder(dirname(folder)).catch((error: unknown) => {
+      // A folder in which this user may create names, and not list them.
+      if (codeOf(error) !== "EACCES") throw error;
+    });
+  }
 };
 
 const temporaryName = (): string => randomBytes(16).toString("hex");
@@ -102,7 +112,7 @@ export const writeAll = async (file: FileHandle, bytes: Uint8Array, offset: numb
 
 /**
  * The text of a file that is created with `text` if there is none. Processes that start together agree: `link` fails where
- * another was first.
+ * another was first. It is durable when this resolves: what it seals would be lost with it.
  */
 export const writeOnce = async (temporaryFolder: string, path: string, text: string): Promise<string> => {
   const found = await unlessMissing(readFile(path, "utf8"));
@@ -119,6 +129,7 @@ export const writeOnce = async (temporaryFolder: string, path: string, text: str
     await link(temporary, path).catch((error: unknown) => {
       if (codeOf(error) !== "EEXIST") throw error;
     });
+    await syncFolder(dirname(path));
   } finally {
     await rm(temporary, { force: true });
   }

@@ -2,7 +2,7 @@
 import { type ExecFileOptions, execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
-import { chmod, link, lstat, mkdir, readFile, unlink, writeFile } from "node:fs/promises";
+import { chmod, link, lstat, mkdir, open, readFile, unlink } from "node:fs/promises";
 import { dirname } from "node:path";
 import { promisify } from "node:util";
 import { type Account, serverEnvironment } from "./supervisor.ts";
@@ -51,20 +51,43 @@ export const readText = (path: string): Promise<string | null> =>
     },
   );
 
-/** Creates a file atomically, or leaves the existing one. Returns the content of the file. */
+/** Makes the name of a file or a folder durable, where this user may list the folder that it is in. */
+export const syncName = async (path: string): Promise<void> => {
+  const folder = await open(dirname(path), "r").catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "EACCES") throw error;
+  });
+  await folder?.sync().finally(() => folder.close());
+};
+
+/** Creates a folder, and those above it. The names of all that it creates are durable. */
+export const createFolder = async (path: string, mode = 0o777): Promise<void> => {
+  const first = await mkdir(path, { recursive: true, mode });
+  if (first === undefined) return;
+  for (let folder = path; folder.length >= first.length; folder = dirname(folder)) await syncName(folder);
+};
+
+/**
+ * Creates a file atomically, or leaves the existing one. Returns the content of the file, which is durable: without the password,
+ * or without where the cluster is, a cluster that is whole cannot be opened.
+ */
 export const writeOnce = async (path: string, text: string): Promise<string> => {
   const draft = `${path}.${randomBytes(6).toString("hex")}`;
-  await writeFile(draft, `${text}\n`, { mode: 0o600, flag: "wx" });
+  const file = await open(draft, "wx", 0o600);
+  await file
+    .writeFile(`${text}\n`)
+    .then(() => file.sync())
+    .finally(() => file.close());
   await link(draft, path).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "EEXIST") throw error;
   });
   await unlink(draft);
+  await syncName(path);
   return (await readText(path)) ?? text;
 };
 
-/** Creates a folder that every user can enter, whatever the umask is. */
+/** Creates a folder that every user can enter, whatever the umask is. Its name is durable. */
 export const makeEnterable = async (folder: string): Promise<void> => {
-  await mkdir(folder, { recursive: true });
+  await createFolder(folder);
   await chmod(folder, 0o755);
 };
 

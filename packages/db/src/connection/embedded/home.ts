@@ -9,7 +9,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { chown, cp, mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { ADVICE, canEnter, makeEnterable, readText, run, writeOnce } from "./files.ts";
+import { ADVICE, canEnter, createFolder, makeEnterable, readText, run, syncName, writeOnce } from "./files.ts";
 import type { Account } from "./supervisor.ts";
 
 export type HomeOptions = {
@@ -81,7 +81,7 @@ const chooseCluster = async (
   shelter: string,
   { notify }: HomeOptions,
 ): Promise<string> => {
-  await mkdir(dataDirectory, { recursive: true, mode: 0o755 }).catch((error: NodeJS.ErrnoException) => {
+  await createFolder(dataDirectory, 0o755).catch((error: NodeJS.ErrnoException) => {
     throw new Error(`The folder ${dataDirectory} of DATA_DIR cannot be created (${error.code}).`);
   });
   const location = join(dataDirectory, "location");
@@ -131,6 +131,8 @@ export const initialize = async (
     await rename(draft, cluster).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== "ENOTEMPTY" && error.code !== "EEXIST") throw error;
     });
+    // initdb has made what is in it durable.
+    if (isDurable) await syncName(cluster);
   } finally {
     await rm(passwordFile, { force: true });
     await rm(draft, { recursive: true, force: true });

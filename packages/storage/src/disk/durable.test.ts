@@ -1,0 +1,117 @@
+/** What is written is on the disk, first its content and then its name, before the caller hears of it and writes a row. */
+import { expect, test } from "bun:test";
+import { existsSync, statSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileFolder } from "@realtime-avatar/testing/fixture";
+import { canSeeSyncs, syncsOf } from "@realtime-avatar/testing/storage/syncs";
+import { bytesOf, md5Of, streamOf } from "../bytes-testing.ts";
+import { openStorage } from "../open.ts";
+import type { Storage } from "../storage.ts";
+import { createFolder, writeOnce } from "./files.ts";
+import { TRAILER_BYTES } from "./trailer.ts";
+
+const root = await fileFolder();
+const source = join(root, "source");
+await writeFile(source, bytesOf(1, 1000));
+let stores = 0;
+const openStore = () => {
+  const directory = join(root, "stores", String(stores++), "assets");
+  const storage = openStorage({ kind: "disk", directory, signingSecret: null }, { origin: () => "" });
+  return { directory, storage };
+};
+/** Paths within a folder, with the random names of files that are being written as `*`. */
+const within = (folder: string, path: string): string => path.replace(`${folder}/`, "").replace(/[0-9a-f]{32}$/, "*");
+
+const shardOf = (key: string): string => new Bun.CryptoHasher("sha256").update(key).digest("hex").slice(0, 2);
+const put = (storage: Storage, key: string) =>
+  storage.put(key, { stream: streamOf([bytesOf(1, 1000)]), sizeBytes: 1000 }, "image/png");
+
+test.skipIf(!canSeeSyncs).each<[string, (storage: Storage) => Promise<unknown>]>([
+  ["a stream", (storage) => put(storage, "new/one")],
+  ["a local file", (storage) => storage.put("new/one", { path: source }, "image/png")],
+  ["a copy", (storage) => storage.copy("old/one", "new/one")],
+  [
+    "a signed upload",
+    async (storage) => {
+      const bytes = bytesOf(1, 1000);
+      const upload = { key: "new/one", contentType: "a/b", sizeBytes: 1000, md5: md5Of(bytes), expiresAt: new Date() };
+      await storage.served?.receive(upload, streamOf([bytes]));
+    },
+  ],
+])("%s, stored: its content is durable before it has its name, and then its name", async (_, store) => {
+  const { directory, storage: opening } = openStore();
+  const storage = await opening;
+  await put(storage, "old/one");
+  const shard = shardOf("new/one");
+  const file = join(directory, "objects", shard, "new.one");
+  const syncs = await syncsOf(
+    () => store(storage),
+    () => (existsSync(file) ? statSync(file).size : null),
+  );
+  expect(syncs.map(({ path, seen }) => [within(directory, path), seen])).toEqual([
+    ["temporary/*", null],
+    [`objects/${shard}`, 1000 + TRAILER_BYTES],
+  ]);
+});
+
+test.skipIf(!canSeeSyncs)("a file, deleted: its absence is durable", async () => {
+  const { directory, storage: opening } = openStore();
+  const storage = await opening;
+  await put(storage, "old/one");
+  const file = join(directory, "objects", shardOf("old/one"), "old.one");
+  const syncs = await syncsOf(
+    () => storage.delete("old/one"),
+    () => existsSync(file),
+  );
+  expect(syncs).toEqual([{ path: join(directory, "objects", shardOf("old/one")), seen: false }]);
+});
+
+test.skipIf(!canSeeSyncs)("a new store: the names of its folders are durable, up to one that was there", async () => {
+  let [directory, storage]: [string, Promise<Storage> | null] = ["", null];
+  const syncs = await syncsOf(
+    async () => {
+      ({ directory, storage } = openStore());
+      await storage;
+    },
+    () => existsSync(join(directory, "objects/ff")),
+  );
+  const paths = syncs.map(({ path }) => within(root, path));
+  const [store] = directory.replace(`${root}/`, "").split("/assets");
+  // The folder `stores` is there already, unless this test is the first.
+  expect(paths.filter((path) => path !== root && path !== "stores")).toEqual([
+    ...[`${store}`, `${store}/assets/temporary/*`, `${store}/assets`, `${store}/assets/objects`, `${store}/assets`],
+  ]);
+  expect(syncs.at(-2)).toMatchObject({ seen: true });
+});
+
+test.skipIf(!canSeeSyncs)(
+  "a file that is written once: its content is durable before it has its name, and then its name",
+  async () => {
+    const path = join(root, "secret");
+    const syncs = await syncsOf(
+      () => writeOnce(root, path, "text"),
+      () => existsSync(path),
+    );
+    expect(syncs.map((sync) => [within(root, sync.path), sync.seen])).toEqual([
+      ["*", false],
+      [root, true],
+    ]);
+  },
+);
+
+test.skipIf(!canSeeSyncs)("folders that are created: the name of each is durable", async () => {
+  const syncs = await syncsOf(
+    () => createFolder(join(root, "a/b/c"), 0o700),
+    () => existsSync(join(root, "a/b/c")),
+  );
+  expect(syncs.map(({ path, seen }) => [path, seen])).toEqual(
+    ["a/b", "a", ""].map((name) => [join(root, name).replace(/\/$/, ""), true]),
+  );
+  expect(
+    await syncsOf(
+      () => createFolder(join(root, "a/b"), 0o700),
+      () => true,
+    ),
+  ).toEqual([]);
+});

@@ -1,0 +1,38 @@
+/** Which files and folders are made durable, and when: what a power cut would leave, as far as the order of calls shows it. */
+import { type FileHandle, open, readlink } from "node:fs/promises";
+
+/** Whether the path of an open file can be found. */
+export const canSeeSyncs = process.platform === "linux";
+
+export type Sync<Seen> = {
+  /** Of the file or the folder. */
+  path: string;
+  /** What `look` sees before it is durable. */
+  seen: Seen;
+};
+
+/**
+ * Does `work`, and returns which files and folders it has made durable, in order. Each call takes a moment: work that does not wait for
+ * it has gone on when `look` is called, or has ended.
+ */
+export const syncsOf = async <Seen>(work: () => Promise<unknown>, look: () => Seen): Promise<Sync<Seen>[]> => {
+  const file = await open("/dev/null", "r");
+  await file.close();
+  // All open files share it.
+  const methods: Pick<FileHandle, "sync"> = Object.getPrototypeOf(file);
+  const { sync } = methods;
+  const syncs: Sync<Seen>[] = [];
+  methods.sync = async function (this: FileHandle): Promise<void> {
+    const path = await readlink(`/proc/self/fd/${this.fd}`);
+    await Bun.sleep(5);
+    const seen = look();
+    await sync.call(this);
+    syncs.push({ path, seen });
+  };
+  try {
+    await work();
+    return [...syncs];
+  } finally {
+    methods.sync = sync;
+  }
+};

@@ -92,7 +92,6 @@ const openSwiftStore = async (): Promise<TestStore> => {
   return { storage, clock, close };
 };
 
-export const DRIVERS: readonly Driver[] = [
-  { name: "disk", missing: [], open: openDiskStore },
-  { name: "S3 (Swift)", missing: missingForSwift, open: openSwiftStore },
-];
+export const DISK: Driver = { name: "disk", missing: [], open: openDiskStore };
+export const SWIFT: Driver = { name: "S3 (Swift)", missing: missingForSwift, open: openSwiftStore };
+export const DRIVERS: readonly Driver[] = [DISK, SWIFT];

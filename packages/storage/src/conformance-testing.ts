@@ -1,21 +1,21 @@
+/** What every store does. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileFolder } from "@realtime-avatar/testing/fixture";
 import { bytesOf, md5Of, streamOf } from "./bytes-testing.ts";
 import type { Range, Storage, Upload } from "./storage.ts";
-import { DRIVERS, type TestStore } from "./testing.ts";
+import type { Driver, TestStore } from "./testing.ts";
 
 const IS_LONG = process.env["LONG"] === "1";
-const folder = await fileFolder();
-setDefaultTimeout(IS_LONG ? 1_800_000 : 300_000);
 
 const MALFORMED_KEYS = [
   ...["", "/", "..", ".", "a/..", "../a", "a/../b", "/etc/passwd", "a//b", "a/", "/a", "a.b", "a b", "a\0b", "a\nb"],
   ...["a\\b", "C:", "%2e%2e", "a%2fb", "é", "a?b", "a#b", "~", "a+b", "x".repeat(201), "\u202e", "a\r\nHost: x"],
 ];
 
-for (const driver of DRIVERS) {
+/** The tests of a driver. `folder`: for local files. */
+export const testStore = (driver: Driver, folder: string): void => {
+  setDefaultTimeout(IS_LONG ? 1_800_000 : 300_000);
   describe.skipIf(driver.missing.length > 0)(`the store on ${driver.name}`, () => {
     // Swift takes 60 ms for a file on two busy cores, and its pages have 4 files: the last of three is not full.
     const LISTED = IS_LONG ? (driver.name === "disk" ? 10_000 : 2000) : 10;
@@ -343,4 +343,4 @@ for (const driver of DRIVERS) {
       });
     });
   });
-}
+};

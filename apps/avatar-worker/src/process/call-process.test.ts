@@ -58,20 +58,28 @@ test.each(["SIGKILL", "SIGTERM"] as const)(
 
 test("a program that does not exist: the process has ended, and is never ready", async () => {
   const started: CallProcess = startCallProcess(["/nonexistent"]);
-  expect(await new Promise((onEnd) => started.listen({ onMessage: () => {}, onEnd }))).toMatchObject({ code: null });
+  expect(await new Promise((onEnd) => started.listen({ onMessage: () => {}, onEnd }))).toMatchObject({
+    code: 127,
+    isCrash: true,
+  });
   await expect(started.ready()).rejects.toThrow("before it was ready");
   await started.stop();
 });
 
-test.skipIf(process.platform !== "linux")("the environment of a call process: no secret of the worker", async () => {
-  process.env["AVATAR_WORKER_SECRET"] = "a secret of thirty-two characters";
-  const started = startCallProcess(SCRIPTED);
-  delete process.env["AVATAR_WORKER_SECRET"];
-  await started.ready();
-  const names = readFileSync(`/proc/${started.pid}/environ`, "utf8")
-    .split("\0")
-    .map((variable) => variable.split("=")[0]);
-  expect(names).toContain("RUST_LOG");
-  expect(names.join()).not.toMatch(/SECRET|TOKEN|DATABASE/);
-  await started.stop();
-});
+test.skipIf(process.platform !== "linux")(
+  "the environment and the limits of a call process: no secret of the worker, and no core dump",
+  async () => {
+    process.env["AVATAR_WORKER_SECRET"] = "a secret of thirty-two characters";
+    const started = startCallProcess(SCRIPTED);
+    delete process.env["AVATAR_WORKER_SECRET"];
+    await started.ready();
+    const names = readFileSync(`/proc/${started.pid}/environ`, "utf8")
+      .split("\0")
+      .map((variable) => variable.split("=")[0]);
+    expect(names).toContain("RUST_LOG");
+    expect(names.join()).not.toMatch(/SECRET|TOKEN|DATABASE/);
+    // A core dump would contain a token.
+    expect(readFileSync(`/proc/${started.pid}/limits`, "utf8")).toMatch(/^Max core file size +0 +0 /m);
+    await started.stop();
+  },
+);

@@ -26,6 +26,10 @@ const ownCommand = (): [program: string, ...string[]] => {
   return process.versions["bun"] ? [process.execPath, "--no-env-file", main] : [process.execPath, main];
 };
 
+/** A core dump would contain the token of the call, and what was said. The shell becomes the program. */
+const withoutCoreDump = (command: readonly string[]): readonly string[] =>
+  process.platform === "win32" ? command : ["/bin/sh", "-c", 'ulimit -c 0; exec "$0" "$@"', ...command];
+
 /** The variables are fixed, because the library reads RUST_LOG when it is loaded: its log could contain a token. */
 const childVariables = (): Record<string, string> => ({
   ...Object.fromEntries(VARIABLES.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []))),
@@ -72,7 +76,7 @@ const createReader = (): ((content: unknown) => FromCallProcess | null) => {
 const FOREIGN_SIGNALS: readonly (NodeJS.Signals | null)[] = ["SIGKILL", "SIGTERM", "SIGINT", "SIGHUP"];
 
 export const startCallProcess = (command: readonly string[] = [...ownCommand(), CALL_ARGUMENT]): CallProcess => {
-  const [program = "", ...args] = command;
+  const [program = "", ...args] = withoutCoreDump(command);
   const child: ChildProcess = spawn(program, args, {
     env: childVariables(),
     // What a stranger's fault makes the library print is not ours to log.

@@ -44,23 +44,24 @@ export const publishAvatar = async (room: Room, rendering: Rendering | null): Pr
     if (picture && !isPaused && !picture.closed && rendering) picture.captureFrame(rendering.picture());
   };
   const timer = picture && setInterval(show, 1000 / PICTURES_PER_SECOND);
-  const tracks: LocalTrack[] = [];
+  const audio = LocalAudioTrack.createAudioTrack("avatar-audio", sound);
+  const video = picture && LocalVideoTrack.createVideoTrack("avatar-video", picture);
   const publish = async (track: LocalTrack, options: TrackPublishOptions): Promise<void> => {
-    tracks.push(track);
     await withTimeout(PUBLISH_MS, localParticipant.publishTrack(track, options));
   };
   const close = async (): Promise<void> => {
     if (timer) clearInterval(timer);
-    await Promise.all(tracks.map((track) => track.close()));
+    // Each closes its source, too.
+    await Promise.all([audio.close(), video?.close()]);
   };
   try {
     // First, because an agent speaks as soon as it sees a picture: its first word would be heard by nobody.
     const options = new TrackPublishOptions({ source: TrackSource.SOURCE_MICROPHONE });
-    await publish(LocalAudioTrack.createAudioTrack("avatar-audio", sound), options);
-    if (picture) {
+    await publish(audio, options);
+    if (video) {
       const videoEncoding = { maxBitrate: MAX_BITRATE, maxFramerate: PICTURES_PER_SECOND };
       const options = { source: TrackSource.SOURCE_CAMERA, simulcast: false, videoEncoding };
-      await publish(LocalVideoTrack.createVideoTrack("avatar-video", picture), new TrackPublishOptions(options));
+      await publish(video, new TrackPublishOptions(options));
     }
   } catch {
     await close();

@@ -1,0 +1,193 @@
+/**
+ * What a call opens in LiveKit's library is closed when it ends, however it ends: sources, tracks, resamplers and frames. The library
+ * is the real one; the room is not connected. test/call.system.test.ts has a real one.
+ */
+import { afterAll, beforeEach, expect, test } from "bun:test";
+import { EventEmitter } from "node:events";
+import { ReadableStream } from "node:stream/web";
+import { FfiHandle } from "@livekit/rtc-ffi-bindings";
+import {
+  AudioResampler,
+  AudioSource,
+  ByteStreamReader,
+  ConnectionState,
+  LocalAudioTrack,
+  RoomEvent,
+  TrackKind,
+} from "@livekit/rtc-node";
+import { assigned } from "../../test/support/assigned.ts";
+import { portrait } from "../renderer/portrait.ts";
+import type { Rendering } from "../renderer/renderer.ts";
+import { listenTo } from "./audio-in.ts";
+import { startCall } from "./call.ts";
+import { leaveRoom } from "./join.ts";
+import { publishAvatar } from "./publish.ts";
+import { createSegments } from "./segments.ts";
+
+// The first use of the library creates its client.
+new AudioResampler(48_000, 48_000).close();
+const { _ffiClientInstance: client } = globalThis as unknown as {
+  _ffiClientInstance: { request(message: unknown): unknown };
+};
+const { dispose } = FfiHandle.prototype;
+const request = client.request.bind(client);
+/** The handles of the library that are open, by the kind of object. */
+const open = new Map<bigint, string>();
+
+/** Notes all handles in a response: `owned` objects of the library's protocol have one. */
+const note = (value: unknown, kind: string): void => {
+  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return;
+  const { handle } = value as { handle?: { id?: unknown } };
+  if (typeof handle?.id === "bigint") open.set(handle.id, kind);
+  for (const [name, member] of Object.entries(value)) if (name !== "handle") note(member, name);
+};
+client.request = (message) => {
+  const response = request(message);
+  note(response, "");
+  return response;
+};
+FfiHandle.prototype.dispose = function (): void {
+  open.delete(this.handle);
+  dispose.call(this);
+};
+afterAll(() => {
+  client.request = request;
+  FfiHandle.prototype.dispose = dispose;
+});
+beforeEach(() => open.clear());
+const left = (): string[] => [...open.values()];
+
+/** A room in which publishing the tracks of these kinds succeeds. */
+const roomWith = (...kinds: TrackKind[]) => ({
+  localParticipant: {
+    publishTrack: ({ kind }: { kind: TrackKind }) =>
+      kinds.includes(kind) ? Promise.resolve() : Promise.reject(new Error("refused")),
+  },
+});
+const { KIND_AUDIO, KIND_VIDEO } = TrackKind;
+const call = {
+  avatar: { avatar_id: "ava_x", manifest: { pictures: null } },
+  environment: "test",
+  mode: "avatar",
+} as const;
+let opened: Promise<Rendering> | null = null;
+/** The same for all tests: it takes 0.2 s of processor time. */
+const renderingOnce = (): Promise<Rendering> => {
+  opened ??= portrait.open({ ...call, input: { stt_mode: "server" } }, () => Promise.reject(new Error("no file")));
+  return opened;
+};
+
+test("the pictures of an avatar: their frames are closed", async () => {
+  await renderingOnce();
+  expect(left()).toEqual([]);
+});
+
+test("an avatar that was published, then closed: its sources and tracks are closed, and no picture is drawn", async () => {
+  const rendering = await renderingOnce();
+  let pictures = 0;
+  const picture = () => {
+    pictures++;
+    return rendering.picture();
+  };
+  const published = await publishAvatar(roomWith(KIND_AUDIO, KIND_VIDEO) as never, { ...rendering, picture });
+  published.play(new Int16Array(960));
+  while (pictures < 2) await Bun.sleep(5);
+  expect(left().sort()).toEqual(["source", "source", "track", "track"]);
+  await published.close();
+  expect(left()).toEqual([]);
+  const before = pictures;
+  published.play(new Int16Array(960));
+  published.clear();
+  await Bun.sleep(100);
+  expect([pictures, left()]).toEqual([before, []]);
+});
+
+test.each<[string, TrackKind[]]>([
+  ["sound", [KIND_VIDEO]],
+  ["picture", [KIND_AUDIO]],
+])("an avatar whose %s cannot be published: nothing stays open", async (_, kinds) => {
+  const publishing = publishAvatar(roomWith(...kinds) as never, await renderingOnce());
+  await expect(publishing).rejects.toThrow("the avatar cannot be published");
+  expect(left()).toEqual([]);
+});
+
+test("an avatar in a call by voice: has no picture, and its sound is closed", async () => {
+  const published = await publishAvatar(roomWith(KIND_AUDIO) as never, null);
+  expect(left().sort()).toEqual(["source", "track"]);
+  await published.close();
+  expect(left()).toEqual([]);
+});
+
+/** A byte stream of an agent, with a second of sound. */
+const stream = (sample_rate = "24000") => {
+  const attributes = { sample_rate, num_channels: "1" };
+  const info = { streamId: "x", mimeType: "", topic: "", timestamp: 0, name: "", attributes };
+  const content = new Uint8Array(48_000);
+  return new ByteStreamReader(
+    info,
+    new ReadableStream({
+      start: (controller) => {
+        controller.enqueue({ content });
+        controller.close();
+      },
+    }) as never,
+  );
+};
+
+test("the speech of an agent, played to its end, dropped or refused: its resamplers are closed", async () => {
+  const segments = createSegments(() => {});
+  segments.open(stream());
+  segments.open(stream());
+  segments.open(stream("96000"));
+  while (!segments.first()?.isComplete) await Bun.sleep(1);
+  expect(left()).toHaveLength(2);
+  while (segments.next());
+  segments.finish();
+  expect(left()).toHaveLength(1);
+  segments.clear();
+  for (let count = 0; count < 20; count++) segments.open(stream());
+  // No more than are read.
+  expect(left()).toHaveLength(16);
+  segments.clear();
+  expect(left()).toEqual([]);
+});
+
+/** A track of another participant, of which only the handle matters. */
+const newTrack = () => LocalAudioTrack.createAudioTrack("x", new AudioSource(48_000, 1));
+
+test("a track that is not heard any more, and those of a room that is left: closed", async () => {
+  const room = Object.assign(new EventEmitter(), { isConnected: false, remoteParticipants: new Map() });
+  listenTo(room as never, "person", () => {});
+  room.emit(RoomEvent.TrackUnsubscribed, newTrack());
+  await Bun.sleep(0);
+  expect(left()).toEqual([]);
+  const trackPublications = new Map([
+    ["TR_1", { track: newTrack() }],
+    ["TR_2", { track: newTrack() }],
+    ["TR_3", {}],
+  ] as never);
+  for (const disconnect of [() => Promise.resolve(), () => Promise.reject(new Error("away"))]) {
+    const remoteParticipants = new Map([["person", { trackPublications }]]);
+    await leaveRoom({ connectionState: ConnectionState.CONN_CONNECTED, remoteParticipants, disconnect } as never);
+    expect(left()).toEqual([]);
+  }
+});
+
+test.each([null, "agent"])(
+  "a call that cannot join (agent: %p): ended, and nothing stays open",
+  async (agent_identity) => {
+    const failures: string[] = [];
+    // Nothing listens there.
+    const joining = startCall(
+      { ...assigned, url: "ws://127.0.0.1:9", token: "x", agent_identity },
+      {
+        ...{ renderer: portrait, load: () => Promise.reject(new Error("no file")), isRestart: false },
+        onChange: () => {},
+        onFailure: (cause) => void failures.push(cause),
+      },
+    );
+    while (joining.report().state !== "ended") await Bun.sleep(5);
+    expect([failures, joining.report().reason]).toEqual([["the room cannot be joined"], "failed"]);
+    expect(left()).toEqual([]);
+  },
+);

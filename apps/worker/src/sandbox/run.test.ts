@@ -1,11 +1,14 @@
 /** What the worker makes of the end and of the report of a child. `run.system.test.ts` has children that are confined. */
 import { expect, test } from "bun:test";
-import { existsSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import { existsSync, readdirSync } from "node:fs";
+import { open, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileFolder } from "@realtime-avatar/testing/fixture";
 import type { Confinement } from "./confinement.ts";
-import { runInSandbox } from "./run.ts";
+import { FRAME_LIMITS } from "./frame.ts";
+import { confinementOfMachine, type Descriptors, runConfined, SANDBOX_LIMITS, type SandboxLimits } from "./limited.ts";
+import { limitsOf, runInSandbox } from "./run.ts";
+import { MAX_THREADS } from "./watch.ts";
 
 const folder = await fileFolder();
 const files = { input: join(folder, "input"), outputs: [join(folder, "public.webp")] };
@@ -34,3 +37,92 @@ test("a child that leaves a process behind: what it has said is read, and the pr
   const pid = Number(outcome.kind === "failed" && outcome.stderr);
   while (existsSync(`/proc/${pid}`)) await Bun.sleep(5);
 });
+
+/** Opened by itself, so that each test sees which descriptors a child gets. */
+const descriptorsTo = async (use: (descriptors: Descriptors) => Promise<void>): Promise<void> => {
+  const input = await open(files.input, "r");
+  await use({ input: input.fd, output: "pipe", others: [], folder });
+  await input.close();
+};
+/** The soft and the hard limit of each resource, as proc_pid_limits(5) names them. */
+const resourcesIn = (text: string): Record<string, string> =>
+  Object.fromEntries(
+    [...text.matchAll(/^(Max [a-z ]+?) {2,}(\w+) +(\w+) /gm)].map(([, name, soft, hard]) => [name, `${soft} ${hard}`]),
+  );
+
+test.skipIf(process.platform !== "linux").each<[string, SandboxLimits, number]>([
+  ["an image", limitsOf("image"), 10],
+  ["a portrait", limitsOf("portrait"), 10],
+  ["a video", limitsOf("video"), 5],
+  ["a frame of a video", FRAME_LIMITS, 10],
+])("a child for %s: its limits of time, memory, files, threads and core dumps", async (_, limits, cpuSeconds) => {
+  const { threads } = (await confinementOfMachine()).description;
+  await descriptorsTo(async (descriptors) => {
+    const ended = await runConfined(["cat", "/proc/self/limits"], descriptors, { limits });
+    const resources = resourcesIn(ended.kind === "succeeded" ? ended.output : ended.stderr);
+    const most = 64 * MAX_THREADS;
+    expect(resources).toMatchObject({
+      "Max cpu time": `${cpuSeconds} ${cpuSeconds + 1}`,
+      "Max data size": `${896 * 2 ** 20} ${896 * 2 ** 20}`,
+      "Max file size": `${32 * 2 ** 20} ${32 * 2 ** 20}`,
+      "Max open files": "64 64",
+      "Max core file size": "0 0",
+      ...(threads && { "Max processes": `${most} ${most}` }),
+    });
+  });
+});
+
+/** A child that is not confined by the kernel: what the worker itself watches. */
+const watched = async (command: string[], limits: Partial<SandboxLimits> = {}, cancelMs?: number) => {
+  const signal = cancelMs === 0 ? AbortSignal.abort() : cancelMs && AbortSignal.timeout(cancelMs);
+  let outcome: Awaited<ReturnType<typeof runConfined>> | null = null;
+  await descriptorsTo(async (descriptors) => {
+    outcome = await runConfined(command, descriptors, {
+      ...{ confinement: NOT_CONFINED, limits: { ...SANDBOX_LIMITS, ...limits } },
+      ...(signal && { signal }),
+    });
+  });
+  return outcome as unknown as Awaited<ReturnType<typeof runConfined>>;
+};
+const probe = (behavior: string, argument = ""): string[] => [
+  ...[process.execPath, "--no-env-file", join(import.meta.dir, "probe.testing.ts"), "{}", behavior, argument],
+];
+
+test.skipIf(process.platform !== "linux").each<[string, Parameters<typeof watched>]>([
+  ["out_of_memory", [probe("memory"), { memoryBytes: 2 ** 27 }]],
+  ["too_many_threads", [probe("threads", String(MAX_THREADS))]],
+  ["stalled", [["sleep", "1000"], { wallMs: 100 }]],
+  ["canceled", [["sleep", "1000"], {}, 100]],
+  ["canceled", [["sleep", "1000"], {}, 0]],
+  ["timed_out", [["/bin/sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; exit 1"], { cpuSeconds: 0.01 }]],
+  ["crashed", [probe("shout")]],
+])("a child that the worker watches, not the kernel: %s", async (code, parts) => {
+  expect(await watched(...parts)).toMatchObject({ kind: "failed", code } as never);
+});
+
+test.skipIf(process.platform !== "linux")(
+  "children, however they end, and a disk that has not their files: no descriptor stays open, and no folder is left",
+  async () => {
+    const picture = { kind: "image", contentType: "image/jpeg" } as const;
+    const options = { folder, confinement: NOT_CONFINED };
+    const outputs = [join(folder, "1"), join(folder, "2")];
+    const endAll = async (): Promise<void> => {
+      for (const commands of ["exit 0", "exit 3", "kill -SEGV $$", "head -c 100000 /dev/zero"]) {
+        expect(await shell(commands)).toMatchObject({ kind: "failed" });
+      }
+      const codeOf = (error: NodeJS.ErrnoException) => error.code ?? error.message;
+      const none = { input: join(folder, "none"), outputs: outputs.slice(1) };
+      expect(await runInSandbox(picture, none, options).catch(codeOf)).toBe("ENOENT");
+      // The second one exists: the first one is removed, the second one is not.
+      const existing = { input: files.input, outputs: [join(folder, "1"), files.input] };
+      const portrait = { kind: "portrait", contentType: "image/jpeg" } as const;
+      expect(await runInSandbox(portrait, existing, options).catch(codeOf)).toBe("EEXIST");
+    };
+    const openFiles = (): number => readdirSync("/proc/self/fd").length;
+    // The first time, Bun opens files that it keeps.
+    await endAll();
+    const before = openFiles();
+    await endAll();
+    expect([openFiles(), readdirSync(folder)]).toEqual([before, ["input"]]);
+  },
+);

@@ -113,3 +113,65 @@ test("a client that hangs up: its place is free at once", async () => {
   socket.destroy();
   await until(() => sender.count() === 0);
 });
+
+/** The pieces of a file, the last of which may fail. `open`: how many files are open. */
+const createFiles = () => {
+  let open = 0;
+  const file =
+    (pieces: number, fails = false) =>
+    async () => {
+      open++;
+      let sent = 0;
+      const pull = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
+        if (sent++ < pieces) return controller.enqueue(new Uint8Array(1024));
+        open--;
+        if (fails) controller.error(new Error("the disk failed"));
+        else controller.close();
+      };
+      return { stream: new ReadableStream<Uint8Array>({ pull, cancel: () => void open-- }, { highWaterMark: 0 }) };
+    };
+  return { file, open: () => open };
+};
+
+test("files, however their sending ends: each gives its place up, and is closed", async () => {
+  const sender = createFileSender({ stalledMs: 50 });
+  const { file, open } = createFiles();
+  const asked: string[] = [];
+  const ways: [string, Parameters<typeof sender.open>[1]][] = Object.entries({
+    "no file": async () => null,
+    "a file that cannot be opened": () => Promise.reject(new Error("the disk failed")),
+    "an empty file": file(0),
+    "a file": file(3),
+    "a file that fails at its beginning": file(0, true),
+    "a file that fails later": file(3, true),
+    "a file that is not sent": file(3),
+    "a file that is sent in part": file(2 ** 20),
+  });
+  const server = serve(
+    { host: "127.0.0.1", port: 0, portVariable: "PORT" },
+    { keepAliveMs: 60_000, requestMs: 60_000 },
+    async (request) => {
+      const [way, openFile] = ways[Number(new URL(request.url).pathname.slice(1))] ?? ["", file(0)];
+      const stream = await sender.open({ client: "x", file: way }, openFile).catch(() => null);
+      asked.push(way);
+      return new Response(way === "a file that is not sent" ? null : stream);
+    },
+  );
+  ends.push(() => server.stop(true));
+  for (const [index, [way]] of ways.entries()) {
+    for (const method of ["GET", "HEAD"]) {
+      const response = await fetch(`${server.url.origin}/${index}`, { method }).catch(() => null);
+      const reader = response?.body?.getReader();
+      if (way.endsWith("in part")) await reader?.cancel();
+      else
+        while (
+          await reader?.read().then(
+            ({ done }) => !done,
+            () => false,
+          )
+        );
+      for (let round = 0; (sender.count() > 0 || open() > 0) && round < 400; round++) await Bun.sleep(5);
+      expect([asked.at(-1), method, sender.count(), open()]).toEqual([way, method, 0, 0]);
+    }
+  }
+});

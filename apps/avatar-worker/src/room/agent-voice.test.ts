@@ -53,3 +53,51 @@ test("a call to drop what waits: obeyed from the agent alone, and with an empty 
   expect(await from("agent", "x".repeat(1025))).toBe("reject");
   voice.stop();
 });
+
+/** A room whose agent responds when the test says. `calls`: the methods of the agent that were called. */
+const roomOfAgent = () => {
+  const calls: PromiseWithResolvers<void>[] = [];
+  const room = {
+    ...{ registerByteStreamHandler: () => {}, registerTextStreamHandler: () => {}, on: () => {} },
+    localParticipant: {
+      registerRpcMethod: () => {},
+      performRpc: ({ destinationIdentity }: { destinationIdentity: string }) => {
+        expect(destinationIdentity).toBe("agent");
+        const call = Promise.withResolvers<void>();
+        calls.push(call);
+        return call.promise;
+      },
+    },
+  };
+  const answerAll = async (answer: (call: PromiseWithResolvers<void>) => void): Promise<number> => {
+    for (let count = 0; count < calls.length; count++) {
+      answer(calls[count] as PromiseWithResolvers<void>);
+      // The next one follows.
+      await Bun.sleep(0);
+    }
+    return calls.splice(0).length;
+  };
+  return { room, calls, answerAll };
+};
+
+test("an agent that does not respond: 32 calls of it wait, one after another, and each that has ended makes room", async () => {
+  const { room, calls, answerAll } = roomOfAgent();
+  const voice = receiveVoice(room as never, "agent", () => {});
+  const tell = async (): Promise<void> => {
+    for (let count = 0; count < 40; count++) voice.tellLoss();
+    await Bun.sleep(0);
+    expect(calls).toHaveLength(1);
+  };
+  for (const answer of [
+    (call: PromiseWithResolvers<void>) => call.resolve(),
+    (call: PromiseWithResolvers<void>) => call.reject(new Error("it took too long")),
+  ]) {
+    await tell();
+    expect(await answerAll(answer)).toBe(32);
+  }
+  // An agent that comes back is another program: what waits is not for it.
+  await tell();
+  voice.forget();
+  expect(await answerAll((call) => call.resolve())).toBe(1);
+  voice.stop();
+});

@@ -118,6 +118,25 @@ test("an avatar in a call by voice: has no picture, and its sound is closed", as
   expect(left()).toEqual([]);
 });
 
+test("sound that comes faster than it is played: what waits is bounded; while paused, nothing waits", async () => {
+  const published = await publishAvatar(roomWith(KIND_AUDIO) as never, null);
+  const play = (frames: number): void => {
+    for (let count = 0; count < frames; count++) published.play(new Int16Array(960));
+  };
+  play(100);
+  expect(published.queuedMs()).toBeWithin(150, 221);
+  published.clear();
+  expect(published.queuedMs()).toBe(0);
+  play(5);
+  published.pause();
+  play(5);
+  expect([published.queuedMs(), published.isPaused()]).toEqual([0, true]);
+  published.resume();
+  play(5);
+  expect([published.queuedMs() > 0, published.isPaused()]).toEqual([true, false]);
+  await published.close();
+});
+
 /** A byte stream of an agent, with a second of sound. */
 const stream = (sample_rate = "24000") => {
   const attributes = { sample_rate, num_channels: "1" };

@@ -34,6 +34,10 @@ const openStream = (sample_rate = "48000") => {
         await Bun.sleep(0);
       }
     },
+    enqueue: (chunks: Chunk[]) => {
+      for (const chunk of chunks) controller?.enqueue(chunk);
+      controller?.close();
+    },
     end: () => controller?.close(),
     fail: () => controller?.error(new Error("aborted")),
     isClosed: () => isClosed,
@@ -77,6 +81,27 @@ describe("the segments of an agent", () => {
     await third.write(119);
     await settle();
     expect(takeAll()).toBe(119 * 50);
+  });
+
+  test("20,000 pieces, however short: the rest is dropped; pieces that were played or dropped make room", async () => {
+    const { segments, cuts, takeAll } = start();
+    /** Sends pieces of a sample. Returns how many segments were cut so far. */
+    const send = async (pieces: number): Promise<number> => {
+      const content = Array.from({ length: pieces }, () => ({ content: new Uint8Array(2) }));
+      const stream = openStream();
+      segments.open(stream.reader);
+      stream.enqueue(content);
+      while (!segments.first()?.isComplete) await Bun.sleep(1);
+      return cuts.length;
+    };
+    for (const end of [takeAll, takeAll, segments.clear]) {
+      expect(await send(15_000)).toBe(0);
+      end();
+      segments.finish();
+    }
+    expect(await send(20_000)).toBe(0);
+    segments.clear();
+    expect(await send(20_001)).toBe(1);
   });
 
   test("what was dropped: is not read any more, and nothing of it is played", async () => {

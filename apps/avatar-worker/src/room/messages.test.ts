@@ -1,0 +1,75 @@
+/** What the avatar tells the pages of the SDK, and when. test/call.system.test.ts has a real page. */
+import { expect, test } from "bun:test";
+import { LIFECYCLE_TOPIC } from "@realtime-avatar/domain/calls/lifecycle";
+import { assigned } from "../../test/support/assigned.ts";
+import { sendLastMessage, tellSpeech, tellTimes } from "./messages.ts";
+import { createPresence } from "./presence.ts";
+
+/** A room that keeps what is sent in it, as often as `fails` says in vain. */
+const newRoom = (fails = false) => {
+  const sent: Record<string, unknown>[] = [];
+  const attributes: Record<string, string>[] = [];
+  const localParticipant = {
+    publishData: async (data: Uint8Array, { reliable, topic }: { reliable: boolean; topic: string }) => {
+      expect([reliable, topic]).toEqual([true, LIFECYCLE_TOPIC]);
+      sent.push(JSON.parse(new TextDecoder().decode(data)));
+      if (fails) throw new Error("the room was left");
+    },
+    setAttributes: async (changed: Record<string, string>) => {
+      attributes.push(changed);
+      if (fails) throw new Error("the room was left");
+    },
+  };
+  return { room: { localParticipant } as never, sent, attributes };
+};
+
+test.each([false, true])(
+  "the clock: sent from the start, again every five seconds, and at the end with a warning",
+  (fails) => {
+    const { room, sent } = newRoom(fails);
+    const times = createPresence({ ...assigned, max_seconds: 60, used_seconds: 5 }, 0);
+    const tell = tellTimes(room, { ...assigned, max_seconds: 60, idle_seconds: 30 }, times);
+    const kindsUntil = (from: number, to: number): unknown[] => {
+      sent.splice(0);
+      for (let now = from; now < to; now += 100) tell(now);
+      return sent.map(({ kind }) => kind);
+    };
+    expect(kindsUntil(0, 1000)).toEqual([]);
+    times.otherArrived(1000);
+    const before = Date.now();
+    expect(kindsUntil(1000, 6000)).toEqual(["session_clock"]);
+    const { started_at_unix_ms, ...clock } = sent[0] as { started_at_unix_ms: number };
+    expect(clock).toEqual({ kind: "session_clock", max_session_seconds: 60, idle_timeout_seconds: 30 } as never);
+    // Five seconds were used before.
+    expect(started_at_unix_ms).toBeWithin(before - 5000, Date.now() - 5000 + 1);
+    expect(kindsUntil(6000, 11_000)).toEqual(["session_clock"]);
+    // The seconds end at 56,000: the warning comes 12 seconds before.
+    expect(kindsUntil(11_000, 44_000)).toEqual(Array(7).fill("session_clock"));
+    expect(kindsUntil(44_000, 46_000)).toEqual(["ending"]);
+    expect(kindsUntil(46_000, 51_000)).toEqual(["session_clock", "ending"]);
+    expect(sent[1]).toEqual({ kind: "ending", reason: "session_cap" });
+  },
+);
+
+test.each([false, true])("the last message: says why, also where it cannot be sent (%p)", async (fails) => {
+  const { room, sent } = newRoom(fails);
+  await sendLastMessage(room, "user_ended");
+  expect(sent).toEqual([{ kind: "ended", reason: "user_ended" }]);
+});
+
+test("the attributes of the avatar: change when it begins to speak and when it has ended, not with each frame", async () => {
+  const { room, attributes } = newRoom();
+  const tell = tellSpeech(room, "avatar");
+  const [loud, quiet] = [new Int16Array(960).fill(10_000), new Int16Array(960)];
+  tell(quiet);
+  expect(attributes).toEqual([]);
+  for (let count = 0; count < 3; count++) tell(loud);
+  tell(quiet);
+  expect(attributes).toHaveLength(1);
+  while (attributes.length === 1) {
+    await Bun.sleep(20);
+    tell(quiet);
+  }
+  expect(attributes).toHaveLength(2);
+  expect(attributes[0]).not.toEqual(attributes[1] as never);
+});

@@ -146,8 +146,11 @@ const receiveForm = async (write: WriteRequest, spooled: SpoolFile, place: Place
   const { request, requestContext, caller, dependencies } = write;
   const { storage, clock, random } = dependencies;
   const body = openBody(request, requestContext, { maxBytes: MAX_FORM_BYTES, tooLarge: formTooLarge, place });
-  await checkRoom(write, Math.max(0, Number(request.headers.get("content-length")) - FORM_OVERHEAD_BYTES));
-  const file = await receiveUpload(body, request.headers.get("content-type") ?? "", spooled);
+  const receive = async (): Promise<ReceivedFile> => {
+    await checkRoom(write, Math.max(0, Number(request.headers.get("content-length")) - FORM_OVERHEAD_BYTES));
+    return receiveUpload(body, request.headers.get("content-type") ?? "", spooled);
+  };
+  const file = await receive().finally(body.close);
   const asset = { tenantId: caller.tenantId, id: newId("ast", clock(), random) };
   return removingUnlessKept(storage, asset, async (keep) => {
     await untimed(requestContext, () => storage.put(originalKey(asset), spooled, file.contentType));

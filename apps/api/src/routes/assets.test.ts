@@ -157,6 +157,23 @@ describe("the asset of an avatar", () => {
   });
 });
 
+test("a form, beyond the quota: its body is canceled, and not waited for", async () => {
+  const { db } = api.database;
+  const tenantId = await seedTenant(db);
+  const by = (await seedKey(db, tenantId, { environment: "live", scopes: ["*"] })).secret.reveal();
+  const app = createTestApp(db, { ...api.files, config: { ...TEST_CONFIG, maxAssetsPerTenant: 0 } });
+  const canceled = Promise.withResolvers<void>();
+  const answer = await app.handle(
+    new Request("http://x/api/v1/assets", {
+      method: "POST",
+      headers: { authorization: `Bearer ${by}`, "content-type": "multipart/form-data; boundary=b" },
+      body: new ReadableStream({ cancel: () => canceled.resolve() }),
+    }),
+  );
+  expect((await answer.json()).code).toBe("quota_exceeded");
+  expect(await Promise.race([canceled.promise.then(() => "canceled"), Bun.sleep(1000)])).toBe("canceled");
+});
+
 test("an upload, beyond the quota: 409; a replay: still 201", async () => {
   const { db } = api.database;
   const tenantId = await seedTenant(db);

@@ -123,9 +123,10 @@ const createFiles = () => {
       open++;
       let sent = 0;
       const pull = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
-        if (sent++ < pieces) return controller.enqueue(new Uint8Array(1024));
-        open--;
-        if (fails) controller.error(new Error("the disk failed"));
+        const isOver = sent++ === pieces;
+        if (isOver) open--;
+        if (!isOver) controller.enqueue(new Uint8Array(1024));
+        else if (fails) controller.error(new Error("the disk failed"));
         else controller.close();
       };
       return { stream: new ReadableStream<Uint8Array>({ pull, cancel: () => void open-- }, { highWaterMark: 0 }) };
@@ -174,4 +175,54 @@ test("files, however their sending ends: each gives its place up, and is closed"
       expect([asked.at(-1), method, sender.count(), open()]).toEqual([way, method, 0, 0]);
     }
   }
+});
+
+/** A server of one file, which gives its next piece when the test says. */
+const startSlow = (stalledMs: number) => {
+  const sender = createFileSender({ stalledMs });
+  let give = (): void => {};
+  let isCanceled = false;
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      pull: (controller) =>
+        new Promise((resolve) => {
+          give = () => {
+            controller.enqueue(new Uint8Array(1024));
+            controller.close();
+            resolve();
+          };
+        }),
+      cancel: () => {
+        isCanceled = true;
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  const server = serve(
+    { host: "127.0.0.1", port: 0, portVariable: "PORT" },
+    { keepAliveMs: 60_000, requestMs: 60_000 },
+    async () => new Response(await sender.open({ client: "x", file: "x" }, async () => ({ stream }))),
+  );
+  ends.push(() => server.stop(true));
+  return { sender, url: server.url.origin, give: () => give(), isCanceled: () => isCanceled };
+};
+
+test("a client that hangs up while the store is slow: its place is free, and its file is closed, before the next piece", async () => {
+  const { sender, url, isCanceled } = startSlow(HOUR_MS);
+  const controller = new AbortController();
+  const asked = fetch(url, { signal: controller.signal }).catch(() => null);
+  await until(() => sender.count() === 1);
+  await Bun.sleep(20);
+  controller.abort();
+  await asked;
+  await until(() => sender.count() === 0 && isCanceled());
+});
+
+test("a store that is slower than a client may be: the client keeps its place", async () => {
+  const { sender, url, give } = startSlow(50);
+  const asked = fetch(url).then((response) => response.bytes());
+  await until(() => sender.count() === 1);
+  await Bun.sleep(150);
+  give();
+  expect((await asked).byteLength).toBe(1024);
 });

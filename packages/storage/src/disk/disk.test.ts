@@ -234,6 +234,49 @@ describe("the streams", () => {
   });
 });
 
+describe("what a call opens", () => {
+  test.skipIf(process.platform !== "linux")("calls, however they end: no file stays open", async () => {
+    const directory = newDirectory();
+    const storage = await openAt(directory);
+    const source = join(root, "descriptors");
+    await writeFile(source, "bytes");
+    const failure = async (work: Promise<unknown>): Promise<unknown> =>
+      work.catch(({ reason }: { reason: string }) => reason);
+    const callAll = async (): Promise<unknown[]> => {
+      await put(storage, "one", bytesOf(0, 1000));
+      await storage.put("two", { path: source }, "image/png");
+      await storage.copy("one", "three");
+      await storage.stat("one");
+      await storage.stat("none");
+      expect(await read(storage, "one")).toEqual(bytesOf(0, 1000));
+      const outcomes = [
+        await failure(storage.open("one", { start: 1000, end: 1000 })),
+        await failure(storage.put("four", { stream: streamOf([bytesOf(0, 9)]), sizeBytes: 8 }, "a/b")),
+        await failure(storage.put("four", { path: root }, "a/b")),
+      ];
+      await storage.delete("two");
+      await storage.delete("three");
+      await truncate(await onlyFile(directory), 500);
+      return [...outcomes, await failure(storage.open("one")), await failure(storage.stat("one"))];
+    };
+    const openFiles = async (): Promise<number> => (await readdir("/proc/self/fd")).length;
+    await callAll();
+    const before = await openFiles();
+    expect(await callAll()).toEqual(["range", "size", "unavailable", "damaged", "damaged"]);
+    expect(await openFiles()).toBe(before);
+  });
+
+  test("a temporary file, of exactly the age and a moment older: is kept, and swept", async () => {
+    const directory = newDirectory();
+    const storage = await openAt(directory);
+    await writeFile(join(directory, "temporary/x"), "");
+    await utimes(join(directory, "temporary/x"), new Date(1000), new Date(1000));
+    expect([await storage.sweepTemporary(new Date(1000)), await storage.sweepTemporary(new Date(1001))]).toEqual([
+      0, 1,
+    ]);
+  });
+});
+
 describe("the secret of signed URLs", () => {
   test("the secret, of processes starting together: the same", async () => {
     const directory = newDirectory();

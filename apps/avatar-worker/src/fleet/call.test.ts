@@ -31,6 +31,8 @@ const start = ({ first, again = [], change = {}, leaseMs = 60_000, deaths = 0, p
   const joins: number[] = [];
   const watcher = { joined: (milliseconds: number) => void joins.push(milliseconds), ended: () => {} };
   const lines: string[] = [];
+  const lefts: string[] = [];
+  const traces = { joined: () => {}, left: (_: unknown, reason: string) => void lefts.push(reason), synced: () => {} };
   const call = startCall(
     { ...assigned, token: JSON.stringify({ first, again }), ...change },
     {
@@ -38,7 +40,7 @@ const start = ({ first, again = [], change = {}, leaseMs = 60_000, deaths = 0, p
       processes: { take, ready: async () => {}, stop: async () => {} },
       log: createLog("info", { write: (line: string) => void lines.push(line) }),
       watcher,
-      traces: null,
+      traces,
       leaseMs: () => leaseMs,
       now: () => nowMs,
       onChange: () => void states.push(`${call.report().state} ${call.report().used_seconds}`),
@@ -48,7 +50,7 @@ const start = ({ first, again = [], change = {}, leaseMs = 60_000, deaths = 0, p
   const until = async (state: string): Promise<void> => {
     while (!states.some((one) => one.startsWith(state))) await Bun.sleep(5);
   };
-  return { call, states, joins, lines, until };
+  return { call, states, joins, lines, lefts, until };
 };
 
 test("a process that ends: another one has the call, with the seconds so far", async () => {
@@ -96,6 +98,18 @@ test("a process that says nothing for some seconds: the call is not started unti
   call.end("user_ended");
   await until("ended");
   expect(call.report().used_seconds).toBe(9);
+});
+
+test("a call that ends, or is left: its span ends once, with the reason", async () => {
+  const left = start({ first: [STARTED] });
+  await left.until("started");
+  await Promise.all([left.call.leave(), left.call.leave()]);
+  const ended = start({ first: [STARTED] });
+  await ended.until("started");
+  ended.call.end("user_ended");
+  await ended.until("ended");
+  await ended.call.leave();
+  expect([left.lefts, ended.lefts]).toEqual([["left"], ["user_ended"]]);
 });
 
 test("a process that ends when the lease is over: the call is left alone", async () => {

@@ -101,7 +101,10 @@ const endless = () => {
   return { sent, response: () => new Response(stream) };
 };
 
-test.each(["a file", "a response"])("%s without end: refused at its limit, and not read on", async (what) => {
+test.each([
+  ["a file", 32],
+  ["a response", 128],
+])("%s without end: refused at its limit of %i MiB, and not read on", async (what, mebibytes) => {
   const { sent, response } = endless();
   respond = response;
   const name = preparedFile(1, "0".repeat(64), "webp");
@@ -113,6 +116,8 @@ test.each(["a file", "a response"])("%s without end: refused at its limit, and n
     ),
   ).toContain("too large");
   await sent.isCancelled.promise;
+  // Some is on its way.
+  expect(sent.mebibytes).toBeWithin(mebibytes, mebibytes + 24);
 });
 
 test("a file: is read when it has the digest of its name", async () => {
@@ -122,11 +127,35 @@ test("a file: is read when it has the digest of its name", async () => {
   expect(Buffer.from(await service.file("ses_1", file)).toString()).toBe("picture");
   expect(requests.at(-1)).toBe(`GET /internal/avatar-workers/wrk_1/calls/ses_1/files/${file} Bearer s3cret`);
   respond = () => new Response("other");
-  expect(service.file("ses_1", file)).rejects.toThrow("digest");
+  await expect(service.file("ses_1", file)).rejects.toThrow("digest");
 });
 
 test.each(["../../../secrets", "1/abc-webp", ""])("a file that is called %j: is not asked for", async (file) => {
   const before = requests.length;
-  expect(service.file("ses_1", file)).rejects.toThrow("invalid");
+  await expect(service.file("ses_1", file)).rejects.toThrow("invalid");
   expect(requests.length).toBe(before);
+});
+
+test("a redirect to where there is a response: is not followed", async () => {
+  const before = requests.length;
+  respond = ({ url }) =>
+    url.endsWith("/other") ? Response.json(lease) : Response.redirect(`${server.url.origin}/other`);
+  expect(await sync().catch(() => "refused")).toBe("refused");
+  const file = preparedFile(1, "0".repeat(64), "webp");
+  expect(await service.file("ses_1", file).catch(() => "refused")).toBe("refused");
+  expect(requests.slice(before).filter((request) => request.includes("/other"))).toEqual([]);
+});
+
+test("a service that does not respond: given up after the time for a sync, for a file, or when the sync is ended", async () => {
+  const hurried = createService(
+    { serviceUrl: server.url.origin, secret: new Secret("s3cret"), workerId: "wrk_1" },
+    { syncMs: 30, fileMs: 30 },
+  );
+  const silent = () => new Response(new ReadableStream({ pull: () => new Promise(() => {}) }));
+  respond = silent;
+  const request = { slots: 1, features: [], calls: [] };
+  const nameOf = (work: Promise<unknown>) => work.catch(({ name }: Error) => name);
+  expect(await nameOf(hurried.sync(request, new AbortController().signal))).toBe("TimeoutError");
+  expect(await nameOf(hurried.file("ses_1", preparedFile(1, "0".repeat(64), "webp")))).toBe("TimeoutError");
+  expect(await nameOf(service.sync(request, AbortSignal.timeout(30)))).toBe("TimeoutError");
 });

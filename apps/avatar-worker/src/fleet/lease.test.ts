@@ -1,0 +1,33 @@
+/** For how long a worker may be in its rooms. */
+import { expect, test } from "bun:test";
+import { createLease } from "./lease.ts";
+
+test("a lease: counts from when its sync was sent, and is not held before the first", () => {
+  const lease = createLease(() => {});
+  expect([lease.isHeld(), lease.restMs() > 0]).toEqual([false, false]);
+  lease.renew(performance.now() - 10_000, 15);
+  expect(lease.isHeld()).toBe(true);
+  expect(lease.restMs()).toBeWithin(0, 5001);
+  lease.renew(performance.now() - 20_000, 15);
+  expect(lease.isHeld()).toBe(false);
+  lease.stop();
+});
+
+test("the end of a lease: told once for each that is not renewed, and not after the stop", async () => {
+  let ends = 0;
+  const lease = createLease(() => ends++);
+  for (let count = 0; count < 5; count++) lease.renew(performance.now(), 0.02);
+  lease.renew(performance.now(), 60);
+  await Bun.sleep(50);
+  expect(ends).toBe(0);
+  lease.renew(performance.now(), 0.02);
+  while (ends === 0) await Bun.sleep(5);
+  // One whose sync was answered too late has ended, and is told.
+  lease.renew(performance.now() - 1000, 0.5);
+  await Bun.sleep(20);
+  expect([ends, lease.isHeld()]).toEqual([2, false]);
+  lease.renew(performance.now(), 0.01);
+  lease.stop();
+  await Bun.sleep(30);
+  expect(ends).toBe(2);
+});

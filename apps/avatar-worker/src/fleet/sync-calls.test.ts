@@ -1,0 +1,94 @@
+/** What a worker says to the processes of its calls, as the service tells it. The processes are scripted. */
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import type { SyncRequest, SyncResponse } from "@realtime-avatar/domain/calls/worker-sync";
+import { createLog } from "@realtime-avatar/runtime/log";
+import { assigned } from "../../test/support/assigned.ts";
+import { startCallProcess } from "../process/call-process.ts";
+import { startSync } from "./sync.ts";
+
+const SCRIPTED = [process.execPath, "--no-env-file", join(import.meta.dir, "../process/scripted.testing.ts")];
+const token = JSON.stringify({ first: [{ kind: "report", state: "joined", used_seconds: 0 }], again: [] });
+const lease = { lease_seconds: 60, start: [], end: [] };
+
+/** The next response of the service, to the first request of which this is true. */
+type Step = [isDue: (request: SyncRequest) => boolean, response: Partial<SyncResponse>];
+
+/** A worker whose service responds in these steps, and to what has ended. `sent`: the kinds of messages to each process, without leases. */
+const start = (steps: Step[]) => {
+  const requests: SyncRequest[] = [];
+  const sent: string[][] = [];
+  let leases = 0;
+  const done = Promise.withResolvers<void>();
+  const sync = (request: SyncRequest, signal: AbortSignal): Promise<SyncResponse> => {
+    requests.push(request);
+    if (request.slots === 0) return Promise.resolve(lease);
+    if (steps[0]?.[0](request)) return Promise.resolve({ ...lease, ...steps.shift()?.[1] });
+    if (request.calls.some(({ state }) => state === "ended")) return Promise.resolve(lease);
+    if (steps.length === 0) done.resolve();
+    return new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("ended"))));
+  };
+  const take = () => {
+    const started = startCallProcess(SCRIPTED);
+    const kinds: string[] = [];
+    sent.push(kinds);
+    const send: typeof started.send = (message) => {
+      if (message.kind === "lease") leases++;
+      else kinds.push(message.kind);
+      started.send(message);
+    };
+    return { ...started, send };
+  };
+  const { stop, calls } = startSync({
+    ...{ service: { sync, file: () => Promise.reject(new Error("no file")) }, slots: 1, features: [] },
+    ...{ processes: { take, ready: async () => {}, stop: async () => {} } },
+    ...{ log: createLog("silent"), metrics: null, traces: null },
+  });
+  return { requests, sent, leases: () => leases, done: done.promise, stop, calls };
+};
+const { session_id } = assigned;
+const isIn = (state: string, generation: number) => (request: SyncRequest) =>
+  request.calls.some((call) => call.state === state && call.generation === generation);
+const startOf = (generation: number) => ({ start: [{ ...assigned, token, generation }] });
+const endOf = (generation: number) => ({ end: [{ session_id, generation, reason: "user_ended" as const }] });
+
+test("a call that is told to end twice, and its next generation: each process is told once", async () => {
+  const { sent, leases, done, stop, calls } = start([
+    [() => true, startOf(1)],
+    [isIn("joined", 1), endOf(1)],
+    [() => true, endOf(1)],
+    [({ calls: left }) => left.length === 0, startOf(2)],
+    [isIn("joined", 2), endOf(1)],
+    [() => true, endOf(2)],
+    [({ calls: left }) => left.length === 0, {}],
+  ]);
+  await done;
+  expect(sent).toEqual([
+    ["start", "end"],
+    ["start", "end"],
+  ]);
+  expect([leases() > 0, calls()]).toEqual([true, []]);
+  await stop();
+});
+
+test("a worker that stops: leaves its calls, and says that it takes no more", async () => {
+  const { requests, sent, done, stop, calls } = start([
+    [() => true, startOf(1)],
+    [isIn("joined", 1), {}],
+  ]);
+  await done;
+  await stop();
+  expect([sent, calls()]).toEqual([[["start", "leave"]], []]);
+  expect(requests.at(-1)).toMatchObject({ slots: 0, calls: [] });
+});
+
+test("a call that another worker has now: left without an end", async () => {
+  const { sent, done, stop, calls } = start([
+    [() => true, startOf(1)],
+    [isIn("joined", 1), { end: [{ session_id, generation: 1, reason: null }] }],
+    [({ calls: left }) => left.length === 0, {}],
+  ]);
+  await done;
+  expect([sent, calls()]).toEqual([[["start", "leave"]], []]);
+  await stop();
+});

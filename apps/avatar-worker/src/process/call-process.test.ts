@@ -30,6 +30,13 @@ test("a call process that is stopped: ends by itself", async () => {
   expect(messages).toEqual([{ kind: "report", state: "joined", used_seconds: 0 }]);
 });
 
+test("a call process that is stopped and does not end by itself: is killed", async () => {
+  const { started, messages, end } = run([{ kind: "stay" }]);
+  while (messages.length === 0) await Bun.sleep(10);
+  await started.stop();
+  expect(await end).toMatchObject({ signal: "SIGKILL" });
+});
+
 test.each<[string, Step[], Partial<ProcessEnd>]>([
   ["that aborts", [{ kind: "abort" }], { isCrash: true }],
   ["that exits", [{ kind: "exit" }], { code: 0, isCrash: true }],

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { createLimits, readUsage } from "./limits.ts";
+import { createLimits, type ExceededLimit, readUsage, watchLimits } from "./limits.ts";
 
 const usage = { bytes: 90 * 2 ** 20, threads: 40, cpuSeconds: 0 };
 
@@ -32,7 +32,33 @@ test.skipIf(process.platform !== "linux")(
     const { bytes, threads, cpuSeconds } = readUsage(process.pid) ?? { bytes: 0, threads: 0, cpuSeconds: 0 };
     expect(Math.abs(bytes / process.memoryUsage.rss() - 1)).toBeLessThan(0.5);
     expect(threads).toBeGreaterThan(0);
-    expect(cpuSeconds).toBeGreaterThan(0);
+    // Of the user and of the system.
+    const { user, system } = process.cpuUsage();
+    expect(Math.abs(cpuSeconds - (user + system) / 1e6)).toBeLessThan(0.05);
     expect(readUsage(2 ** 30)).toBeNull();
   },
 );
+
+test("a process that is watched: its first limit is told once, and nothing once it has ended or is not watched any more", async () => {
+  const found: ExceededLimit[] = [];
+  let looks = 0;
+  const watch = (usages: (typeof usage | null)[]) => {
+    looks = 0;
+    const readNow = () => usages[Math.min(looks++, usages.length - 1)] ?? null;
+    return watchLimits(1, (limit) => found.push(limit), { readNow, intervalMs: 2 });
+  };
+  const untilLooks = async (count: number): Promise<void> => {
+    while (looks < count) await Bun.sleep(1);
+  };
+  const end = watch([usage, usage, { ...usage, threads: 10_000 }, { ...usage, bytes: 2 ** 40 }]);
+  await untilLooks(3);
+  await Bun.sleep(20);
+  expect([found.splice(0), looks]).toEqual([["threads"], 3]);
+  end();
+  const endOther = watch([usage, null]);
+  await untilLooks(3);
+  endOther();
+  const before = looks;
+  await Bun.sleep(20);
+  expect([found, looks]).toEqual([[], before]);
+});

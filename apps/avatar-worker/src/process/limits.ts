@@ -54,15 +54,22 @@ export const createLimits = (): ((usage: Usage, now: number) => ExceededLimit | 
   };
 };
 
-/** Calls `onExceeded`, once, when the process `pid` exceeds a limit. Returns a function that ends the watch. */
-export const watchLimits = (pid: number, onExceeded: (limit: ExceededLimit) => void): (() => void) => {
+/**
+ * Calls `onExceeded`, once, when the process `pid` exceeds a limit. Returns a function that ends the watch. `readNow` and `intervalMs`
+ * are set by tests alone.
+ */
+export const watchLimits = (
+  pid: number,
+  onExceeded: (limit: ExceededLimit) => void,
+  { readNow = readUsage, intervalMs = INTERVAL_MS } = {},
+): (() => void) => {
   const check = createLimits();
   const timer = setInterval(() => {
-    const usage = readUsage(pid);
+    const usage = readNow(pid);
     const exceeded = usage && check(usage, performance.now());
     if (!exceeded) return;
     clearInterval(timer);
     onExceeded(exceeded);
-  }, INTERVAL_MS);
+  }, intervalMs);
   return () => clearInterval(timer);
 };

@@ -4,7 +4,7 @@
  */
 import type { FromCallProcess, ToCallProcess } from "./messages.ts";
 
-export type Step = FromCallProcess | { kind: "invalid" | "flood" } | { kind: "abort" | "exit" };
+export type Step = FromCallProcess | { kind: "invalid" | "flood" } | { kind: "abort" | "exit" | "stay" };
 export type Script = { first: Step[]; again: Step[] };
 
 const send = (message: unknown): void => void process.send?.(message);
@@ -19,6 +19,12 @@ const perform = (step: Step): void => {
       break;
     case "flood":
       for (let count = 0; count < 10_000; count++) send({ kind: "failure", cause: "again" });
+      break;
+    case "stay":
+      // Ends by itself no more.
+      process.removeAllListeners("disconnect");
+      setInterval(() => {}, 1e9);
+      send({ kind: "report", state: "joined", used_seconds: 0 });
       break;
     case "invalid":
       send({ kind: "report", state: "unknown", used_seconds: -1 });

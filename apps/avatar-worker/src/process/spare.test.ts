@@ -64,4 +64,8 @@ test("no spare process after the stop", async () => {
   await processes.ready();
   await processes.stop();
   expect(() => process.kill(started[0]?.pid as number, 0)).toThrow();
+  // A call that comes all the same has its process, and no other one follows.
+  await processes.take().stop();
+  await Bun.sleep(600);
+  expect(started).toHaveLength(2);
 });

@@ -9,6 +9,7 @@ type TextHandler = (reader: { close: () => Promise<void> }, info: { identity: st
 const receive = () => {
   let clearBuffer: (data: RpcInvocationData) => Promise<string> = async () => "";
   let readText: TextHandler = () => {};
+  let floods = 0;
   const room = {
     registerByteStreamHandler: () => {},
     registerTextStreamHandler: (_: string, handler: TextHandler) => {
@@ -21,9 +22,10 @@ const receive = () => {
       },
     },
   };
-  const voice = receiveVoice(room as never, "agent", () => {});
+  const voice = receiveVoice(room as never, "agent", () => floods++);
   return {
     voice,
+    floods: () => floods,
     clearBuffer: (data: RpcInvocationData) => clearBuffer(data),
     readText: (identity: string) => readText({ close: async () => {} }, { identity }),
   };
@@ -44,13 +46,17 @@ test("what a person says, as text: is activity from the agent alone", () => {
   voice.stop();
 });
 
-test("a call to drop what waits: obeyed from the agent alone, and with an empty payload", async () => {
-  const { voice, clearBuffer } = receive();
+test("a call to drop what waits: obeyed from the agent alone, with an empty payload; more than 20 others are a flood", async () => {
+  const { voice, clearBuffer, floods } = receive();
   const from = (callerIdentity: string, payload = "") =>
     clearBuffer({ callerIdentity, payload, requestId: "x", method: "lk.clear_buffer", responseTimeout: 1000 });
   expect(await from("agent")).toBe("ok");
   expect(await from("other")).toBe("reject");
   expect(await from("agent", "x".repeat(1025))).toBe("reject");
+  for (let count = 2; count < 20; count++) await from("other");
+  expect(floods()).toBe(0);
+  await from("other");
+  expect(floods()).toBe(1);
   voice.stop();
 });
 

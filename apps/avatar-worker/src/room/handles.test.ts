@@ -57,6 +57,22 @@ afterAll(() => {
 beforeEach(() => open.clear());
 const left = (): string[] => [...open.values()];
 
+/** Counts the intervals that are begun from now on, and have not ended. */
+const intervals = () => {
+  const open = new Set<unknown>();
+  const real = { setInterval, clearInterval };
+  globalThis.setInterval = ((...parts: Parameters<typeof setInterval>) => {
+    const timer = real.setInterval(...parts);
+    open.add(timer);
+    return timer;
+  }) as typeof setInterval;
+  globalThis.clearInterval = ((timer: NodeJS.Timeout) => {
+    open.delete(timer);
+    real.clearInterval(timer);
+  }) as typeof clearInterval;
+  return { open: () => open.size, restore: () => Object.assign(globalThis, real) };
+};
+
 /** A room in which publishing the tracks of these kinds succeeds. */
 const roomWith = (...kinds: TrackKind[]) => ({
   localParticipant: {
@@ -89,12 +105,15 @@ test("an avatar that was published, then closed: its sources and tracks are clos
     pictures++;
     return rendering.picture();
   };
+  const timers = intervals();
   const published = await publishAvatar(roomWith(KIND_AUDIO, KIND_VIDEO) as never, { ...rendering, picture });
   published.play(new Int16Array(960));
   while (pictures < 2) await Bun.sleep(5);
   expect(left().sort()).toEqual(["source", "source", "track", "track"]);
+  expect(timers.open()).toBe(1);
   await published.close();
-  expect(left()).toEqual([]);
+  expect([left(), timers.open()]).toEqual([[], 0]);
+  timers.restore();
   const before = pictures;
   published.play(new Int16Array(960));
   published.clear();

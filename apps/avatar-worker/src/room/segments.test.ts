@@ -114,6 +114,15 @@ describe("the segments of an agent", () => {
     await settle();
     expect(streams.map(({ isClosed }) => isClosed())).toEqual([true, true]);
     expect([segments.first(), takeAll(), cuts.length]).toEqual([undefined, 0, 0]);
+    // It makes room.
+    for (let round = 0; round < 2; round++) {
+      const long = openStream();
+      segments.open(long.reader);
+      await long.write(119);
+      await settle();
+      expect([long.isClosed(), cuts.length]).toEqual([false, 0]);
+      segments.clear();
+    }
   });
 
   test("a stream that is aborted: what has come of it is played", async () => {

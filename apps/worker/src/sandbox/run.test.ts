@@ -18,6 +18,7 @@ const NOT_CONFINED: Confinement = {
   wrap: (command) => [...command],
   description: { limits: false, namespaces: false, threads: false, systemCalls: false, files: false },
 };
+const REPORT = { kind: "accepted", width: 1, height: 1, publicWidth: 1, publicHeight: 1, publicBytes: 1 };
 /** The outcome of a child that runs these commands of a shell. */
 const shell = (commands: string) =>
   runInSandbox({ kind: "image", contentType: "image/jpeg" }, files, {
@@ -26,8 +27,7 @@ const shell = (commands: string) =>
   });
 
 test("a child that reports a picture which it has not written: its report is not valid, and no file is left", async () => {
-  const report = { kind: "accepted", width: 1, height: 1, publicWidth: 1, publicHeight: 1, publicBytes: 1 };
-  expect(await shell(`echo '${JSON.stringify(report)}'`)).toMatchObject({ kind: "failed", code: "invalid_report" });
+  expect(await shell(`echo '${JSON.stringify(REPORT)}'`)).toMatchObject({ kind: "failed", code: "invalid_report" });
   expect(files.outputs.map(existsSync)).toEqual([false]);
 });
 
@@ -107,7 +107,13 @@ test.skipIf(process.platform !== "linux")(
     const options = { folder, confinement: NOT_CONFINED };
     const outputs = [join(folder, "1"), join(folder, "2")];
     const endAll = async (): Promise<void> => {
-      for (const commands of ["exit 0", "exit 3", "kill -SEGV $$", "head -c 100000 /dev/zero"]) {
+      for (const commands of [
+        `echo '${JSON.stringify(REPORT)}'`,
+        "exit 0",
+        "exit 3",
+        "kill -SEGV $$",
+        "head -c 100000 /dev/zero",
+      ]) {
         expect(await shell(commands)).toMatchObject({ kind: "failed" });
       }
       const codeOf = (error: NodeJS.ErrnoException) => error.code ?? error.message;

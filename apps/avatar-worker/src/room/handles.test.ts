@@ -15,6 +15,7 @@ import {
   RoomEvent,
   TrackKind,
 } from "@livekit/rtc-node";
+import { countIntervals } from "@realtime-avatar/testing/intervals";
 import { assigned } from "../../test/support/assigned.ts";
 import { portrait } from "../renderer/portrait.ts";
 import type { Rendering } from "../renderer/renderer.ts";
@@ -57,22 +58,6 @@ afterAll(() => {
 beforeEach(() => open.clear());
 const left = (): string[] => [...open.values()];
 
-/** Counts the intervals that are begun from now on, and have not ended. */
-const intervals = () => {
-  const open = new Set<unknown>();
-  const real = { setInterval, clearInterval };
-  globalThis.setInterval = ((...parts: Parameters<typeof setInterval>) => {
-    const timer = real.setInterval(...parts);
-    open.add(timer);
-    return timer;
-  }) as typeof setInterval;
-  globalThis.clearInterval = ((timer: NodeJS.Timeout) => {
-    open.delete(timer);
-    real.clearInterval(timer);
-  }) as typeof clearInterval;
-  return { open: () => open.size, restore: () => Object.assign(globalThis, real) };
-};
-
 /** A room in which publishing the tracks of these kinds succeeds. */
 const roomWith = (...kinds: TrackKind[]) => ({
   localParticipant: {
@@ -105,7 +90,7 @@ test("an avatar that was published, then closed: its sources and tracks are clos
     pictures++;
     return rendering.picture();
   };
-  const timers = intervals();
+  const timers = countIntervals();
   const published = await publishAvatar(roomWith(KIND_AUDIO, KIND_VIDEO) as never, { ...rendering, picture });
   published.play(new Int16Array(960));
   while (pictures < 2) await Bun.sleep(5);

@@ -5,6 +5,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { deleteAsset, findAsset } from "@realtime-avatar/db/assets/assets";
 import { type AssetRecord, originalKey, publicKey } from "@realtime-avatar/domain/assets/asset";
+import { ASSET_LIMITS } from "@realtime-avatar/domain/assets/limits";
 import { openStorage } from "@realtime-avatar/storage/open";
 import { StorageError } from "@realtime-avatar/storage/storage";
 import { originOf } from "@realtime-avatar/testing/seeds";
@@ -81,6 +82,17 @@ describe("an uploaded asset", () => {
     expect(await settled(asset)).toMatchObject({ status: "failed", errorCode: "not_decodable" });
     await world.removed();
     expect(await world.filesOf(asset)).toEqual({ original: false, public: false });
+  });
+
+  test("an upload, of the largest size of its kind and a byte more: inspected, and failed", async () => {
+    const png = await noise();
+    const { maxBytes } = ASSET_LIMITS.image;
+    const sized = (sizeBytes: number) => world.seedUpload(Buffer.concat([png, Buffer.alloc(sizeBytes - png.length)]));
+    const [largest, larger] = [await sized(maxBytes), await sized(maxBytes + 1)];
+    start({ inspect: async () => ({ kind: "failed", code: "not_decodable", detail: "inspected" }) });
+    expect(await settled(largest)).toMatchObject({ status: "failed", errorDetail: "inspected" });
+    expect(await settled(larger)).toMatchObject({ status: "failed", errorCode: "too_large" });
+    await world.removed();
   });
 
   test.each([

@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import { finishAsset, startAsset } from "@realtime-avatar/db/assets/processing";
 import type { ClaimedJob } from "@realtime-avatar/db/jobs/jobs";
 import { createMetrics } from "@realtime-avatar/runtime/metrics";
+import { countIntervals } from "@realtime-avatar/testing/intervals";
 import { originOf, seedCaller } from "@realtime-avatar/testing/seeds";
 import { eachWorld, type World } from "../../test/support/world.ts";
 import type { JobHandler, JobOutcome } from "./handler.ts";
@@ -163,6 +164,8 @@ test("a loop that stops after a crash: what has not ended can be claimed at once
   );
   await untilBoth.promise;
   await loop.stop(true);
+  const { client } = world.database.db;
+  expect(await client`select 1 from jobs where leased_until > now()`).toHaveLength(0);
   const claims: unknown[] = [];
   start(
     handlerOf(async ({ attempts, runsAlone }) => {
@@ -182,21 +185,27 @@ test("a lease, during long work: renewed, and no other loop takes the job", asyn
   let runs = 0;
   const { client } = world.database.db;
   const leasedUntil = async (): Promise<Date> => (await client`select leased_until from jobs`)[0]?.["leased_until"];
-  const long = handlerOf(async () => {
+  const aborted: boolean[] = [];
+  const long = handlerOf(async (_, { signal }) => {
     runs++;
     const first = await leasedUntil();
     // Until the other loop would have taken it: it looks every 250 ms.
     const isOver = async () =>
       (await client`select 1 where now() > ${first}::timestamptz + interval '1 second'`).length > 0;
     while (!(await isOver())) await Bun.sleep(200);
+    aborted.push(signal.aborted);
     return { kind: "ready" };
   });
   // Renewed every second, so that a slow machine has two more.
   const timing = { leaseSeconds: 3 };
-  start(long, { timing });
-  start(long, { timing });
+  const timers = countIntervals();
+  const loops = [start(long, { timing }), start(long, { timing })];
   await world.untilDone();
-  expect([runs, (await world.stateOf(asset as never)).status]).toEqual([1, "ready"]);
+  await Promise.all(loops.map((loop) => loop.stop()));
+  // Nothing renews it any more.
+  expect(timers.open()).toBe(0);
+  timers.restore();
+  expect([runs, aborted, (await world.stateOf(asset as never)).status]).toEqual([1, [false], "ready"]);
 });
 
 test("work, its lease lost: aborted, and it writes nothing", async () => {

@@ -1,7 +1,7 @@
 /** Temporary folders of jobs: whose they are, and who removes them. */
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
-import { mkdir, readdir, stat, symlink, utimes, writeFile } from "node:fs/promises";
+import { chown, mkdir, readdir, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileFolder } from "@realtime-avatar/testing/fixture";
 import { source, startProcess } from "@realtime-avatar/testing/processes";
@@ -49,6 +49,16 @@ test.skipIf(process.platform !== "linux")("a folder, its process id used again: 
   const start = readFileSync("/proc/self/stat", "utf8").split(") ").at(-1)?.split(" ")[19];
   await mkdir(join(folder, `${prefix}-${pid}-${Number(start) - 1}-abcdef`));
   expect(await createTemporaryFolders(folder).sweep(new Date())).toBe(1);
+});
+
+test.skipIf(process.getuid?.() !== 0)("a folder, of another user, and a file with such a name: kept", async () => {
+  const parent = join(folder, "shared");
+  await mkdir(join(parent, "realtime-avatar-job-1-1-1-abcdef"), { recursive: true });
+  await chown(join(parent, "realtime-avatar-job-1-1-1-abcdef"), 65_532, 65_532);
+  await writeFile(join(parent, "realtime-avatar-job-1-1-1-ghijkl"), "");
+  expect(await createTemporaryFolders(parent).sweep(new Date(Date.now() + 1e9))).toBe(0);
+  expect(await readdir(parent)).toHaveLength(2);
+  await rm(parent, { recursive: true });
 });
 
 test.skipIf(process.platform !== "linux")("a folder, of another container: kept for an hour", async () => {

@@ -89,7 +89,9 @@ const respond = (path: string, socket: TLSSocket): void => {
   const [, hops, target] = /^\/redirect\/(\d+)(\/.*)$/.exec(path) ?? [];
   if (status !== undefined) socket.end(http(Number(status), { "Content-Length": 0 }));
   else if (path === "/loop") socket.end(http(302, { Location: "/loop", "Content-Length": 0 }));
-  else if (path.startsWith("/to?")) {
+  else if (path.startsWith("/as/")) {
+    socket.end(http(Number(path.slice(4)), { Location: "/chunked", "Content-Length": 0 }));
+  } else if (path.startsWith("/to?")) {
     socket.end(http(302, { Location: decodeURIComponent(path.slice(4)), "Content-Length": 0 }));
   } else if (hops !== undefined && target !== undefined) {
     const next = hops === "1" ? target : `/redirect/${Number(hops) - 1}${target}`;
@@ -107,6 +109,7 @@ const fetchPath = async (path: string, options: Partial<FetchOptions> = {}) => {
   const outcome = await fetchRemote(url, { path: to, maxBytes: MAX_BYTES, network: server.network, ...options });
   expect(await readdir(folder)).toEqual(outcome.kind === "fetched" ? [String(files)] : []);
   const content = outcome.kind === "fetched" ? await readFile(to) : null;
+  if (content !== null) expect((await stat(to)).mode & 0o777).toBe(0o600);
   await rm(to, { force: true });
   expect(JSON.stringify(outcome)).not.toContain(SECRET);
   return { outcome, content };
@@ -159,6 +162,8 @@ describe("the fetcher", () => {
     ["/status/304", "refused", "unexpected_status"],
     ["/status/302", "refused", "unexpected_status"],
     ["/status/403", "refused", "unexpected_status"],
+    ["/status/408", "unavailable", "unexpected_status"],
+    ["/status/425", "unavailable", "unexpected_status"],
     ["/status/429", "unavailable", "unexpected_status"],
     ["/status/503", "unavailable", "unexpected_status"],
     ["/short", "unavailable", "connection_lost"],
@@ -173,6 +178,11 @@ describe("the fetcher", () => {
   ])("a response, %s: %s, %s", async (path, kind, code) => {
     const { outcome } = await fetchPath(path);
     expect(outcome).toMatchObject({ kind, code } as never);
+  });
+
+  test.each([301, 302, 303, 307, 308])("a redirect with the status %i: followed", async (status) => {
+    const { outcome, content } = await fetchPath(`/as/${status}`);
+    expect([outcome.kind, String(content)]).toEqual(["fetched", "hello"]);
   });
 
   test("a response, longer than declared: no more than the declared length is kept", async () => {

@@ -118,6 +118,31 @@ test("a message, canceled before it or while it is sent: canceled", async () => 
   poster.close();
 });
 
+test("a message: its headers and body; of the response the first 512 bytes, and none of an encoded one", async () => {
+  const own = await fixture(
+    startServer((path, socket) => {
+      const encoding = path === "/gzip" ? { "Content-Encoding": " GZIP" } : {};
+      socket.write(http(200, { "Content-Length": 600, "Retry-After": "7", ...encoding }, "x".repeat(600)));
+    }),
+  );
+  const poster = createPoster({ network: own.network });
+  const send = (path: string) =>
+    poster.post(
+      { ...messageTo(path), url: `https://files.example.com:${own.port}${path}`, headers: { "X-Own": "1" } },
+      signal,
+    );
+  expect(await send("/plain")).toEqual({
+    ...{ kind: "posted", status: 200, retryAfter: "7", body: Buffer.from("x".repeat(512)) },
+  });
+  expect(await send("/gzip")).toMatchObject({ kind: "posted", body: null });
+  const [head] = own.requests;
+  expect(head).toStartWith("POST /plain HTTP/1.1\r\n");
+  for (const line of [/^X-Own: 1\r$/im, /^Accept-Encoding: identity\r$/im, /^Content-Length: 0\r$/im]) {
+    expect(head).toMatch(line);
+  }
+  poster.close();
+});
+
 test("a status that HTTP does not have: invalid_response", async () => {
   const { poster } = open();
   expect(await poster.post(messageTo("/099"), signal)).toMatchObject({ code: "invalid_response" });

@@ -1,9 +1,9 @@
-/** Tenants with many endpoints that hang: each tenant has its share of the places. */
+/** The places of a sender: each tenant has its share of them, and each is given back. */
 import { expect, test } from "bun:test";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
 import { seedAvatar, seedCaller } from "@realtime-avatar/testing/seeds";
 import { http, startServer } from "../remote/server.testing.ts";
-import { seedSealedEndpoint, settled, startTestSender, until } from "./world.testing.ts";
+import { seedSealedEndpoint, settled, startReceiver, startTestSender, until } from "./world.testing.ts";
 
 const { db } = await fileDatabase();
 const hanging = new Set<unknown>();
@@ -15,6 +15,29 @@ const server = await fixture(
 );
 const urlOf = (path: string): string => `https://files.example.com:${server.port}${path}`;
 const SENDS = 64;
+
+test("a sender with two places, and receivers that accept, refuse, hang up or have no URL: each place is given back", async () => {
+  const caller = await seedCaller(db);
+  const receiver = await fixture(
+    startReceiver(({ path }, response) => response.writeHead(Number(path.slice(1))).end("a response")),
+  );
+  const paths = ["204", "500", "404", "301"];
+  const urls = [
+    ...paths.map((path) => `https://hooks.example.com:${receiver.port}/${path}`),
+    "https://hooks.example.com:1/",
+    null,
+  ];
+  const endpoints = await Promise.all(
+    urls.map((url) => seedSealedEndpoint(db, caller, { url, events: ["avatar.created"] })),
+  );
+  for (let count = 0; count < 3; count++) await seedAvatar(db, caller);
+  const sender = startTestSender(db, { network: { ...receiver.network, ports: [receiver.port, 1] } }, { sends: 2 });
+  const outcomes = await Promise.all(endpoints.map(({ id }) => settled(db, id)));
+  expect(
+    outcomes.map((deliveries) => deliveries.map(({ attempts }) => attempts[0]?.status ?? attempts[0]?.error)),
+  ).toEqual([204, 500, 404, 301, "connection_failed", undefined].map((outcome) => [outcome, outcome, outcome]));
+  await sender.stop();
+});
 
 test("tenants, whose endpoints hang and could take every place, and another tenant: it is served before one of them is given up", async () => {
   for (let tenant = 0; tenant < 8; tenant++) {

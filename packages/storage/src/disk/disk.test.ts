@@ -256,13 +256,15 @@ describe("what a call opens", () => {
       ];
       await storage.delete("two");
       await storage.delete("three");
+      const opened = await storage.open("one");
       await truncate(await onlyFile(directory), 500);
+      outcomes.push(await failure(new Response(opened?.stream).bytes()));
       return [...outcomes, await failure(storage.open("one")), await failure(storage.stat("one"))];
     };
     const openFiles = async (): Promise<number> => (await readdir("/proc/self/fd")).length;
     await callAll();
     const before = await openFiles();
-    expect(await callAll()).toEqual(["range", "size", "unavailable", "damaged", "damaged"]);
+    expect(await callAll()).toEqual(["range", "size", "unavailable", "damaged", "damaged", "damaged"]);
     expect(await openFiles()).toBe(before);
   });
 
@@ -304,8 +306,12 @@ describe("the secret of signed URLs", () => {
   test("the secret, in a file that is too short: the start fails", async () => {
     const directory = newDirectory();
     await mkdir(directory);
-    await writeFile(join(directory, "signing-secret"), "\n");
-    await expect(openAt(directory)).rejects.toMatchObject({ reason: "damaged" });
+    for (const text of ["\n", `${"s".repeat(31)}\n`]) {
+      await writeFile(join(directory, "signing-secret"), text);
+      await expect(openAt(directory)).rejects.toMatchObject({ reason: "damaged" });
+    }
+    await writeFile(join(directory, "signing-secret"), `${"s".repeat(32)}\n`);
+    await openAt(directory);
   });
 
   test("the secret, printed: not shown", () => {

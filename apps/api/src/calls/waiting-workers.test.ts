@@ -47,6 +47,16 @@ test("a worker, syncing again while it waits: the first sync goes on without wor
   expect(await second).toBe(true);
 });
 
+test("a worker that comes back when none has waited: is asked for again", async () => {
+  const work = new Set(["a"]);
+  const { wait } = waitingWith(work);
+  for (let count = 0; count < 3; count++) {
+    expect(await wait("a")).toBe(true);
+    // The last question was the last for now.
+    await Bun.sleep(20);
+  }
+});
+
 test("a question that fails: asked again, and the worker gets its work", async () => {
   const { wait, fail } = waitingWith(new Set(["a"]));
   fail(2);

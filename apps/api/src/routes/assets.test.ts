@@ -170,7 +170,7 @@ test("a form, beyond the quota: its body is canceled, and not waited for", async
       body: new ReadableStream({ cancel: () => canceled.resolve() }),
     }),
   );
-  expect((await answer.json()).code).toBe("quota_exceeded");
+  expect(await answer.json()).toMatchObject({ code: "quota_exceeded" });
   expect(await Promise.race([canceled.promise.then(() => "canceled"), Bun.sleep(1000)])).toBe("canceled");
 });
 

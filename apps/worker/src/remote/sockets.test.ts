@@ -114,7 +114,7 @@ type Way = {
   path?: string;
   network?: Partial<Network>;
   isSilent?: true;
-  file?: string;
+  file?: string | undefined;
   /** `early`: before the request. Otherwise once the server has it. */
   cancel?: "early" | "late";
 };

@@ -60,3 +60,11 @@ test.each([
   expect(queue.evictFor(owner)).toBe(evicted);
   expect(queue.count).toBe(items.length - (evicted === null ? 0 : 1));
 });
+
+test("an owner whose only item was removed: no longer counts as one, so another owner makes room", () => {
+  const queue = queueOf("a1", "b1", "b2", "b3");
+  queue.remove("a", "a1");
+  queue.remove("b", "b3");
+  expect(queue.evictFor("c")).toBe("b2");
+  expect(queue.count).toBe(1);
+});

@@ -2,6 +2,7 @@
 import { isToStart } from "@realtime-avatar/runtime/arguments";
 import { version } from "../package.json";
 import { CALL_ARGUMENT } from "./process/call-process.ts";
+import { protectProcess } from "./process/protect.ts";
 
 /** What `--help` prints. */
 const HELP = `Starts an avatar worker of the Realtime Avatar Service, which joins calls and publishes the avatar. It takes no
@@ -16,5 +17,7 @@ Usage: bun run avatar-worker [--help | --version]
   LOG_LEVEL             fatal, error, warn, info, debug, trace or silent (info)
 `;
 
-if (process.argv[2] === CALL_ARGUMENT) (await import("./process/run.ts")).runCallProcess();
-else if (isToStart(process.argv.slice(2), { help: HELP, version }, ["--child"])) await import("./worker.ts");
+if (process.argv[2] === CALL_ARGUMENT) {
+  await protectProcess();
+  (await import("./process/run.ts")).runCallProcess();
+} else if (isToStart(process.argv.slice(2), { help: HELP, version }, ["--child"])) await import("./worker.ts");

@@ -9,6 +9,7 @@ import { createService } from "./fleet/service.ts";
 import { type Sync, startSync } from "./fleet/sync.ts";
 import { reasonOf, respondHealth, serveHttp, type WorkerHealth } from "./health.ts";
 import type { WorkerMetrics } from "./metrics.ts";
+import { protectProcess } from "./process/protect.ts";
 import { createCallProcesses } from "./process/spare.ts";
 import { FEATURES } from "./renderer/renderer.ts";
 import { traceCalls } from "./tracing.ts";
@@ -33,6 +34,8 @@ const serveHealth = async (
 };
 
 const start = async (atExit: AtExit): Promise<void> => {
+  // Before anything else: its environment contains the secret.
+  await protectProcess();
   const config = readConfig(process.env);
   const logOutput = inTurns(process.stdout);
   atExit(logOutput.drained);

@@ -37,7 +37,7 @@ const start = ({ first, again = [], change = {}, leaseMs = 60_000, deaths = 0, p
     { ...assigned, token: JSON.stringify({ first, again }), ...change },
     {
       service: { sync: () => Promise.reject(), file: async () => new Uint8Array(3) },
-      processes: { take, ready: async () => {}, stop: async () => {} },
+      processes: { take, ready: async () => {}, canStart: () => true, stop: async () => {} },
       log: createLog("info", { write: (line: string) => void lines.push(line) }),
       watcher,
       traces,

@@ -41,7 +41,7 @@ const start = (steps: Step[]) => {
   };
   const { stop, calls } = startSync({
     ...{ service: { sync, file: () => Promise.reject(new Error("no file")) }, slots: 1, features: [] },
-    ...{ processes: { take, ready: async () => {}, stop: async () => {} } },
+    ...{ processes: { take, ready: async () => {}, canStart: () => true, stop: async () => {} } },
     ...{ log: createLog("silent"), metrics: null, traces: null },
   });
   return { requests, sent, leases: () => leases, done: done.promise, stop, calls };

@@ -4,7 +4,7 @@
  */
 import { ApiProblem, type RealtimeAvatarClient } from "@realtime-avatar/client";
 import type { Environment } from "../api/client.ts";
-import { CALL_KEY_NAME, TRIAL_MINUTES } from "../keys/trial.ts";
+import { CALL_KEY_NAME, TRIAL_MINUTES } from "./trial.ts";
 
 /** What the key may spend: so many seconds of a call. */
 const CAP_SECONDS = 600;

@@ -2,7 +2,7 @@
 import type { ApiKeyWithCreator, Avatar } from "@realtime-avatar/client";
 import { useQuery } from "@tanstack/react-query";
 import { type PageOf, readUntilFound } from "../api/pages.ts";
-import { isTrialKey } from "../keys/trial.ts";
+import { isTrialKey } from "../call/trial.ts";
 import { useAccount } from "../layout/context.tsx";
 import { isFailure } from "../usage/outcome.ts";
 

@@ -5,9 +5,9 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { clientFor, type Environment } from "../api/client.ts";
 import { type PageOf, readUntilFound, type SearchFilters, searchQuery } from "../api/pages.ts";
+import { isTrialKey } from "../call/trial.ts";
 import { useAccount } from "../layout/context.tsx";
 import { searchedPages, useSearchedPages } from "../layout/use-list-search.ts";
-import { isTrialKey } from "./trial.ts";
 
 const REFRESH_MS = 15_000;
 

@@ -1,10 +1,10 @@
 import type { CreditBalance } from "@realtime-avatar/client";
 import { Link } from "@tanstack/react-router";
+import { chartGroup } from "../call/trial.ts";
 import { InlineSelect } from "../components/field.tsx";
 import { Loaded, Skeleton } from "../components/state.tsx";
 import { Amount, Card, PageHead } from "../components/text.tsx";
 import { creditAmount } from "../format.ts";
-import { chartGroup } from "../keys/trial.ts";
 import { PageLink, useNavigation, useParameters } from "../layout/navigation.tsx";
 import { Calls } from "./calls.tsx";
 import { barsOfDays, DayChart, RankChart } from "./charts.tsx";

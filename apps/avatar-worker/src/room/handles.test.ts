@@ -15,7 +15,7 @@ import {
   RoomEvent,
   TrackKind,
 } from "@livekit/rtc-node";
-import { countIntervals } from "@realtime-avatar/testing/intervals";
+import { countIntervals } from "@realtime-avatar/testing/run/intervals";
 import { assigned } from "../../test/support/assigned.ts";
 import { portrait } from "../renderer/portrait.ts";
 import type { Rendering } from "../renderer/renderer.ts";

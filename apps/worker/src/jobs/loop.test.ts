@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { finishAsset, startAsset } from "@realtime-avatar/db/assets/processing";
 import type { ClaimedJob } from "@realtime-avatar/db/jobs/jobs";
 import { createMetrics } from "@realtime-avatar/runtime/metrics";
-import { countIntervals } from "@realtime-avatar/testing/intervals";
+import { countIntervals } from "@realtime-avatar/testing/run/intervals";
 import { originOf, seedCaller } from "@realtime-avatar/testing/seeds";
 import { eachWorld, type World } from "../../test/support/world.ts";
 import type { JobHandler, JobOutcome } from "./handler.ts";

@@ -75,7 +75,7 @@ describe("the recovery of deliveries", () => {
     else expect(seconds).toBe(secondsIn(text));
   });
 
-  test("a time of one's choice: as it is entered, null while there is none", () => {
+  test("a custom time: as it is entered, and null while the field is empty", () => {
     expect(sinceOf("date", "2026-11-19T12:00:00Z")).toBe("2026-11-19T12:00:00.000Z");
     expect(sinceOf("2026-11-19T11:00:00.000Z", "")).toBe("2026-11-19T11:00:00.000Z");
     expect(sinceOf("date", "")).toBeNull();

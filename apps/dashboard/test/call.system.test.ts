@@ -149,7 +149,7 @@ describe.skipIf(missing !== null)(`a call on its page in Chromium${skipped}`, ()
     await open(second);
     await start(second);
     await second.getByText("Another page of this browser has a call.").waitFor();
-    // It had no call, so there is none to make again.
+    // It had no call that could be made again.
     await button("Try again", second).waitFor();
     expect(await activeKeys()).toBe(1);
     await second.close();

@@ -12,7 +12,7 @@ const SECRET = "rta_live_0123456789ABCDEF_GHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqr
 /** Moves the cursor, changes colours and the direction of text, begins a line, rings. */
 const HOSTILE = "a\u001b[2Jb\u009b31mc\u202ed\r\ne\u2028f\u200bg\u0007";
 const AFFECTS_TERMINAL = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
-/** What `pino-pretty` adds: colours of its own. */
+/** `pino-pretty` adds colours. */
 const COLOR = new RegExp(`${String.fromCharCode(27)}\\[\\d+m`, "g");
 
 const logged = (isTerminal: boolean, write: (log: ReturnType<typeof createLog>) => void): string => {

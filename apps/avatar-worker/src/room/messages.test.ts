@@ -5,7 +5,7 @@ import { assigned } from "../../test/support/assigned.ts";
 import { sendLastMessage, tellSpeech, tellTimes } from "./messages.ts";
 import { createPresence } from "./presence.ts";
 
-/** A room that keeps what is sent in it, as often as `fails` says in vain. */
+/** A room that records each message that is sent in it. `fails`: sending then fails. */
 const newRoom = (fails = false) => {
   const sent: Record<string, unknown>[] = [];
   const attributes: Record<string, string>[] = [];

@@ -22,7 +22,7 @@ test("fields with the same word: it is shown once; a field of a later version: i
   expect(fieldsText({ changedFields: ["keyId", "redactedKey", "newField"] })).toBe("secret, newField");
 });
 
-test("each action: words of its own, so that a filter has none twice", () => {
+test("each action: its own words, so that no filter lists a word twice", () => {
   const texts = Object.values(ACTION_TEXTS);
   expect(new Set(texts).size).toBe(texts.length);
 });

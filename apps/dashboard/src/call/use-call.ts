@@ -113,7 +113,7 @@ export const useCall = (avatarId: string, media: Media) => {
     return opened;
   };
 
-  /** `isSilent`: without a microphone, if there is none. */
+  /** `isSilent`: starts without a microphone when the machine has none. */
   const start = async ({ isSilent = false } = {}): Promise<void> => {
     // Not the view, which a second click before the next rendering would still find as it was.
     if (hangUp.current !== null) return;

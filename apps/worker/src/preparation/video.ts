@@ -45,7 +45,7 @@ export type VideoParts = {
   ffmpeg: string | null;
 };
 
-/** Writes the frame at `seconds` to a file, and returns its path; null where there is none. */
+/** Writes the frame at `seconds` to a file, and returns its path; null when the video has no frame there. */
 const frameAt = async (
   { runner, source, properties }: VideoParts,
   ffmpeg: string,

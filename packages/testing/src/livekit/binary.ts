@@ -93,7 +93,7 @@ export const livekitBinary = async (): Promise<LivekitBinary> => {
   return failure === null ? { kind: "found", path } : missing(`livekit-server cannot be built: ${failure}`);
 };
 
-// Prints the path on standard output alone, or why there is none on standard error: a shell takes the output for a path.
+// Prints the path on standard output, or the reason for a missing program on standard error: a shell takes the output for a path.
 if (import.meta.main) {
   const binary = await livekitBinary();
   if (binary.kind === "found") process.stdout.write(`${binary.path}\n`);

@@ -231,7 +231,7 @@ describe("the image of the avatar worker", () => {
     const person = await joinAsPerson(server.url, call.personToken);
     await person.until(() => person.seen.length > 5);
     const { code, stdout } = await run(["realtime-avatar", "health", "--avatar-worker"], { AVATAR_WORKER_PORT });
-    expect([code, stdout]).toEqual([0, "ready\n"]);
+    expect([code, stdout]).toEqual([0, `ready (http://127.0.0.1:${AVATAR_WORKER_PORT}/readyz)\n`]);
     control.end(call.session, "user_ended");
     await control.untilReported(call.session, "ended");
     await person.leave();

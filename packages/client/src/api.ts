@@ -2423,7 +2423,6 @@ export interface components {
         | "face_count"
         | "face_confidence"
         | "face_size"
-        | "face_roll"
         | "face_yaw"
         | "face_pitch"
         | "cropped"
@@ -3032,7 +3031,6 @@ export interface components {
         | "face_count"
         | "face_confidence"
         | "face_size"
-        | "face_roll"
         | "face_yaw"
         | "face_pitch"
         | "cropped"
@@ -7479,19 +7477,6 @@ export interface operations {
            *                 }
            *               },
            *               {
-           *                 "code": "face_roll",
-           *                 "description": "The face is upright: it is tilted at most 45° to a shoulder, better 35°.",
-           *                 "unit": "°",
-           *                 "required": {
-           *                   "min": -45,
-           *                   "max": 45
-           *                 },
-           *                 "recommended": {
-           *                   "min": -35,
-           *                   "max": 35
-           *                 }
-           *               },
-           *               {
            *                 "code": "face_yaw",
            *                 "description": "The face looks at the camera: it is turned at most 25° to a side.",
            *                 "unit": "°",
@@ -7634,19 +7619,6 @@ export interface operations {
            *                 "recommended": {
            *                   "min": 30,
            *                   "max": null
-           *                 }
-           *               },
-           *               {
-           *                 "code": "face_roll",
-           *                 "description": "The face is upright: it is tilted at most 45° to a shoulder, better 35°.",
-           *                 "unit": "°",
-           *                 "required": {
-           *                   "min": -45,
-           *                   "max": 45
-           *                 },
-           *                 "recommended": {
-           *                   "min": -35,
-           *                   "max": 35
            *                 }
            *               },
            *               {

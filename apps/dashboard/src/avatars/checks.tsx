@@ -20,7 +20,6 @@ const NAMES: Record<Check["code"], string> = {
   face_count: "One face",
   face_confidence: "A clear face",
   face_size: "Size of the face",
-  face_roll: "Tilted to a shoulder",
   face_yaw: "Turned to a side",
   face_pitch: "Turned up or down",
   cropped: "The whole head",

@@ -18,7 +18,6 @@ export const CHECK_CODES = [
   "face_count",
   "face_confidence",
   "face_size",
-  "face_roll",
   "face_yaw",
   "face_pitch",
   "cropped",
@@ -87,14 +86,6 @@ const FACE: readonly Requirement[] = [
     unit: "%",
     required: [15, null],
     recommended: [30, null],
-  },
-  {
-    code: "face_roll",
-    description: "The face is upright: it is tilted at most 45° to a shoulder, better 35°.",
-    unit: "°",
-    // Heads of the calibration that are upright or leaned on purpose: 36 at most.
-    required: [-45, 45],
-    recommended: [-35, 35],
   },
   {
     code: "face_yaw",

@@ -38,7 +38,10 @@ test("the children of a source: have its time together, a second at least", () =
   expect(createChildRunner({ log }, folder, never).limits(SANDBOX_LIMITS).wallMs).toBeWithin(1000, 30_001);
 });
 
-const VIDEO = { kind: "accepted", width: 640, height: 640, seconds: 10, framesPerSecond: 30, codec: "avc" };
+const VIDEO = {
+  ...{ kind: "accepted", width: 640, height: 640, seconds: 10, shownFrom: 0, shownTo: 10, framesPerSecond: 30 },
+  ...{ codec: "avc", colors: { transfer: "sdr", primaries: "bt709" } },
+};
 const refusal = { kind: "refused", code: "not_decodable", detail: "The file is cut." };
 
 /** The outcome of a source whose child runs these commands of a shell. */
@@ -88,8 +91,8 @@ test.skipIf(process.platform !== "linux").each([
   ["a large face", 40, "files"],
   ["a tiny face", 1, "no files"],
 ])("an image with %s: has its files where no check has failed", async (_, size, files) => {
-  const face = { confidence: 99, size, yaw: 0, pitch: 0, edgeDistance: 20, sharpness: 500, brightness: 50 };
-  const report = { kind: "accepted", width: 1024, height: 1024, faces: 1, face };
+  const face = { confidence: 99, size, roll: 0, yaw: 0, pitch: 0, edgeDistance: 20, sharpness: 500, brightness: 50 };
+  const report = { kind: "accepted", width: 1024, height: 1024, turned: 0, faces: 1, face };
   const write = "for output in 3 4; do printf 'RIFF....WEBPVP8 ' >&$output; done";
   const found = await check("image", `${write}; echo '${JSON.stringify(report)}'`);
   expect([found.at(-1), String(found).includes(" fail")]).toEqual([files, files === "no files"]);

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { notExecuted } from "@realtime-avatar/db/connection/errors";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { FUNCTIONS_SCHEMA } from "@realtime-avatar/db/functions/schema";
 import { oneDatabase } from "@realtime-avatar/db/shards/databases";
@@ -34,6 +35,12 @@ test("a process, its functions missing in the database: not ready", async () => 
   expect(await ready(databases, () => false)).toEqual({ status: "unavailable", reason: "migrations_pending" });
   await db.client.unsafe(`alter schema elsewhere rename to ${FUNCTIONS_SCHEMA}`);
   expect(await ready(databases, () => false)).toEqual({ status: "ok" });
+});
+
+test.each(["READ_ONLY", "STANDBY"])("a process, its database refused as %s: not ready, as read-only", async (code) => {
+  const failing = { within: () => ({ run: () => Promise.reject(notExecuted(code, "x")) }) };
+  const health = await ready(oneDatabase(failing as unknown as Db), () => false);
+  expect(health).toEqual({ status: "unavailable", reason: "database_read_only" });
 });
 
 test("a process, its database unreachable: not ready, one check for concurrent callers", async () => {

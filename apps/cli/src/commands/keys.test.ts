@@ -4,6 +4,7 @@ import { findCredential } from "@realtime-avatar/db/api-keys/callers";
 import { ApiKeyPage, ApiKeyWithSecret } from "@realtime-avatar/domain/api-keys/schemas";
 import { parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { validate } from "@realtime-avatar/domain/schema";
+import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { cliTests } from "../../test/cli.ts";
 
 const { db, tenantId, cli, cliProcess, json, jsonProcess } = await cliTests();
@@ -89,6 +90,17 @@ describe("the life of a key", () => {
     expect(shown).toMatch(/^name {2,}life$/m);
     expect(shown).toMatch(/^scopes {2,}\["realtime:write",/m);
     expect(shown + stdout).not.toContain(apiKey);
+  });
+
+  test("a key of another tenant, by its id or keyId: not found, and it stays active", async () => {
+    const { record } = await seedKey(db, await seedTenant(db));
+    for (const id of [record.id, record.keyId]) {
+      for (const command of ["show", "rotate", "revoke"]) {
+        const { code, stderr } = await cli("keys", command, id, ...tenant());
+        expect([code, stderr]).toEqual([1, "The tenant has no key with this id.\n"]);
+      }
+    }
+    expect(await findCredential(db, record.keyId)).toMatchObject({ retired: false, caller: { status: "active" } });
   });
 
   test("a key's name, with terminal escapes: escaped in every table", async () => {

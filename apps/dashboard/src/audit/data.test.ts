@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { UpdateApiKey } from "@realtime-avatar/domain/api-keys/schemas";
 import { UpdateAvatar } from "@realtime-avatar/domain/avatars/schemas";
 import { UpdateWebhookEndpoint } from "@realtime-avatar/domain/webhooks/schemas";
-import { ACTION_TEXTS, fieldsText } from "./data.ts";
+import { ACTION_TEXTS, auditQuery, fieldsText } from "./data.ts";
 
 /** The fields that the database names when an avatar changes. */
 const AVATAR_FIELDS = join(import.meta.dir, "../../../../packages/db/src/audit/functions/internal/changed_fields.sql");
@@ -25,4 +25,9 @@ test("fields with the same word: it is shown once; a field of a later version: i
 test("each action: its own words, so that no filter lists a word twice", () => {
   const texts = Object.values(ACTION_TEXTS);
   expect(new Set(texts).size).toBe(texts.length);
+});
+
+test("the events of some days: from the midnight before the first day to the midnight after the last", () => {
+  const midnight = (date: number): string => new Date(2026, 10, date).toISOString();
+  expect(auditQuery({ since: "2026-11-20", until: "2026-11-21" })).toEqual({ from: midnight(20), to: midnight(22) });
 });

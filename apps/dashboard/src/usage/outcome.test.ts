@@ -15,6 +15,11 @@ const CALL = {
 } as const;
 const NEVER_STARTED = { status: "failed", startedAt: null } as const;
 
+test("a call that did not begin: a failure, unless its program, its key, the operator or the person has ended it", () => {
+  const intended = SESSION_END_REASONS.filter((endReason) => !isFailure({ ...NEVER_STARTED, endReason }));
+  expect(intended).toEqual(["user_ended", "released", "key_ended", "operator_ended"]);
+});
+
 test("each reason, started or not: words of its own, and what it means", () => {
   const outcomes = SESSION_END_REASONS.map((endReason) => outcomeOf({ ...CALL, endReason }));
   expect(new Set(outcomes.map(({ text }) => text)).size).toBe(SESSION_END_REASONS.length);

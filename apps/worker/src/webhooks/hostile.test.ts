@@ -83,7 +83,7 @@ const RESPONSES: Record<string, (socket: TLSSocket) => void> = {
   "/zero": text("a\0b"),
   "/invalid": text(Buffer.alloc(600, 0xff)),
   "/cut-character": text(`${"x".repeat(511)}é`),
-  "/key": text(`key: ${API_KEY}, whsec_${"A".repeat(43)}=, end`),
+  "/key": text(`key: ${API_KEY}, whsec_${"A".repeat(43)}=, whsec_${"B".repeat(43)}=, end`),
   "/gzip": text(Buffer.from([31, 139, 8, 0]), { "Content-Encoding": "gzip" }),
 };
 
@@ -207,7 +207,7 @@ describe("a receiver", () => {
     ["/zero", "a\uFFFDb"],
     ["/invalid", "\uFFFD".repeat(170)],
     ["/cut-character", "x".repeat(511)],
-    ["/key", `key: rta_live_${"k".repeat(16)}_****, whsec_****, end`],
+    ["/key", `key: rta_live_${"k".repeat(16)}_****, whsec_****, whsec_****, end`],
     ["/gzip", null],
   ])("that sends %s: text that can be stored, without secrets", async (path, expected) => {
     expect((await sendTo(path))?.attempts[0]?.responseBody ?? null).toBe(expected);

@@ -173,6 +173,7 @@ test.each([
   [`x ${LIVE.slice(4)} y`, "x **** y"],
   [`x-api-key: ${CALL_KEY}!`, "x-api-key: rtc_****!"],
   [CALL_KEY.slice(0, 40).toUpperCase(), "rtc_****"],
+  ["RTA_SESSION_abc, Rta_Invitation_abc", "rta_SESSION_****, rta_Invitation_****"],
   ["live_streams and test_cases and latest_release_of_2026", "live_streams and test_cases and latest_release_of_2026"],
   ["nothing of the kind, not even rta_ or rtc_", "nothing of the kind, not even rta_ or rtc_"],
 ])("text, %s: its API keys are masked", (text, masked) => {

@@ -120,9 +120,9 @@ describe.skipIf(binary.kind === "missing" || process.platform !== "linux")(title
   });
 
   test("a worker that is stopped without end: its calls leave when their lease is over", async () => {
-    control.setLease(2);
     const worker = await startWorker();
     const call = await startCall(worker);
+    await control.untilLease(2);
     worker.kill("SIGSTOP");
     await control.untilInRoom(call.room, "person");
     control.end(call.session, null);

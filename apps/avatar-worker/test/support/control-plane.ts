@@ -161,6 +161,13 @@ export const startControlPlane = async (livekit: LivekitServer) => {
     setLease: (seconds: number) => {
       leaseSeconds = seconds;
     },
+    /** As `setLease`, and waits until the worker has that lease. A short one can end while a busy machine starts a call. */
+    untilLease: async (seconds: number): Promise<void> => {
+      leaseSeconds = seconds;
+      const before = state.syncs.length;
+      // The response to the first one may still have the lease before.
+      while (state.syncs.length < before + 3) await Bun.sleep(10);
+    },
     reportsOf: (session: string): ReportedCall[] => state.reports.get(session) ?? [],
     /** Waits until a worker has reported this state, and returns the report. */
     untilReported: async (session: string, wanted: ReportedCall["state"], generation = 1): Promise<ReportedCall> => {

@@ -41,7 +41,6 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     const call = await control.start();
     const person = await joinAsPerson(livekit.url, call.personToken, { subscribes: false });
     await control.untilReported(call.session, "started");
-    await control.untilLease(LEASE_SECONDS);
     return { worker, call, person };
   };
 
@@ -50,6 +49,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
   });
   beforeEach(async () => {
     control = await startControlPlane(livekit);
+    control.setLease(LEASE_SECONDS);
   });
   afterEach(async () => {
     for (const worker of workers) {
@@ -72,7 +72,6 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(person.messages.some(({ kind }) => kind === "ended")).toBe(false);
     const used = control.reportsOf(call.session).at(-1)?.used_seconds ?? 0;
     control.assignAgain(call.session, { generation: 2, used_seconds: used + 7 });
-    control.setLease(15);
     control.setDown(false);
     await control.untilInRoom(call.room, "avatar", "person");
     const { used_seconds } = await control.untilReported(call.session, "started", 2);
@@ -100,7 +99,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
 
   test("a worker that was stopped when a call was assigned to it: does not join after its lease", async () => {
     const worker = await startWorker();
-    await control.untilLease(LEASE_SECONDS);
+    await untilIdle();
     worker.kill("SIGSTOP");
     const call = await control.start();
     const person = await joinAsStranger(livekit.url, call.personToken);

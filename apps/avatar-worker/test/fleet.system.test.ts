@@ -49,7 +49,6 @@ describe.skipIf(binary.kind === "missing")(title, () => {
   });
   beforeEach(async () => {
     control = await startControlPlane(livekit);
-    control.setLease(LEASE_SECONDS);
   });
   afterEach(async () => {
     for (const worker of workers) {
@@ -67,12 +66,12 @@ describe.skipIf(binary.kind === "missing")(title, () => {
 
   test("a service that does not respond: the worker leaves without a word, and takes the call again when it is back", async () => {
     const { call, person } = await startCall();
-    control.setDown(true);
+    control.goDown(LEASE_SECONDS);
     await control.untilInRoom(call.room, "person");
     expect(person.messages.some(({ kind }) => kind === "ended")).toBe(false);
     const used = control.reportsOf(call.session).at(-1)?.used_seconds ?? 0;
     control.assignAgain(call.session, { generation: 2, used_seconds: used + 7 });
-    control.setDown(false);
+    control.comeBack();
     await control.untilInRoom(call.room, "avatar", "person");
     const { used_seconds } = await control.untilReported(call.session, "started", 2);
     expect(used_seconds).toBeGreaterThanOrEqual(used + 7);
@@ -82,6 +81,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
 
   test("a worker that was stopped for longer than its lease: leaves when it goes on", async () => {
     const { worker, call, person } = await startCall();
+    await control.untilLease(LEASE_SECONDS);
     worker.kill("SIGSTOP");
     await Bun.sleep(LEASE_SECONDS * 1000 + 500);
     control.end(call.session, null);
@@ -99,12 +99,13 @@ describe.skipIf(binary.kind === "missing")(title, () => {
 
   test("a worker that was stopped when a call was assigned to it: does not join after its lease", async () => {
     const worker = await startWorker();
-    await untilIdle();
+    await control.untilLease(LEASE_SECONDS);
     worker.kill("SIGSTOP");
     const call = await control.start();
     const person = await joinAsStranger(livekit.url, call.personToken);
     await Bun.sleep(LEASE_SECONDS * 1000 + 500);
     control.end(call.session, null);
+    control.setLease(15);
     worker.kill("SIGCONT");
     await untilIdle();
     await control.untilInRoom(call.room, "person");

@@ -16,9 +16,9 @@ test("a lease: counts from when its sync was sent, and is not held before the fi
 test("the end of a lease: told once for each that is not renewed, and not after the stop", async () => {
   let ends = 0;
   const lease = createLease(() => ends++);
-  for (let count = 0; count < 5; count++) lease.renew(performance.now(), 0.02);
+  for (let count = 0; count < 5; count++) lease.renew(performance.now(), 0.4);
   lease.renew(performance.now(), 60);
-  await Bun.sleep(50);
+  await Bun.sleep(450);
   expect(ends).toBe(0);
   lease.renew(performance.now(), 0.02);
   while (ends === 0) await Bun.sleep(5);
@@ -30,4 +30,15 @@ test("the end of a lease: told once for each that is not renewed, and not after 
   lease.stop();
   await Bun.sleep(30);
   expect(ends).toBe(2);
+});
+
+test("a lease that ends while its process is stopped, renewed before any timer runs: its end is told", () => {
+  let ends = 0;
+  const lease = createLease(() => ends++);
+  lease.renew(performance.now(), 0.005);
+  Bun.sleepSync(10);
+  expect(ends).toBe(0);
+  lease.renew(performance.now(), 60);
+  expect([ends, lease.isHeld()]).toEqual([1, true]);
+  lease.stop();
 });

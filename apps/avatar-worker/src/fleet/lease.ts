@@ -16,11 +16,18 @@ export type Lease = {
 export const createLease = (onEnd: () => void): Lease => {
   let endsAt = 0;
   let timer: NodeJS.Timeout | undefined;
+  const end = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
+    onEnd();
+  };
   return {
     renew: (sentAt, seconds) => {
+      // A process that was stopped may read a response before its timers run.
+      if (timer !== undefined && performance.now() >= endsAt) end();
       endsAt = sentAt + seconds * 1000;
       clearTimeout(timer);
-      timer = setTimeout(onEnd, Math.max(0, endsAt - performance.now()));
+      timer = setTimeout(end, Math.max(0, endsAt - performance.now()));
     },
     isHeld: () => performance.now() < endsAt,
     restMs: () => endsAt - performance.now(),

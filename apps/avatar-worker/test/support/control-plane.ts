@@ -17,6 +17,7 @@ import { AccessToken, RoomServiceClient, TrackSource } from "livekit-server-sdk"
 /** How long a sync waits for work. */
 const HOLD_MS = 1000;
 const POLL_MS = 20;
+const LEASE_SECONDS = 15;
 
 /** Signs a token as the service does. */
 export const sign = ({ apiKey, apiSecret }: LivekitServer, token: CallToken): Promise<string> => {
@@ -66,7 +67,7 @@ const createState = () => {
 type State = ReturnType<typeof createState>;
 
 /** Records the sync, and responds when there is work, or after a second. */
-const respond = async (state: State, request: Request, leaseSeconds: number): Promise<Response> => {
+const respond = async (state: State, request: Request, leaseSeconds: () => number): Promise<Response> => {
   const body = (await request.json()) as SyncRequest;
   const errors = validate(SyncRequest, body);
   if (errors.length > 0) return Response.json(errors, { status: 422 });
@@ -76,7 +77,7 @@ const respond = async (state: State, request: Request, leaseSeconds: number): Pr
     const work = state.work(body);
     const hasWork = work.start.length > 0 || work.end.length > 0;
     if (hasWork || body.slots === 0 || performance.now() > end) {
-      return Response.json({ lease_seconds: leaseSeconds, ...work });
+      return Response.json({ lease_seconds: leaseSeconds(), ...work });
     }
     await Bun.sleep(POLL_MS);
   }
@@ -120,7 +121,7 @@ export const startControlPlane = async (livekit: LivekitServer) => {
   const files = new Map<string, Uint8Array>();
   const state = createState();
   let isDown = false;
-  let leaseSeconds = 15;
+  let leaseSeconds = LEASE_SECONDS;
 
   const server = Bun.serve({
     hostname: "127.0.0.1",
@@ -129,7 +130,7 @@ export const startControlPlane = async (livekit: LivekitServer) => {
       if (isDown) return new Response(null, { status: 503 });
       const { pathname } = new URL(request.url);
       if (request.headers.get("authorization") !== `Bearer ${secret}`) return new Response(null, { status: 401 });
-      if (pathname.endsWith("/sync")) return respond(state, request, leaseSeconds);
+      if (pathname.endsWith("/sync")) return respond(state, request, () => leaseSeconds);
       const [, file = ""] = /^\/internal\/avatar-workers\/[\w-]+\/calls\/\w+\/files\/(.+)$/.exec(pathname) ?? [];
       const bytes = files.get(file);
       return bytes ? new Response(Buffer.from(bytes)) : new Response(null, { status: 404 });
@@ -155,8 +156,17 @@ export const startControlPlane = async (livekit: LivekitServer) => {
       const call = state.assigned.get(session);
       if (call) state.assigned.set(session, { ...call, ...change });
     },
-    setDown: (down: boolean) => {
-      isDown = down;
+    /**
+     * From now on, a request fails. A sync that waits is answered with a lease of so many seconds, so that the end of the lease is near:
+     * one that were that short before could end while a busy machine starts a call, again and again.
+     */
+    goDown: (leaseOfLast: number) => {
+      isDown = true;
+      leaseSeconds = leaseOfLast;
+    },
+    comeBack: () => {
+      isDown = false;
+      leaseSeconds = LEASE_SECONDS;
     },
     setLease: (seconds: number) => {
       leaseSeconds = seconds;

@@ -118,12 +118,14 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     const person = await joinAsStranger(livekit.url, call.personToken);
     // The connection of the worker waits in the frozen server.
     livekit.process.kill("SIGSTOP");
-    await startWorker();
+    const worker = await startWorker();
     while (!control.syncs.some(({ calls }) => calls.length > 0)) await Bun.sleep(20);
     control.end(call.session, null);
-    await untilIdle();
+    while (control.syncs.at(-1)?.calls.length !== 0) await Bun.sleep(20);
     livekit.process.kill("SIGCONT");
-    while (!person?.hasMet(AVATAR_IDENTITY)) await Bun.sleep(20);
+    // On a busy machine, the time for the connection can be over: then the worker does not join at all.
+    const isGivenUp = (): boolean => worker.stdout().includes("the room cannot be joined");
+    while (!person?.hasMet(AVATAR_IDENTITY) && !isGivenUp()) await Bun.sleep(20);
     await control.untilInRoom(call.room, "person");
     person.leave();
   });

@@ -1,7 +1,7 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { Writable } from "node:stream";
-import { openPipe, type TestPipe } from "@realtime-avatar/testing/pipe";
+import { openPipe, type TestPipe } from "@realtime-avatar/testing/run/pipe";
 import { createLog, inTurns, passLine } from "./log.ts";
 
 // No test asserts a time: a slow disk must not fail one.

@@ -1,6 +1,7 @@
 /** Starts processes of the service as an operator does. Preload this file, so that it can end them after the tests. */
 import { afterAll } from "bun:test";
 import { bundleOf, REPOSITORY, releaseOfApi } from "./bundles.ts";
+import { within } from "./until.ts";
 
 export { REPOSITORY };
 
@@ -8,8 +9,8 @@ export type RunningProcess = {
   /** All output so far. */
   stdout(): string;
   stderr(): string;
-  /** Waits until standard output or standard error matches, and returns the match. */
-  waitFor(pattern: RegExp): Promise<RegExpMatchArray>;
+  /** Waits until standard output or standard error matches, and returns the match. Throws after the limit: 50 seconds by default. */
+  waitFor(pattern: RegExp, limitMs?: number): Promise<RegExpMatchArray>;
   pid: number;
   kill(signal: NodeJS.Signals): void;
   /** The exit code; 128 plus the signal number after a signal. */
@@ -63,18 +64,20 @@ export const startProcess = (command: readonly string[], variables: Record<strin
     tell();
     return code;
   });
+  const output = (): string => `${text.stdout}\n${text.stderr}`;
+  const findMatch = async (pattern: RegExp): Promise<RegExpMatchArray> => {
+    for (;;) {
+      const match = text.stdout.match(pattern) ?? text.stderr.match(pattern);
+      if (match) return match;
+      if (hasExited) throw new Error(`the process exited before its output matched ${pattern}:\n${output()}`);
+      await news.promise;
+    }
+  };
   return {
     stdout: () => text.stdout,
     stderr: () => text.stderr,
-    waitFor: async (pattern) => {
-      for (;;) {
-        const match = text.stdout.match(pattern) ?? text.stderr.match(pattern);
-        if (match) return match;
-        if (hasExited)
-          throw new Error(`the process exited before its output matched ${pattern}:\n${text.stdout}\n${text.stderr}`);
-        await news.promise;
-      }
-    },
+    waitFor: (pattern, limitMs) =>
+      within(`${pattern} in the output of ${command.join(" ")}`, findMatch(pattern), { limitMs, state: output }),
     pid: child.pid,
     kill: (signal) => child.kill(signal),
     exited,

@@ -1,9 +1,10 @@
 /** The service while its log is not read. A real process, a real pipe and a real database. */
 import { expect, test } from "bun:test";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
-import { openPipe, type TestPipe } from "@realtime-avatar/testing/pipe";
 import { bun, REPOSITORY } from "@realtime-avatar/testing/processes";
+import { openPipe, type TestPipe } from "@realtime-avatar/testing/run/pipe";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { until } from "@realtime-avatar/testing/until";
 import { MAX_REQUEST_ID_LENGTH } from "../../src/http/request-context.ts";
 import { requestInit } from "../support/api.ts";
 import { startFlood } from "../support/flood.ts";
@@ -27,12 +28,15 @@ const startService = async (pipe: TestPipe) => {
   });
   pipe.closeWriter();
   let text = "";
-  for (;;) {
-    text += pipe.read() ?? "";
-    const [, url, metrics] = /"url":"(http:[^"]+)".*"metrics":"(http:[^"]+)"/.exec(text) ?? [];
-    if (url && metrics) return { child, url, metrics };
-    await Bun.sleep(5);
-  }
+  const addresses = await until(
+    () => {
+      text += pipe.read() ?? "";
+      return /"url":"(http:[^"]+)".*"metrics":"(http:[^"]+)"/.exec(text);
+    },
+    { state: () => text },
+  );
+  const [, url = "", metrics = ""] = addresses;
+  return { child, url, metrics };
 };
 
 test("a log, not read: no request waits, and dropped lines are counted and logged", async () => {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { freePorts } from "../network/ports.ts";
 import { type RunningProcess, startProcess } from "../processes.ts";
 import { temporaryFolder } from "../temporary-folder.ts";
+import { until } from "../until.ts";
 
 export type LivekitServer = {
   /** The address for clients, `ws:`. */
@@ -58,14 +59,13 @@ const untilReady = async (server: RunningProcess, apiUrl: string, logFile: strin
   server.exited.then((code) => {
     exitCode = code;
   });
-  for (;;) {
+  const log = () => Bun.file(logFile).text();
+  const isReady = async (): Promise<boolean | undefined> => {
     const response = await fetch(apiUrl).catch(() => null);
-    if (response?.ok) return;
-    if (exitCode !== null) {
-      throw new Error(`livekit-server exited with ${exitCode}:\n${await Bun.file(logFile).text()}`);
-    }
-    await Bun.sleep(20);
-  }
+    if (exitCode !== null) throw new Error(`livekit-server exited with ${exitCode}:\n${await log()}`);
+    return response?.ok;
+  };
+  await until(isReady, { state: log });
 };
 
 /** How often the server is started with other ports, when another process has taken one of them meanwhile. */

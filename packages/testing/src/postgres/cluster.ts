@@ -6,6 +6,7 @@ import { migrate } from "@realtime-avatar/db/migrate";
 import { isAlive } from "../alive.ts";
 import { freePort } from "../network/ports.ts";
 import { temporaryFolder } from "../temporary-folder.ts";
+import { until } from "../until.ts";
 import { client } from "./client.ts";
 import { openByTcp } from "./embedded.ts";
 
@@ -97,14 +98,14 @@ export const startCluster = async (options: ClusterOptions = {}): Promise<Cluste
     stopAtOnce: async () => {
       const pid = await postmaster();
       process.kill(pid, "SIGQUIT");
-      while (isAlive(pid)) await Bun.sleep(5);
+      await until(() => !isAlive(pid), { pollMs: 5 });
     },
     kill: async () => {
       const pid = await postmaster();
       const all = [pid, ...(await childrenOf(pid))];
       process.kill(pid, "SIGKILL");
       await cluster.thaw();
-      while (all.some(isAlive)) await Bun.sleep(5);
+      await until(() => !all.some(isAlive), { pollMs: 5 });
     },
     freeze: async () => {
       const pid = await postmaster();

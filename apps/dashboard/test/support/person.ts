@@ -25,7 +25,7 @@ export type Person = {
 };
 
 /** Collects all that the console says, except the failed loads that a test expects. */
-const watch = (page: Page, origin: string, complaints: string[]): void => {
+export const watch = (page: Page, origin: string, complaints: string[]): void => {
   // Pictures come from the address at which the service listens.
   const own = new RegExp(`^(${origin}|${origin.replace("localhost", "127.0.0.1")}/public)/|^(data|blob):`);
   page.on("console", (message) => complaints.push(`${message.type()}: ${message.text()}`));

@@ -9,8 +9,8 @@ import { preparedDataDirectory } from "@realtime-avatar/testing/database";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { runToEnd, source } from "@realtime-avatar/testing/processes";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { until } from "@realtime-avatar/testing/until";
 import ipaddr from "ipaddr.js";
-import type { Answer } from "../test/support/api.ts";
 import { API, call, start, stop } from "../test/support/process.ts";
 import { readLivekitProgram } from "./children/livekit.ts";
 import { readConfig } from "./config.ts";
@@ -45,7 +45,7 @@ const childrenOf = async ({ pid }: { pid: number }): Promise<Process[]> => {
 };
 const untilGone = async (processes: readonly Process[]): Promise<void> => {
   const pids = new Set(processes.map(({ pid }) => pid));
-  while ((await listProcesses()).some(({ pid }) => pids.has(pid))) await Bun.sleep(20);
+  await until(async () => !(await listProcesses()).some(({ pid }) => pids.has(pid)));
 };
 /** An address of /proc/net: groups of four bytes, each with its last byte first, and the port. */
 const addressOf = (text: string): string => {
@@ -84,7 +84,7 @@ const startWithLivekit = async (name: string, variables: Record<string, string> 
   const running = await start({ DATA_DIR: data, LIVEKIT_SERVER_BIN, WORKER: "false", ...variables }, source(API));
   await running.waitFor(/"process":"avatar-worker".*"msg":"started"/);
   const { rooms, ...configuration } = await configurationIn(data);
-  while ((await rooms.list("").catch(() => null)) === null) await Bun.sleep(20);
+  await until(() => rooms.list("").catch(() => null));
   return { ...running, data, rooms, ...configuration };
 };
 
@@ -152,15 +152,14 @@ describe.skipIf(binary.kind === "missing")(`LiveKit on the embedded database${sk
     const { body: own } = await post("/api-keys", key, { name: "Tests", environment: "test", scopes: ["*"] });
     const avatar = { displayName: "Ada", sourceKind: "image", sourceAssetId: "ast_test_ready" };
     const { body: created } = await post("/avatars", own.apiKey, avatar);
-    const started = async (): Promise<Answer> => {
-      for (;;) {
+    const { status, body: grant } = await until(
+      async () => {
         const answer = await post("/realtime/livekit/session", own.apiKey, { avatar_id: created.id });
         // Until it is prepared, and while LiveKit starts.
-        if (![409, 503].includes(answer.status)) return answer;
-        await Bun.sleep(100);
-      }
-    };
-    const { status, body: grant } = await started();
+        return ![409, 503].includes(answer.status) && answer;
+      },
+      { pollMs: 100 },
+    );
     expect([status, grant.livekit_url]).toEqual([200, `ws://127.0.0.1:${first.port}`]);
     const address = `http://127.0.0.1:${first.port}/rtc/validate?access_token=${grant.participant_token}`;
     expect((await fetch(address)).status).toBe(200);

@@ -9,6 +9,7 @@ import { fileDatabase, fileFolder } from "@realtime-avatar/testing/fixture";
 import { watchLookUps } from "@realtime-avatar/testing/postgres/waits";
 import { bun, startProcess } from "@realtime-avatar/testing/processes";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { until } from "@realtime-avatar/testing/until";
 import { API, call, start, stop } from "../test/support/process.ts";
 
 const isLong = process.env["LONG"] === "1";
@@ -39,14 +40,14 @@ describe("SIGTERM", () => {
       // It is in flight once its credential has been looked up.
       await untilLookedUp();
       running.kill(signal);
-      for (;;) {
-        const refused = await fetch(`${running.url}/healthz`, { keepalive: false }).then(
-          () => false,
-          () => true,
-        );
-        if (refused) break;
-        await Bun.sleep(1);
-      }
+      await until(
+        () =>
+          fetch(`${running.url}/healthz`, { keepalive: false }).then(
+            () => false,
+            () => true,
+          ),
+        { pollMs: 1 },
+      );
       send('"sourceKind": "image"}');
       const answer = await inFlight;
       expect([answer.status, answer.body.displayName]).toEqual([201, "in flight"]);
@@ -81,7 +82,7 @@ describe("SIGTERM", () => {
         () => true,
         () => false,
       );
-    while ((await isServing()) || existsSync(join(data, "postgres/postmaster.pid"))) await Bun.sleep(20);
+    await until(async () => !(await isServing()) && !existsSync(join(data, "postgres/postmaster.pid")));
   });
 });
 
@@ -118,6 +119,6 @@ describe("a frozen database", () => {
     expect(await stop(running)).toBe(0);
     signal("SIGCONT");
     // Its supervisor stops it once it is thawed.
-    while (existsSync(join(data, "postgres/postmaster.pid"))) await Bun.sleep(10);
+    await until(() => !existsSync(join(data, "postgres/postmaster.pid")));
   });
 });

@@ -22,6 +22,7 @@ import {
   startProcess,
 } from "@realtime-avatar/testing/processes";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { until } from "@realtime-avatar/testing/until";
 import { readAnswer } from "../test/support/api.ts";
 import { API, call, start, stop } from "../test/support/process.ts";
 import { readConfig } from "./config.ts";
@@ -141,26 +142,24 @@ describe("a DATABASE_URL", () => {
     };
     const running = await start({ DATABASE_URL: server.url });
     /** Waits until each of the service's sessions knows. */
-    const untilReady = async (status: number) => {
-      for (;;) {
+    const untilReady = (status: number) =>
+      until(async () => {
         const answer = await readAnswer(await fetch(`${running.url}/readyz`));
-        if (answer.status === status) return answer.body;
-        await Bun.sleep(5);
-      }
-    };
+        return answer.status === status && answer.body;
+      });
     await untilReady(200);
     await setReadOnly("on");
     expect(await untilReady(503)).toEqual({ status: "unavailable", reason: "database_read_only" });
     expect((await fetch(`${running.url}/healthz`)).status).toBe(200);
     // A connection that is made now is refused. Until there is one, the database counts as unreachable.
     await admin`select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and datname = current_database()`;
-    for (let reason: unknown; reason !== "database_read_only"; ) {
+    await until(async () => {
       const answer = await readAnswer(await fetch(`${running.url}/readyz`));
       expect(answer.status).toBe(503);
-      ({ reason } = answer.body as { reason: string });
-      expect(["database_read_only", "database_unreachable"]).toContain(reason as string);
-      await Bun.sleep(5);
-    }
+      const { reason } = answer.body as { reason: string };
+      expect(["database_read_only", "database_unreachable"]).toContain(reason);
+      return reason === "database_read_only";
+    });
     const { code, stderr } = await runToEnd(bun(CLI, "tenants", "list"), { DATABASE_URL: server.url });
     expect([code, stderr]).toEqual([1, expect.stringContaining("READ_ONLY")]);
     await setReadOnly("off");
@@ -264,13 +263,13 @@ describe("a bad start", () => {
     next.kill("SIGINT");
     next.kill("SIGINT");
     await next.exited;
-    while (existsSync(join(data, "postgres/postmaster.pid"))) await Bun.sleep(10);
+    await until(() => !existsSync(join(data, "postgres/postmaster.pid")));
   });
 
   test("a start, SIGTERM during it: ends in order with its database", async () => {
     const data = await preparedDataDirectory(join(folder, "early"));
     const running = startProcess(bun(API), { PORT: "0", DATA_DIR: data });
-    while (!existsSync(join(data, "postgres/postmaster.pid"))) await Bun.sleep(1);
+    await until(() => existsSync(join(data, "postgres/postmaster.pid")), { pollMs: 1 });
     expect(await stop(running)).toBe(0);
     expect(existsSync(join(data, "postgres/postmaster.pid"))).toBe(false);
   });

@@ -5,6 +5,7 @@ import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { type LivekitServer, startLivekit } from "@realtime-avatar/testing/livekit/server";
 import { startNetwork } from "@realtime-avatar/testing/network/network";
+import { until } from "@realtime-avatar/testing/until";
 import { readConfig } from "../src/config.ts";
 import { createService } from "../src/fleet/service.ts";
 import { isLoud } from "../src/renderer/loudness.ts";
@@ -69,9 +70,8 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     const join = async (identity = AGENT_IDENTITY) => joinAsAgent(livekit.url, await tokenOf(room, identity), "avatar");
     return { ...enter(session, change), session, room, personToken, join };
   };
-  const untilState = async (call: Call, state: string): Promise<void> => {
-    while (call.report().state !== state) await Bun.sleep(20);
-  };
+  const untilState = (call: Call, state: string): Promise<unknown> =>
+    until(() => call.report().state === state, { state: () => [state, call.report()] });
   /** Starts a call that an agent has joined. */
   const startWithAgent = async (change: Partial<AssignedCall> = {}) => {
     const started = await start(change);

@@ -7,6 +7,7 @@ import { LIFECYCLE_TOPIC } from "@realtime-avatar/domain/calls/lifecycle";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { type LivekitServer, startLivekit } from "@realtime-avatar/testing/livekit/server";
 import { type RunningProcess, source, startProcess } from "@realtime-avatar/testing/processes";
+import { until } from "@realtime-avatar/testing/until";
 import sharp from "sharp";
 import { type ControlPlane, startControlPlane } from "./support/control-plane.ts";
 import { joinAsPerson, type Person } from "./support/person.ts";
@@ -17,8 +18,8 @@ setDefaultTimeout(60_000);
 /** The maximum time for the last message. LiveKit can drop it when the avatar leaves: then the test is repeated. */
 const TOLD_MS = 5000;
 const LAST_MESSAGE = { retry: 2 };
-const untilTold = ({ messages, until }: Person): Promise<void> =>
-  Promise.race([until(() => messages.some(({ kind }) => kind === "ended")), Bun.sleep(TOLD_MS)]);
+const untilTold = ({ messages }: Person): Promise<unknown> =>
+  until(() => messages.some(({ kind }) => kind === "ended"), { limitMs: TOLD_MS }).catch(() => null);
 
 const binary = await livekitBinary();
 const title = `an avatar worker${binary.kind === "missing" ? ` (skipped: ${binary.reason})` : ""}`;
@@ -115,7 +116,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await Bun.sleep(300);
     expect(person.messages.some(({ kind }) => kind === "ended")).toBe(false);
     const repeated = setInterval(() => send(request, LIFECYCLE_TOPIC), 500);
-    const ended = await Promise.race([control.untilReported(call.session, "ended"), Bun.sleep(30_000)]);
+    const ended = await control.untilReported(call.session, "ended");
     clearInterval(repeated);
     expect(ended).toMatchObject({ reason: "user_ended" });
     await person.leave();
@@ -225,8 +226,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
       expect(ended).toMatchObject({ used_seconds: 8, reason: limit });
       await control.untilInRoom(call.room, "person");
       // The person may get it a moment after LiveKit has lost the avatar.
-      const isTold = () => person.messages.some(({ kind }) => kind === "ended");
-      await Promise.race([person.until(isTold), Bun.sleep(TOLD_MS)]);
+      await untilTold(person);
       expect(person.messages).toContainEqual({ kind: "ending", reason: "session_cap" });
       expect(person.messages.at(-1)).toEqual({ kind: "ended", reason: limit });
       await person.leave();

@@ -3,7 +3,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, te
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { startNetwork } from "@realtime-avatar/testing/network/network";
 import type { RunningProcess } from "@realtime-avatar/testing/processes";
-import { die, idOf, type OwnCall, startWorld, until, type World } from "./support/faults.ts";
+import { until } from "@realtime-avatar/testing/until";
+import { die, idOf, type OwnCall, startWorld, type World } from "./support/faults.ts";
 import { joinAsPerson } from "./support/person.ts";
 
 setDefaultTimeout(60_000);

@@ -7,7 +7,8 @@ import { AVATAR_IDENTITY, PERSON_IDENTITY } from "@realtime-avatar/domain/calls/
 import type { SessionId } from "@realtime-avatar/domain/id";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { type RunningProcess, source, startProcess } from "@realtime-avatar/testing/processes";
-import { die, idOf, startWorld, until, type World } from "./support/faults.ts";
+import { until } from "@realtime-avatar/testing/until";
+import { die, idOf, startWorld, type World } from "./support/faults.ts";
 import type { StartedCall } from "./support/service.ts";
 import { validate } from "./support/stranger.ts";
 import type { WebhookFault } from "./support/webhooks.ts";

@@ -5,6 +5,7 @@ import { WIRE_2 } from "@realtime-avatar/domain/calls/worker-sync";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { type LivekitServer, startLivekit } from "@realtime-avatar/testing/livekit/server";
 import { type RunningProcess, source, startProcess } from "@realtime-avatar/testing/processes";
+import { until } from "@realtime-avatar/testing/until";
 import { type ControlPlane, startControlPlane } from "./support/control-plane.ts";
 import { joinAsPerson } from "./support/person.ts";
 import { joinAsStranger } from "./support/stranger.ts";
@@ -94,7 +95,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
   /** Waits until the worker has synced twice without calls. */
   const untilIdle = async (): Promise<void> => {
     const before = control.syncs.length;
-    while (control.syncs.slice(before).filter(({ calls }) => calls.length === 0).length < 2) await Bun.sleep(20);
+    await until(() => control.syncs.slice(before).filter(({ calls }) => calls.length === 0).length >= 2);
   };
 
   test("a worker that was stopped when a call was assigned to it: does not join after its lease", async () => {
@@ -119,15 +120,15 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     // The connection of the worker waits in the frozen server.
     livekit.process.kill("SIGSTOP");
     const worker = await startWorker();
-    while (!control.syncs.some(({ calls }) => calls.length > 0)) await Bun.sleep(20);
+    await until(() => control.syncs.some(({ calls }) => calls.length > 0));
     control.end(call.session, null);
-    while (control.syncs.at(-1)?.calls.length !== 0) await Bun.sleep(20);
+    await until(() => control.syncs.at(-1)?.calls.length === 0);
     livekit.process.kill("SIGCONT");
     // On a busy machine, the time for the connection can be over: then the worker does not join at all.
     const isGivenUp = (): boolean => worker.stdout().includes("the room cannot be joined");
-    while (!person?.hasMet(AVATAR_IDENTITY) && !isGivenUp()) await Bun.sleep(20);
+    await until(() => person?.hasMet(AVATAR_IDENTITY) || isGivenUp());
     await control.untilInRoom(call.room, "person");
-    person.leave();
+    person?.leave();
   });
 
   test("a worker that stops: leaves its rooms, and says goodbye", async () => {

@@ -6,6 +6,7 @@ import { personToken } from "@realtime-avatar/domain/calls/room";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { type LivekitServer, startLivekit } from "@realtime-avatar/testing/livekit/server";
 import { type RunningProcess, source, startProcess } from "@realtime-avatar/testing/processes";
+import { until } from "@realtime-avatar/testing/until";
 import { AGENT_IDENTITY, joinAsAgent } from "./support/agent.ts";
 import { type ControlPlane, sign, startControlPlane } from "./support/control-plane.ts";
 import { joinAsPerson, type Person, receivedBy } from "./support/person.ts";
@@ -88,9 +89,6 @@ describe.skipIf(binary.kind === "missing")(title, () => {
   const memoryMib = async (): Promise<number> => {
     const status = await Bun.file(`/proc/${worker.pid}/status`).text();
     return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
-  };
-  const until = async (condition: () => boolean): Promise<void> => {
-    while (!condition()) await Bun.sleep(20);
   };
   /** The person of the other call gets the echo, and pictures with LONG, from now on, of the same senders, and no frame was lost. */
   const untilOtherReceives = async (): Promise<void> => {

@@ -6,7 +6,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, te
 import { AVATAR_IDENTITY, PERSON_IDENTITY } from "@realtime-avatar/domain/calls/room";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { type RunningProcess, source, startProcess } from "@realtime-avatar/testing/processes";
-import { die, startWorld, until, type World } from "./support/faults.ts";
+import { until } from "@realtime-avatar/testing/until";
+import { die, startWorld, type World } from "./support/faults.ts";
 import { type LossyNetwork, missingForLoss, startLossyNetwork } from "./support/lossy-network.ts";
 import { AVATAR_WORKER, type StartedCall } from "./support/service.ts";
 
@@ -50,7 +51,7 @@ describe.skipIf(missing !== null).each([false, true])(title, (autoCreate) => {
     return { call, person };
   };
   /** Waits until the person says so again. */
-  const untilSays = (person: RunningProcess, words: string): Promise<void> => {
+  const untilSays = (person: RunningProcess, words: string): Promise<unknown> => {
     const before = person.stdout().length;
     return until(() => person.stdout().slice(before).includes(`\n${words}\n`));
   };

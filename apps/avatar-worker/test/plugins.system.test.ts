@@ -6,6 +6,7 @@ import { personToken } from "@realtime-avatar/domain/calls/room";
 import type { SessionId } from "@realtime-avatar/domain/id";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { REPOSITORY, type RunningProcess, runToEnd, startProcess } from "@realtime-avatar/testing/processes";
+import { until } from "@realtime-avatar/testing/until";
 import { AgentDispatchClient, RoomAgentDispatch, RoomServiceClient } from "livekit-server-sdk";
 import { sign } from "./support/control-plane.ts";
 import { joinAsPerson } from "./support/person.ts";
@@ -14,6 +15,7 @@ import { askLivekit, joinAsStranger, tampered, validate } from "./support/strang
 
 // Python reads its packages for a minute on a busy machine.
 setDefaultTimeout(300_000);
+const PYTHON_MS = 280_000;
 
 const EXAMPLE = join(REPOSITORY, "examples/agent");
 const TOLERANCE = 0.2;
@@ -50,10 +52,6 @@ type PlaybackEvent = { event: string; position: number; interrupted: boolean };
 const CALL_AGENT = "an-agent";
 /** The identity that the plugins give the avatar. */
 const BROUGHT_AVATAR = "bey-avatar-agent";
-
-const until = async (condition: () => boolean | Promise<boolean>): Promise<void> => {
-  while (!(await condition())) await Bun.sleep(20);
-};
 
 const SETTINGS = LONG ? [true, false] : [true];
 describe.skipIf(missing !== "").each(SETTINGS)(
@@ -102,7 +100,7 @@ describe.skipIf(missing !== "").each(SETTINGS)(
         ...{ BEY_API_URL: `${proxy.url.origin}/compat/bey`, BEY_API_KEY: apiKey, AGENT_NAME },
       });
       agents.push(process);
-      await process.waitFor(/registered worker/);
+      await process.waitFor(/registered worker/, PYTHON_MS);
       return { name: AGENT_NAME, process, apiKey };
     };
     type Agent = Awaited<ReturnType<typeof startAgent>>;
@@ -122,7 +120,7 @@ describe.skipIf(missing !== "").each(SETTINGS)(
       const room = `of ${agentName}`;
       await rooms.createRoom({ name: room, agents: [new RoomAgentDispatch({ agentName })] });
       const person = await joinAsPerson(service.livekit.url, await sign(service.livekit, personToken(room)));
-      await process.waitFor(/"leaves"/);
+      await process.waitFor(/"leaves"/, PYTHON_MS);
       const told = [...process.stdout().matchAll(/^{"event".*}$/gm)].map(([line]) => JSON.parse(line) as PlaybackEvent);
       const [second, interrupted, last] = told.filter(({ event }) => event === "finished");
       expect([second, interrupted, last].map((end) => end?.interrupted)).toEqual([false, true, false]);
@@ -137,7 +135,7 @@ describe.skipIf(missing !== "").each(SETTINGS)(
       expect(asked).toEqual({ path: `/compat/bey/v1/${path}`, avatarId: service.avatarId });
       expect(new Set(ids).size).toBe(1);
       const id = ids[0] as SessionId;
-      while ((await service.stateOf(id))["status"] === "started") await Bun.sleep(50);
+      await until(async () => (await service.stateOf(id))["status"] !== "started");
       expect(await service.stateOf(id)).toMatchObject({ status: "released", reason: "disconnected" });
       const response = await service.call("GET", `/usage/sessions/${id}`, apiKey);
       const { billedCreditMicros } = (await response.json()) as { billedCreditMicros: number };
@@ -190,12 +188,12 @@ describe.skipIf(missing !== "").each(SETTINGS)(
         const { apiKey } = await service.newKey();
         const call = await service.start(apiKey);
         const person = await joinAsStranger(call.url, call.token);
-        await until(() => person?.hasMet(BROUGHT_AVATAR) === true && person.token() !== call.token);
+        await until(() => person?.hasMet(BROUGHT_AVATAR) && person.token() !== call.token, { limitMs: PYTHON_MS });
         await until(async () => (await service.stateOf(call.id))["status"] === "started");
         const jobs = jobsOf(agent);
         expect(jobs.filter((room) => room === call.room)).toHaveLength(1);
         await service.call("POST", "/realtime/livekit/session/release", apiKey, { session_id: call.id });
-        await until(() => person?.isGone() === true);
+        await until(() => person?.isGone());
         await until(async () => (await service.stateOf(call.id))["room"] === "gone");
 
         // The one that LiveKit sent is valid for longer.

@@ -5,7 +5,7 @@ import { USES_SHARDS } from "@realtime-avatar/testing/database";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { hasPreviousWire, previousWire } from "@realtime-avatar/testing/previous-release";
 import { type RunningProcess, runToEnd } from "@realtime-avatar/testing/processes";
-import { until } from "./support/faults.ts";
+import { until } from "@realtime-avatar/testing/until";
 import { type Service, type ServiceOptions, startService } from "./support/service.ts";
 import { joinAsStranger } from "./support/stranger.ts";
 

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, te
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { type LivekitServer, startLivekit } from "@realtime-avatar/testing/livekit/server";
 import { type RunningProcess, source, startProcess } from "@realtime-avatar/testing/processes";
+import { until } from "@realtime-avatar/testing/until";
 import { type ControlPlane, startControlPlane } from "./support/control-plane.ts";
 import { joinAsPerson, type Person } from "./support/person.ts";
 
@@ -31,13 +32,8 @@ describe.skipIf(binary.kind === "missing" || process.platform !== "linux")(title
       .filter((line) => line.includes(session) && /"a call was (assigned|started again)"/.test(line))
       .map((line) => (JSON.parse(line) as { pid: number }).pid);
   /** The process that had the call first, or second. Waits for it. */
-  const pidOf = async (worker: RunningProcess, session: string, number: number): Promise<number> => {
-    for (;;) {
-      const pid = pidsOf(worker, session)[number - 1];
-      if (pid !== undefined) return pid;
-      await Bun.sleep(20);
-    }
-  };
+  const pidOf = (worker: RunningProcess, session: string, number: number): Promise<number> =>
+    until(() => pidsOf(worker, session)[number - 1], { state: worker.stdout });
   const isAlive = (pid: number): boolean => {
     try {
       return process.kill(pid, 0);
@@ -45,9 +41,7 @@ describe.skipIf(binary.kind === "missing" || process.platform !== "linux")(title
       return false;
     }
   };
-  const untilEnded = async (pid: number): Promise<void> => {
-    while (isAlive(pid)) await Bun.sleep(20);
-  };
+  const untilEnded = (pid: number): Promise<unknown> => until(() => !isAlive(pid));
   /** A call with a person who hears the avatar say what it hears. */
   const startCall = async (worker: RunningProcess) => {
     const call = await control.start();
@@ -58,7 +52,7 @@ describe.skipIf(binary.kind === "missing" || process.platform !== "linux")(title
     return { ...call, person, pid: await pidOf(worker, call.session, 1) };
   };
   /** Waits until the person hears the avatar, after now. */
-  const untilHeard = (person: Person): Promise<void> => {
+  const untilHeard = (person: Person): Promise<unknown> => {
     const before = performance.now();
     return person.until(() => person.heard.some(({ at, level }) => at > before && level > 0.1));
   };

@@ -14,6 +14,7 @@ import {
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import type { RunningProcess } from "@realtime-avatar/testing/processes";
 import { operatorOrigin } from "@realtime-avatar/testing/seeds";
+import { until } from "@realtime-avatar/testing/until";
 import { RoomServiceClient } from "livekit-server-sdk";
 import { sign } from "./support/control-plane.ts";
 import { joinAsPerson } from "./support/person.ts";
@@ -33,9 +34,6 @@ const note = (what: string, start: number): void => {
   if (isLong) process.stderr.write(`${what} ${((performance.now() - start) / 1000).toFixed(2)} s\n`);
 };
 
-const until = async (condition: () => boolean | Promise<boolean>): Promise<void> => {
-  while (!(await condition())) await Bun.sleep(20);
-};
 /** The service where participants create rooms, or do not: shared by the tests of this file. */
 const services = new Map<boolean, Promise<Service>>();
 const serviceWhere = (autoCreate: boolean): Promise<Service> => {
@@ -47,9 +45,15 @@ afterAll(async () => {
   for (const started of services.values()) await (await started).stop();
 });
 
+/** In the long run, a test waits for time limits of the service: a person who is idle, or who does not join. */
+const LIMIT_MS = isLong ? 200_000 : 50_000;
+
 /** Waits until the call has this status. */
-const untilStatus = (service: Service, { id }: StartedCall, status: string): Promise<void> =>
-  until(async () => (await service.stateOf(id))["status"] === status);
+const untilStatus = (service: Service, { id }: StartedCall, status: string): Promise<unknown> =>
+  until(async () => (await service.stateOf(id))["status"] === status, {
+    limitMs: LIMIT_MS,
+    state: async () => [status, await service.stateOf(id)],
+  });
 
 describe.skipIf(binary.kind === "missing")(`a revoked key${skipped}`, () => {
   let service: Service;
@@ -189,7 +193,7 @@ const ENDS: Record<
   // LiveKit drops a stranger, who sends no media, before that.
   "an idle person": async ({ stateOf }, { id, url, token }) => {
     await joinAsPerson(url, token);
-    await until(async () => (await stateOf(id))["reason"] === "idle");
+    await until(async () => (await stateOf(id))["reason"] === "idle", { limitMs: LIMIT_MS });
   },
 };
 /** The ends without LONG=1. */

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { BROWSER } from "@realtime-avatar/testing/browser";
 import { PHOTOS, type Photo, photoName, photoPath } from "@realtime-avatar/testing/photos";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { until } from "@realtime-avatar/testing/until";
 import { expectAccessible } from "./support/axe.ts";
 import { clipboard, expectQuiet, failRequests, PHONE } from "./support/person.ts";
 import { chooser, DAMAGED_PNG, FFMPEG, HOLD, makeVideos, released } from "./support/sources.ts";
@@ -372,13 +373,13 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
     await page.getByText("No avatar matches.").waitFor();
     await page.getByRole("button", { name: "Clear" }).click();
     // The end of the list is in the page once it is near what is seen. A click while older ones load has no effect.
-    while ((await items.getByText("Avatar 0", { exact: true }).count()) === 0) {
+    await until(async () => {
       await page.evaluate(`
         [...document.querySelectorAll("button")].find(({ textContent }) => textContent === "Load older ones")?.click();
         scrollTo(0, document.body.scrollHeight);
       `);
-      await page.waitForTimeout(50);
-    }
+      return (await items.getByText("Avatar 0", { exact: true }).count()) > 0;
+    });
     expect(await items.count()).toBeLessThan(150);
     // An avatar that is gone says so.
     await owner.open("/avatars?environment=test&avatar=ava_01h455vb4pex5vsknk084sn02q");

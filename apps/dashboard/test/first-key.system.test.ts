@@ -18,7 +18,7 @@ describe.skipIf(!BROWSER)("the first start in Chromium", () => {
     const running = startProcess(release(), { PORT: "0", DATA_DIR: join(folder, "data") });
     let person: Person | null = null;
     try {
-      const [link = ""] = await running.waitFor(/http:\/\/localhost:\d+\/dashboard\/register#\S+/);
+      const [link = ""] = await running.waitFor(/http:\/\/localhost:\d+\/dashboard\/register#\S+/, 170_000);
       const printedAt = performance.now();
       person = await newPerson(browser, { url: new URL(link).origin });
       const { page } = person;

@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { TEST_ASSETS } from "@realtime-avatar/domain/avatars/test-assets";
 import { BROWSER } from "@realtime-avatar/testing/browser";
+import { until } from "@realtime-avatar/testing/until";
 import { expectQuiet } from "./support/person.ts";
 import { fileWorld } from "./support/world.ts";
 
@@ -174,7 +175,7 @@ describe.skipIf(!BROWSER)("the API reference in Chromium", () => {
     const kept = await page.evaluate("JSON.stringify([{ ...localStorage }, { ...sessionStorage }, location.href])");
     expect(kept).not.toContain(secret);
     await owner.open("/people");
-    while ((await read()).status === 200) await page.waitForTimeout(20);
+    await until(async () => (await read()).status !== 200);
     await page.goBack();
     await page.locator("#key-create").waitFor();
     expect(await page.content()).not.toContain(secret);

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { BROWSER } from "@realtime-avatar/testing/browser";
+import { until } from "@realtime-avatar/testing/until";
 import { expectAccessible } from "./support/axe.ts";
 import { DESKTOP, expectQuiet, PHONE } from "./support/person.ts";
 import { fileWorld } from "./support/world.ts";
@@ -49,7 +50,7 @@ describe.skipIf(!BROWSER)("many keys in Chromium", () => {
     /** Scrolls, until the first part is or is not near what is seen. The policy of the page refuses waitForFunction. */
     const scroll = async (place: string, isNear: boolean) => {
       await page.evaluate(`scrollTo(0, ${place})`);
-      while ((await page.evaluate("isNear()")) !== isNear) await Bun.sleep(10);
+      await until(async () => (await page.evaluate("isNear()")) === isNear);
     };
     // Both parts get their height.
     await page.evaluate("scrollTo(0, document.body.scrollHeight)");
@@ -108,15 +109,15 @@ describe.skipIf(!BROWSER)("many keys in Chromium", () => {
     // Its parent is not among the loaded keys.
     await card("Child of an old key").getByText("Created by Old key 0").waitFor();
     // All keys, the oldest at the end: it is in the page once it is near what is seen. A click while older ones load has no effect.
-    while ((await page.getByText("Old key 1", { exact: true }).count()) === 0) {
+    await until(async () => {
       await page.evaluate(`
         [...document.querySelectorAll("button")].find(({ textContent }) => textContent === "Load older ones")?.click();
         scrollTo(0, document.body.scrollHeight);
       `);
-      await page.waitForTimeout(50);
-    }
+      return (await page.getByText("Old key 1", { exact: true }).count()) > 0;
+    });
     // While the page scrolls, it has rows of more than one place.
-    while ((await page.locator("*").count()) >= 2500) await Bun.sleep(20);
+    await until(async () => (await page.locator("*").count()) < 2500);
     await page.evaluate("scrollTo(0, 0)");
     await card("Level 9 of a line").waitFor();
 

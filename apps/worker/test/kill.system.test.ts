@@ -9,6 +9,7 @@ import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import { PREPARED_FOLDER, preparedFile, preparedKey } from "@realtime-avatar/domain/avatars/preparation";
 import { session } from "@realtime-avatar/testing/database";
 import { bun, type RunningProcess, startProcess } from "@realtime-avatar/testing/processes";
+import { until } from "@realtime-avatar/testing/until";
 import { JOB_TIMING } from "../src/jobs/run-job.ts";
 import { http, startServer, type TestServer } from "../src/remote/server.testing.ts";
 import { createObjectSweep } from "../src/sweeps/objects.ts";
@@ -125,7 +126,7 @@ const finish = async (
   }
   await checkPrepared(avatars);
   for (const avatar of avatars) expect(await world.currentOf(avatar)).toMatchObject({ status: "ready" });
-  while ((await readdir(world.temporary)).some((name) => name.startsWith("realtime-avatar-"))) await Bun.sleep(20);
+  await until(async () => !(await readdir(world.temporary)).some((name) => name.startsWith("realtime-avatar-")));
   await worker.stop();
   const sweep = createObjectSweep({
     databases: oneDatabase(world.database.db),
@@ -144,10 +145,8 @@ const finish = async (
   expect(prepared).toHaveLength(3 * avatars.length);
 };
 
-/** Waits until `isThere` returns true. */
-const until = async (isThere: () => Promise<boolean>): Promise<void> => {
-  while (!(await isThere())) await Bun.sleep(5);
-};
+/** For states that last for a moment. */
+const OFTEN = { pollMs: 5 };
 const temporaryFiles = async (): Promise<string[]> =>
   (await readdir(world.temporary, { recursive: true })).filter((name) => name.endsWith("/original"));
 
@@ -166,9 +165,9 @@ describe("a killed worker", () => {
   const isProcessing = async (asset: AssetRecord) => (await world.stateOf(asset)).status === "processing";
 
   const moments: [string, string | null, (asset: AssetRecord) => Promise<unknown>][] = [
-    ["while a file is inspected", null, () => until(async () => (await temporaryFiles()).length > 0)],
-    ["with a remote file stored", "ada", (asset) => until(async () => (await world.filesOf(asset)).original)],
-    ["while it fetches", "waiting", () => until(async () => server.requests.length > 0)],
+    ["while a file is inspected", null, () => until(async () => (await temporaryFiles()).length > 0, OFTEN)],
+    ["with a remote file stored", "ada", (asset) => until(async () => (await world.filesOf(asset)).original, OFTEN)],
+    ["while it fetches", "waiting", () => until(async () => server.requests.length > 0, OFTEN)],
   ];
   test.each(isLong ? moments : moments.slice(0, 2))(
     "a worker, killed %s: the next one finishes the asset",
@@ -198,10 +197,10 @@ describe("a killed worker", () => {
   test("a worker, killed with the public image stored: the next one finishes the asset", async () => {
     const asset = await world.seedUpload(await noise());
     const worker = startWaiting();
-    await until(() => isProcessing(asset));
+    await until(() => isProcessing(asset), OFTEN);
     const unlock = await lock("assets", asset.id);
     await openGate();
-    await until(async () => (await world.filesOf(asset)).public);
+    await until(async () => (await world.filesOf(asset)).public, OFTEN);
     expect(await isProcessing(asset)).toBe(true);
     await kill(worker);
     await unlock();
@@ -226,14 +225,14 @@ describe("a worker killed while it prepares an avatar", () => {
       let unlock = async (): Promise<void> => {};
       if (moment === "before") unlock = await lock("avatars", avatar.id);
       const worker = startWaiting();
-      await until(async () => (await world.currentOf(avatar)).attempts === 1);
-      if (moment !== "before") await until(async () => (await temporaryFiles()).length > 0);
+      await until(async () => (await world.currentOf(avatar)).attempts === 1, OFTEN);
+      if (moment !== "before") await until(async () => (await temporaryFiles()).length > 0, OFTEN);
       // It cannot become ready.
       if (moment === "stored") {
         unlock = await lock("avatars", avatar.id);
         await openGate();
       }
-      await until(async () => (await world.preparedOf(avatar)).length >= files);
+      await until(async () => (await world.preparedOf(avatar)).length >= files, OFTEN);
       await kill(worker);
       await unlock();
       // The statement of a worker that is killed can still be executed.
@@ -252,8 +251,8 @@ test("killed by one job each time: that job fails after five attempts, and the j
     const before = requests("waiting");
     const worker = startWorker({ concurrency: 3, leaseSeconds: JOB_TIMING.leaseSeconds });
     // All three are fetched, the first time. Then the others may go on, but the poison does not.
-    if (deaths === 0) await until(async () => server.requests.length === 3);
-    await until(async () => requests("waiting") > before || (await world.stateOf(poison)).status === "failed");
+    if (deaths === 0) await until(async () => server.requests.length === 3, OFTEN);
+    await until(async () => requests("waiting") > before || (await world.stateOf(poison)).status === "failed", OFTEN);
     await kill(worker);
     for (const [, count] of worker.stdout().matchAll(/"outcome":"ready","attempts":(\d+)/g)) attempts.push(count);
     if (deaths === 0) goesOn = (path) => path !== "/waiting.png";

@@ -8,6 +8,7 @@ import { isAlive } from "@realtime-avatar/testing/alive";
 import { session } from "@realtime-avatar/testing/database";
 import { portraitPath } from "@realtime-avatar/testing/photos";
 import { bun, type RunningProcess, startProcess } from "@realtime-avatar/testing/processes";
+import { until } from "@realtime-avatar/testing/until";
 import { CHILD_ARGUMENT } from "../src/sandbox/command.ts";
 import { eachWorld, noise } from "./support/world.ts";
 
@@ -40,13 +41,11 @@ const startWithFrozenDecoders = async (): Promise<{ worker: RunningProcess; deco
   );
   await chmod(program, 0o755);
   const worker = await start({ PATH: `${programs}:${process.env["PATH"]}` });
-  const decoder = async (): Promise<number> => {
-    for (;;) {
+  const decoder = (): Promise<number> =>
+    until(async () => {
       const pid = Number.parseInt(await readFile(ids, "utf8").catch(() => ""), 10);
-      if (pid > 0 && /^State:\s+T/m.test(readFileSync(`/proc/${pid}/status`, "utf8"))) return pid;
-      await Bun.sleep(5);
-    }
-  };
+      return pid > 0 && /^State:\s+T/m.test(readFileSync(`/proc/${pid}/status`, "utf8")) && pid;
+    });
   return { worker, decoder };
 };
 
@@ -60,7 +59,7 @@ test("two workers, with six jobs: share them, and do each once", async () => {
   await holder.client`begin`;
   await holder.client`select 1 from assets for update`;
   const workers = await Promise.all([start({ JOBS_PER_TENANT: "4" }), start({ JOBS_PER_TENANT: "4" })]);
-  while ((await client`select 1 from jobs where lease is not null`).length < 4) await Bun.sleep(10);
+  await until(async () => (await client`select 1 from jobs where lease is not null`).length >= 4);
   await holder.client`rollback`;
   await holder.close();
   await world.untilDone();
@@ -133,7 +132,7 @@ test.skipIf(process.platform !== "linux")(
     expect(await readdir(world.temporary)).toHaveLength(1);
     process.kill(decoder, "SIGCONT");
     // Nothing waits for its report: it ends by itself.
-    while (isAlive(decoder)) await Bun.sleep(10);
+    await until(() => !isAlive(decoder));
     const next = await start();
     expect(await readdir(world.temporary)).toEqual([]);
     expect(await world.stateOf(asset)).toMatchObject({ status: "processing", attempts: 1 });

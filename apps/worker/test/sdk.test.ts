@@ -7,6 +7,7 @@ import { readFile } from "node:fs/promises";
 import { portraitPath } from "@realtime-avatar/testing/photos";
 import { bun, type RunningProcess, startProcess } from "@realtime-avatar/testing/processes";
 import { seedKey } from "@realtime-avatar/testing/seeds";
+import { until } from "@realtime-avatar/testing/until";
 import { type Avatar, RealtimeAvatar } from "realtime-avatar";
 import { createInspect } from "../src/assets/inspect.ts";
 import { createProcessAsset } from "../src/assets/process.ts";
@@ -71,13 +72,11 @@ afterAll(async () => {
 });
 
 /** Polls an avatar until it is no longer being prepared. */
-const settled = async (id: string): Promise<Avatar> => {
-  for (;;) {
+const settled = (id: string): Promise<Avatar> =>
+  until(async () => {
     const avatar = await sdk.getAvatar(id);
-    if (avatar.status !== "preprocessing") return avatar;
-    await Bun.sleep(50);
-  }
-};
+    return avatar.status !== "preprocessing" && avatar;
+  });
 
 test("the SDK, with an https photo: the avatar becomes ready", async () => {
   const created = await sdk.createAvatarFromImage({ displayName: "Ada", imageUrl: `${HOST}/ada.jpg` });

@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import { portraitPath } from "@realtime-avatar/testing/photos";
 import { seedCaller } from "@realtime-avatar/testing/seeds";
+import { until } from "@realtime-avatar/testing/until";
 import { createInspect } from "../src/assets/inspect.ts";
 import { createProcessAsset } from "../src/assets/process.ts";
 import { readConfig } from "../src/config.ts";
@@ -22,6 +23,8 @@ const AVATARS = isLong ? 5 : 1;
 
 const world = eachWorld();
 setDefaultTimeout(1_800_000);
+/** How long one wait may take: the files of the tenant are made to take long. */
+const LIMIT_MS = 600_000;
 let children = 0;
 
 /** Starts a worker's job loop with the limits that it has by default, and with children as they ship. */
@@ -45,15 +48,16 @@ const start = (): void => {
 /** Waits until the avatar has been prepared. Returns the most jobs of a tenant that were seen to run at once meanwhile. */
 const prepared = async (avatar: AvatarRecord, tenantId: string): Promise<number> => {
   let most = 0;
-  for (;;) {
+  const isReady = async (): Promise<boolean> => {
     const [row] = await world.database.db.client`
       select count(*)::integer as running from jobs where tenant_id = ${tenantId} and lease is not null`;
     most = Math.max(most, row?.["running"]);
     const { status, error } = await world.currentOf(avatar);
     if (status === "failed") throw new Error(String(error));
-    if (status === "ready") return most;
-    await Bun.sleep(5);
-  }
+    return status === "ready";
+  };
+  await until(isReady, { limitMs: LIMIT_MS, pollMs: 5, state: () => world.currentOf(avatar) });
+  return most;
 };
 
 test(`a tenant with ${FILES} files that are made to take long: another one's avatar does not wait for them`, async () => {
@@ -78,7 +82,7 @@ test(`a tenant with ${FILES} files that are made to take long: another one's ava
     index % 2 === 0 ? world.seedUpload(hostile[0], "video") : world.seedUpload(hostile[1], "image");
   const assets = await Promise.all(Array.from({ length: FILES }, seed));
   const meanwhile = await time();
-  await world.untilDone();
+  await world.untilDone(LIMIT_MS);
   for (const [index, asset] of assets.entries()) {
     // What is wrong with the file was seen, or it was opened all the same: no limit of the sandbox had to end it.
     expect(await world.stateOf(asset)).toMatchObject(

@@ -17,6 +17,7 @@ import { fixture } from "@realtime-avatar/testing/fixture";
 import { startCluster } from "@realtime-avatar/testing/postgres/cluster";
 import { bun, type RunningProcess, startProcess } from "@realtime-avatar/testing/processes";
 import { avatarOf, inStatus, originOf, seedCaller } from "@realtime-avatar/testing/seeds";
+import { until } from "@realtime-avatar/testing/until";
 import { seedSealedEndpoint } from "../src/webhooks/world.testing.ts";
 
 const isLong = process.env["LONG"] === "1";
@@ -77,6 +78,7 @@ await fixture({
 });
 const { port } = receiver.address() as AddressInfo;
 setDefaultTimeout(3_600_000);
+const DRAINED_MS = 600_000;
 
 const seedTenants = async () => {
   const db = Object.assign(connect(url), { client: client(url) });
@@ -170,15 +172,14 @@ const killAtRandom = async (parts: readonly Part[], isDone: () => boolean): Prom
 /** Lets the pauses between attempts pass, until nothing is pending. Returns what the database has at the end. */
 const drain = async () => {
   const sql = client(url);
-  for (;;) {
+  const pending = () => sql`select * from webhook_deliveries where status = 'pending' limit 10`;
+  const isDrained = async (): Promise<boolean> => {
     await sql`
       update webhook_deliveries set next_attempt_at = now()
       where status = 'pending' and lease is null and next_attempt_at > now()`;
-    const [row] = await sql<{ left: number }[]>`
-      select count(*)::integer as left from webhook_deliveries where status = 'pending'`;
-    if (row?.left === 0) break;
-    await Bun.sleep(200);
-  }
+    return (await pending()).length === 0;
+  };
+  await until(isDrained, { limitMs: DRAINED_MS, pollMs: 200, state: pending });
   const events = await sql<{ id: string; name: string; tenantId: string }[]>`
     select id, type || ' ' || target_id as name, tenant_id as "tenantId" from webhook_events`;
   const audited = await sql<{ name: string }[]>`

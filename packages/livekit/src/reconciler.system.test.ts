@@ -13,6 +13,7 @@ import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { startLivekitStandIn } from "@realtime-avatar/testing/livekit/stand-in";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
+import { until } from "@realtime-avatar/testing/until";
 import { INTERVALS_MS, type Reconciler, startReconciler } from "./reconciler.ts";
 import { createRooms } from "./rooms.ts";
 
@@ -82,11 +83,8 @@ const world = async ({ autoCreate = false, slots = 50 } = {}) => {
 };
 type World = Awaited<ReturnType<typeof world>>;
 
-const until = async (condition: () => boolean | Promise<boolean>): Promise<void> => {
-  while (!(await condition())) await Bun.sleep(10);
-};
-const untilRoom = (one: World, id: SessionId, room: string): Promise<void> =>
-  until(async () => (await one.stateOf(id))["room"] === room);
+const untilRoom = (one: World, id: SessionId, room: string): Promise<unknown> =>
+  until(async () => (await one.stateOf(id))["room"] === room, { state: () => one.stateOf(id) });
 /** Waits until two more lists of rooms were compared. */
 const untilCompared = async ({ livekit }: World): Promise<void> => {
   const lists = () => livekit.requests.filter(({ method }) => method === "ListRooms").length;

@@ -8,6 +8,7 @@ import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { startLivekit } from "@realtime-avatar/testing/livekit/server";
 import { startLivekitStandIn } from "@realtime-avatar/testing/livekit/stand-in";
 import { freePorts } from "@realtime-avatar/testing/network/ports";
+import { until } from "@realtime-avatar/testing/until";
 import { AccessToken, AgentDispatchClient, RoomServiceClient, type VideoGrant } from "livekit-server-sdk";
 import type { LivekitConfig } from "./config.ts";
 import { createRooms, LivekitError, type Rooms } from "./rooms.ts";
@@ -41,13 +42,11 @@ const configOf = ({ url, apiKey, apiSecret }: Pick<Server, "url" | "apiKey" | "a
 
 /** The result of a request, which is sent again while it takes longer than its deadline, as it may on a busy machine. */
 const answered = async <Result>(request: () => Promise<Result>): Promise<Result> => {
-  for (;;) {
-    try {
-      return await request();
-    } catch (error) {
-      if (!(error instanceof LivekitError) || error.kind !== "timed_out") throw error;
-    }
-  }
+  const failed = (error: unknown): null => {
+    if (!(error instanceof LivekitError) || error.kind !== "timed_out") throw error;
+    return null;
+  };
+  return (await until(() => request().then((result) => ({ result }), failed))).result;
 };
 
 /** The error of a request that fails. */
@@ -227,7 +226,7 @@ describe("rooms of a server that fails", () => {
     const errors = await Promise.all([rooms.create("rta-slow"), rooms.list(""), rooms.autoCreates()].map(failureOf));
     expect(errors).toMatchObject(Array.from({ length: 3 }, () => ({ kind: "timed_out" })));
     server.setFault(null);
-    while (server.rooms().length === 0) await Bun.sleep(10);
+    await until(() => server.rooms().length > 0);
     await server.stop();
   });
 

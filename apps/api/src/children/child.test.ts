@@ -4,6 +4,7 @@ import { chmod, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { fileFolder } from "@realtime-avatar/testing/fixture";
+import { until } from "@realtime-avatar/testing/until";
 import { createChild } from "./child.ts";
 import { findProgram } from "./program.ts";
 
@@ -26,9 +27,6 @@ const workerOf = (script: string, firstPauseMs = 1) => {
     firstPauseMs,
   });
   worker.start();
-  const until = async (isDone: () => boolean): Promise<void> => {
-    while (!isDone()) await Bun.sleep(5);
-  };
   return { ...worker, lines, errors, until };
 };
 
@@ -97,7 +95,7 @@ test("a worker program, not executable: tried again, and it stops", async () => 
     firstPauseMs: 1,
   });
   worker.start();
-  while (lines.length < 2) await Bun.sleep(5);
+  await until(() => lines.length >= 2);
   await worker.stop();
   expect(JSON.parse(lines[0] ?? "")).toMatchObject({ code: "ENOENT", msg: "the worker does not start; trying again" });
 });

@@ -4,6 +4,7 @@ import { createLog } from "@realtime-avatar/runtime/log";
 import { freePort } from "@realtime-avatar/testing/network/ports";
 import { type RunningProcess, startProcess } from "@realtime-avatar/testing/processes";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { until } from "@realtime-avatar/testing/until";
 import { requestInit, startApi } from "../../test/support/api.ts";
 import { caller, sparesTheOther, withinASecond } from "../../test/support/rate-limit.ts";
 import { createLimiter, createRequestLimit, type RequestLimit } from "./rate-limit.ts";
@@ -31,13 +32,10 @@ describe.skipIf(REDIS === null)("a Redis server shared by all replicas", () => {
       `redis://127.0.0.1:${port}`,
       createLog("info", { write: (line) => void lines.push(line) }),
     );
-    const until = async (pattern: RegExp): Promise<void> => {
-      while (!pattern.test(lines.join(""))) await Bun.sleep(5);
-    };
-    const isReady = async (): Promise<void> => {
-      while (store.status !== "ready") await Bun.sleep(5);
-    };
-    return { store, lines, until, isReady };
+    const untilLogged = (pattern: RegExp): Promise<unknown> =>
+      until(() => lines.join("").match(pattern), { pollMs: 5, state: () => [pattern, lines] });
+    const untilReady = (): Promise<unknown> => until(() => store.status === "ready", { pollMs: 5 });
+    return { store, lines, untilLogged, untilReady };
   };
   /**
    * Does `work` with two replicas, anew until neither has lost the server: a busy machine can be later than the timeout of a
@@ -46,7 +44,7 @@ describe.skipIf(REDIS === null)("a Redis server shared by all replicas", () => {
   const withReplicas = async (port: number, work: (stores: RedisStore[]) => Promise<unknown>): Promise<void> => {
     for (;;) {
       const replicas = [replica(port), replica(port)];
-      await Promise.all(replicas.map(({ isReady }) => isReady()));
+      await Promise.all(replicas.map(({ untilReady }) => untilReady()));
       const working = work(replicas.map(({ store }) => store));
       await working.catch(() => {});
       for (const { store } of replicas) store.close();
@@ -93,7 +91,7 @@ describe.skipIf(REDIS === null)("a Redis server shared by all replicas", () => {
       const port = await freePort();
       let server = await start(port);
       const one = replica(port);
-      await one.isReady();
+      await one.untilReady();
       const limit = createLimiter("alone", 10, 600, one.store);
       expect(await allowed(limit, 5)).toBe(5);
       server.kill(signal);
@@ -101,10 +99,10 @@ describe.skipIf(REDIS === null)("a Redis server shared by all replicas", () => {
       // It begins anew in memory, and ends there as well.
       expect(await allowed(limit, 30)).toBe(10);
       expect(await allowed(limit, 30)).toBe(0);
-      await one.until(/REDIS_URL cannot be reached/);
+      await one.untilLogged(/REDIS_URL cannot be reached/);
       if (signal === "SIGSTOP") server.kill("SIGCONT");
       else server = await start(port);
-      await one.until(/REDIS_URL is reached again/);
+      await one.untilLogged(/REDIS_URL is reached again/);
       const other = createLimiter("other", 3, 600, one.store);
       expect(await allowed(other, 10)).toBe(3);
       expect(one.lines.length).toBe(2);
@@ -118,7 +116,7 @@ describe.skipIf(REDIS === null)("a Redis server shared by all replicas", () => {
     const port = await freePort();
     const one = replica(port);
     const limit = createRequestLimit({ key: { perSecond: 1, burst: 0 }, tenant: null }, one.store);
-    await one.until(/REDIS_URL cannot be reached/);
+    await one.untilLogged(/REDIS_URL cannot be reached/);
     await limit?.(caller("tenant key"), {});
     await expect(
       (async () => {
@@ -126,7 +124,7 @@ describe.skipIf(REDIS === null)("a Redis server shared by all replicas", () => {
       })(),
     ).rejects.toThrow("rate_limited");
     const server = await start(port);
-    await one.until(/REDIS_URL is reached again/);
+    await one.untilLogged(/REDIS_URL is reached again/);
     one.store.close();
     server.kill("SIGTERM");
     await server.exited;

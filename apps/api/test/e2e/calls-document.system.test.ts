@@ -7,6 +7,7 @@ import { preparedDataDirectory } from "@realtime-avatar/testing/database";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { REPOSITORY, type RunningProcess, source, startProcess } from "@realtime-avatar/testing/processes";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { until } from "@realtime-avatar/testing/until";
 import { API, call, start, stop } from "../support/process.ts";
 
 setDefaultTimeout(90_000);
@@ -42,7 +43,14 @@ console.log("serving", server.url.href);
 `;
 
 /** Waits for a condition in the page, which is not asked for each of its frames: they keep the processor busy enough. */
-const until = (page: Page, condition: string) => page.waitForFunction(condition, undefined, { polling: 100 });
+/** Below the time limit of a test. */
+const WAIT_MS = 80_000;
+const untilTrue = (page: Page, expression: string): Promise<unknown> =>
+  until(() => page.evaluate(expression), {
+    limitMs: WAIT_MS,
+    pollMs: 100,
+    state: () => page.locator("body").allInnerTexts(),
+  });
 
 /** A drawn portrait that passes the checks of photos, so that the picture in the documents shows no real person. */
 const drawPhoto = async (context: BrowserContext): Promise<Buffer> => {
@@ -66,6 +74,7 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
     folder = await temporaryFolder();
     await symlink(join(REPOSITORY, "node_modules"), join(folder, "node_modules"));
     context = await (await sharedBrowser()).newContext();
+    context.setDefaultTimeout(WAIT_MS);
     await writeFile(join(folder, "ada.jpg"), await drawPhoto(context));
     await writeFile(join(folder, "call.ts"), blockOf("program: call"));
     await writeFile(join(folder, "call.html"), blockOf("page: call"));
@@ -131,11 +140,20 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
   };
   const post = (url: string, body: object) =>
     fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+  /** Repeats a request for a call until there is a slot. Returns the session. */
+  const untilConnected = (request: () => Promise<Response>): Promise<string> =>
+    until(
+      async () => {
+        const response = await request();
+        return response.status === 200 && ((await response.json()) as { session_id: string }).session_id;
+      },
+      { limitMs: WAIT_MS, pollMs: 200 },
+    );
   const seesAndHears = async (page: Page): Promise<void> => {
-    await until(page, `${LOOK} > 0`);
+    await untilTrue(page, `${LOOK} > 0`);
     const pictures = new Set<unknown>();
-    while (pictures.add(await page.evaluate(LOOK)).size < 4) await page.waitForTimeout(100);
-    await until(page, `${LEVEL} > 0.02`);
+    await until(async () => pictures.add(await page.evaluate(LOOK)).size >= 4, { pollMs: 100 });
+    await untilTrue(page, `${LEVEL} > 0.02`);
   };
 
   test("the page, compared with examples/page: equal, and at most 20 lines", async () => {
@@ -151,7 +169,7 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
     await page.click("button");
     await seesAndHears(page);
     await page.click("text=Hang up");
-    await until(page, 'document.querySelector("p").textContent === "The call has ended."');
+    await untilTrue(page, 'document.querySelector("p").textContent === "The call has ended."');
     await program.waitFor(/status: "released"/);
     const [, billed] = await program.waitFor(/billedCreditMicros: (\d+)/);
     expect(Number(billed)).toBeGreaterThanOrEqual(1_000_000);
@@ -170,12 +188,12 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
     await page.click("button");
     await seesAndHears(page);
     await page.click("text=Hang up");
-    await until(page, 'document.querySelector("p").textContent === "The call has ended."');
+    await untilTrue(page, 'document.querySelector("p").textContent === "The call has ended."');
     await page.close();
     const refusing = await context.newPage();
     await refusing.goto(await serve("ava_none"));
     await refusing.click("button");
-    await until(refusing, 'document.querySelector("p").textContent.includes("does not exist")');
+    await untilTrue(refusing, 'document.querySelector("p").textContent.includes("does not exist")');
     await refusing.close();
   });
 
@@ -201,12 +219,12 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
     await page.click("button");
     await seesAndHears(page);
     if (picture) {
-      await until(page, 'document.querySelector("p").textContent === "In a call"');
+      await untilTrue(page, 'document.querySelector("p").textContent === "In a call"');
       await mkdir(dirname(picture), { recursive: true });
       await page.screenshot({ path: picture });
     }
     await page.click("text=Hang up");
-    await until(page, 'document.querySelector("p").textContent === "The call has ended."');
+    await untilTrue(page, 'document.querySelector("p").textContent === "The call has ended."');
     await page.close();
   });
 
@@ -233,8 +251,7 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
     const end = (body: object) => post(`${url}rta/end`, body).then(({ status }) => status);
     expect(await end({ queue_ticket_id: place.queue_ticket_id })).toBe(204);
     expect(await end({ session_id: sessions.pop() })).toBe(204);
-    for (answer = await connect(); answer.status === 429; answer = await connect()) await Bun.sleep(200);
-    sessions.push(((await answer.json()) as { session_id: string }).session_id);
+    sessions.push(await untilConnected(connect));
     for (const session_id of sessions) expect(await end({ session_id, reason: "page_hide" })).toBe(204);
   });
 
@@ -242,19 +259,15 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
     const url = await routeServer();
     const avatarId = await readyAvatar();
     const others: string[] = [];
-    while (others.length < SLOTS) {
-      const answer = await post(`${url}rta/call`, { avatarId });
-      if (answer.status === 200) others.push(((await answer.json()) as { session_id: string }).session_id);
-      else await Bun.sleep(200);
-    }
+    while (others.length < SLOTS) others.push(await untilConnected(() => post(`${url}rta/call`, { avatarId })));
     const page = await context.newPage();
     await page.goto(`${url}#${avatarId}`);
     await page.waitForSelector('button[data-status="waiting"]');
     for (const session_id of others) await post(`${url}rta/end`, { session_id });
     await page.waitForSelector('button[data-status="live"]');
-    await until(page, `document.querySelector("video") && ${LOOK} > 0`);
+    await untilTrue(page, `document.querySelector("video") && ${LOOK} > 0`);
     await page.click("button");
-    await until(page, 'document.title === "ended: user_ended"');
+    await untilTrue(page, 'document.title === "ended: user_ended"');
     await page.close();
   });
 });

@@ -2,8 +2,9 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { type LivekitServer, startLivekit } from "@realtime-avatar/testing/livekit/server";
+import { until } from "@realtime-avatar/testing/until";
 import { callAnew, startApi } from "../support/api.ts";
-import { callOptions, RELEASE, roomsOf, START, until, WORKER_SECRET } from "../support/calls/calls.ts";
+import { callOptions, RELEASE, roomsOf, START, WORKER_SECRET } from "../support/calls/calls.ts";
 
 setDefaultTimeout(60_000);
 

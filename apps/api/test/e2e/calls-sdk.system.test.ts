@@ -1,9 +1,10 @@
 /** The published SDK, unchanged, starts and ends calls: the queue, the limits, and what happens when LiveKit fails. */
 import { describe, expect, test } from "bun:test";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { until } from "@realtime-avatar/testing/until";
 import { isQueued, RealtimeAvatar, RealtimeAvatarHttpError, type StartCallOptions } from "realtime-avatar";
 import { AMPLE_CREDITS, callAnew } from "../support/api.ts";
-import { startCallApi, until } from "../support/calls/calls.ts";
+import { startCallApi } from "../support/calls/calls.ts";
 
 const LONG = process.env["LONG"] === "1";
 

@@ -6,9 +6,10 @@ import { startTracing } from "@realtime-avatar/runtime/tracing";
 import { readTracingConfig } from "@realtime-avatar/runtime/tracing-config";
 import { Secret } from "@realtime-avatar/storage/secret";
 import { startCollector } from "@realtime-avatar/testing/network/collector";
+import { until } from "@realtime-avatar/testing/until";
 import { callAnew } from "../support/api.ts";
 import { bringTo, roomToken } from "../support/calls/brought.ts";
-import { callOptions, EVENTS, START, signEvent, startCallApi, until, WORKER_SECRET } from "../support/calls/calls.ts";
+import { callOptions, EVENTS, START, signEvent, startCallApi, WORKER_SECRET } from "../support/calls/calls.ts";
 import { dump } from "../support/dump.ts";
 
 const collector = startCollector();

@@ -3,7 +3,8 @@ import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { freePort } from "@realtime-avatar/testing/network/ports";
 import { REPOSITORY } from "@realtime-avatar/testing/processes";
-import { startCallApi, until } from "../support/calls/calls.ts";
+import { until } from "@realtime-avatar/testing/until";
+import { startCallApi } from "../support/calls/calls.ts";
 
 const { api, key, avatar, giveSlots, session } = await startCallApi();
 

@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { until } from "@realtime-avatar/testing/until";
 import { type Answer, requestInit, type TestApi } from "../support/api.ts";
 import { startFleet } from "../support/fleet.ts";
 import { fileService, stop } from "../support/process.ts";
@@ -101,7 +102,7 @@ test.each([["DELETE"], ["leaked-keys"]])(
       });
 
       try {
-        while (accepted < 60) await Bun.sleep(1);
+        await until(() => accepted >= 60, { pollMs: 1 });
         const revocation =
           how === "DELETE"
             ? await call(round, "DELETE", `/api/v1/api-keys/${parent.id}`, { key: root })
@@ -117,7 +118,7 @@ test.each([["DELETE"], ["leaked-keys"]])(
         );
         release();
         const slowAnswers = await Promise.all(slow);
-        while (late.length < 24) await Bun.sleep(1);
+        await until(() => late.length >= 24, { pollMs: 1 });
         stop = true;
         await Promise.all(lanes);
         for (const answer of [...refused, ...slowAnswers, ...late]) {
@@ -160,13 +161,15 @@ test("a rolling restart, watched at /readyz: no request fails", async () => {
   try {
     for (const index of IS_LONG ? [0, 1] : [0]) {
       await fleet.replace(index, async (url) => {
-        for (;;) {
-          const health = await fetch(`${url}/readyz`);
-          if (health.status !== 503) continue;
-          expect(await health.json()).toEqual({ status: "unavailable", reason: "shutting_down" });
-          expect(health.headers.get("connection")).toBe("close");
-          break;
-        }
+        const health = await until(
+          async () => {
+            const response = await fetch(`${url}/readyz`);
+            return response.status === 503 && response;
+          },
+          { pollMs: 1 },
+        );
+        expect(await health.json()).toEqual({ status: "unavailable", reason: "shutting_down" });
+        expect(health.headers.get("connection")).toBe("close");
       });
       await fleet.untilAnswered(50);
     }
@@ -182,7 +185,7 @@ test("the last use of keys, noted by a process: written soon, and at its end", a
   const { record, secret } = await seedKey(database.db, tenantId, { scopes: ["usage:read"] });
   expect((await call(0, "GET", "/api/v1/api-keys/self", { key: secret.reveal() })).status).toBe(200);
   const rows = () => database.db.client`select 1 from api_key_usage where api_key_id = ${record.id}`;
-  while ((await rows()).length === 0) await Bun.sleep(10);
+  await until(async () => (await rows()).length > 0);
 
   const last = await seedKey(database.db, tenantId, { scopes: ["usage:read"] });
   await call(1, "GET", "/api/v1/api-keys/self", { key: last.secret.reveal() });

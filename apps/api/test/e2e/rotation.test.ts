@@ -11,6 +11,7 @@ import { session } from "@realtime-avatar/testing/database";
 import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin } from "@realtime-avatar/testing/seeds";
+import { until } from "@realtime-avatar/testing/until";
 import { type Answer, startApi } from "../support/api.ts";
 
 const PATH = "/api/v1/api-keys";
@@ -148,13 +149,10 @@ describe("the report of a retired secret", () => {
   test("a secret, reported while an ancestor's rotation commits: no effect", async () => {
     const made = await make();
     const { db, url } = api.database;
-    const blocked = async (count: number): Promise<void> => {
-      for (;;) {
-        const waiting = await db.client`
-          select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-        if (waiting.length >= count) return;
-      }
-    };
+    const waiting = () => db.client`
+      select query from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    const blocked = (count: number): Promise<unknown> =>
+      until(async () => (await waiting()).length >= count, { pollMs: 5, state: waiting });
     const holder = session(url);
     await holder.client`begin`;
     await holder.client`select 1 from api_keys where id = ${made.id} for share`;

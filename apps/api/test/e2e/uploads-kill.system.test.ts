@@ -15,6 +15,7 @@ import { cutBlocked, untilBlocked } from "@realtime-avatar/testing/postgres/wait
 import type { RunningProcess } from "@realtime-avatar/testing/processes";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { until } from "@realtime-avatar/testing/until";
 import { createSpool } from "../../src/assets/spool.ts";
 import { type Answer, readAnswer, requestInit } from "../support/api.ts";
 import { fileOf, filePart, formOf, md5Of, PNG, typeOf } from "../support/forms.ts";
@@ -61,9 +62,8 @@ const upload = (file: Uint8Array, idempotencyKey: string): Promise<Answer> =>
 
 const stored = async (): Promise<string[]> => (await Array.fromAsync(storage.list(""))).map((file) => file.key).sort();
 const spooled = (): Promise<string[]> => readdir(join(folder, "data", "uploads")).catch(() => []);
-const until = async (condition: () => Promise<boolean>): Promise<void> => {
-  while (!(await condition())) await Bun.sleep(5);
-};
+/** For states that last for a moment. */
+const OFTEN = { pollMs: 5 };
 
 /** Checks the rows, and returns the files that no row keeps. */
 const orphans = async (): Promise<string[]> => {
@@ -102,7 +102,7 @@ describe("a killed upload", () => {
     const headers = `Host: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: ${typeOf()}\r\nContent-Length: ${form.length}`;
     socket.write(`POST /api/v1/assets HTTP/1.1\r\n${headers}\r\n\r\n`);
     socket.write(form.subarray(0, 500_000));
-    await until(async () => (await spooled()).length === 1);
+    await until(async () => (await spooled()).length === 1, OFTEN);
     await killService();
     socket.destroy();
     expect([await stored(), (await spooled()).length]).toEqual([[], 1]);
@@ -116,7 +116,7 @@ describe("a killed upload", () => {
   test("an upload, killed before its row: the sweep removes the file, a repetition succeeds", async () => {
     const release = await block("lock table assets in access exclusive mode");
     const lost = upload(PNG, "step-2").catch(() => null);
-    await until(async () => (await stored()).length === 1);
+    await until(async () => (await stored()).length === 1, OFTEN);
     // A write that reached the database later would find no lock.
     await untilBlocked(database.db);
     await killService();
@@ -147,7 +147,7 @@ describe("a killed upload", () => {
     expect((await fetch(target.url, { method: "PUT", headers: target.headers, body: PNG })).status).toBe(200);
     const release = await block(`select from assets where id = '${id}' for update`);
     const lost = call("POST", `/${id}/complete`).catch(() => null);
-    await until(async () => (await stored()).length === 2);
+    await until(async () => (await stored()).length === 2, OFTEN);
     await untilBlocked(database.db);
     await killService();
     expect(await lost).toBeNull();

@@ -21,6 +21,7 @@ import {
   runToEnd,
   startProcess,
 } from "@realtime-avatar/testing/processes";
+import { until } from "@realtime-avatar/testing/until";
 import { Webhook } from "standardwebhooks";
 import { fileService } from "../support/process.ts";
 
@@ -72,7 +73,7 @@ const run = async ({ language, text }: (typeof receivers)[number], port: number,
       () => true,
       () => false,
     );
-  while (!(await isUp())) await Bun.sleep(50);
+  await until(isUp, { state: running.stderr });
   return running;
 };
 
@@ -131,9 +132,6 @@ const local = Bun.serve({
 });
 await fixture({ close: () => local.stop(true) });
 const url = `http://127.0.0.1:${local.port}/hooks`;
-const until = async (isDone: () => boolean): Promise<void> => {
-  while (!isDone()) await Bun.sleep(20);
-};
 const typesFor = (id: string): string[] =>
   received.filter(({ text }) => JSON.parse(text).data.id === id).map(({ type }) => type);
 
@@ -179,7 +177,7 @@ describe("what a tenant does", () => {
     await call("PATCH", `${ENDPOINTS}/${endpoint.id}`, { status: "disabled" });
     const list = async () =>
       (await call("GET", `/api/v1/webhook-deliveries?endpointId=${endpoint.id}`)).body.data as { status: string }[];
-    while ((await list()).some(({ status }) => status === "pending")) await Bun.sleep(50);
+    await until(async () => !(await list()).some(({ status }) => status === "pending"), { state: list });
     const since = new Date(Date.now() - 3_600_000).toISOString();
     const path = `${ENDPOINTS}/${endpoint.id}/recover`;
     expect((await call("POST", path, { since })).body.code).toBe("invalid_transition");

@@ -1,6 +1,7 @@
 /** The examples of the documents: their commands, and their responses without what differs from run to run. */
 import { readFile } from "node:fs/promises";
 import { portraitPath } from "@realtime-avatar/testing/photos";
+import { until } from "@realtime-avatar/testing/until";
 
 /** A command, and the answer that the document gives. */
 export const examplesOf = (text = ""): [title: string, command: string, answer: string][] =>
@@ -79,7 +80,7 @@ export const untilSettled = async (url: string, key: string): Promise<void> => {
     return ((await response.json()) as { data: unknown[] }).data.length === 0;
   };
   for (const list of ["assets?status=uploaded", "assets?status=processing", "avatars?status=preprocessing"]) {
-    while (!(await isEmpty(list))) await Bun.sleep(50);
+    await until(() => isEmpty(list), { state: list });
   }
 };
 
@@ -91,5 +92,5 @@ export const untilPrepared = async (url: string, key: string, avatar: string): P
     const response = await fetch(`${url}/api/v1/avatars/${id}`, { headers });
     return ((await response.json()) as { cacheVersion: number }).cacheVersion > cacheVersion;
   };
-  while (!(await isPrepared())) await Bun.sleep(50);
+  await until(isPrepared);
 };

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { newId } from "@realtime-avatar/domain/id";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { random } from "@realtime-avatar/testing/random-bytes";
+import { until } from "@realtime-avatar/testing/until";
 import { assigned } from "../../test/support/assigned.ts";
 import { startCallProcess } from "../process/call-process.ts";
 import type { Step } from "../process/scripted.testing.ts";
@@ -47,81 +48,80 @@ const start = ({ first, again = [], change = {}, leaseMs = 60_000, deaths = 0, p
     },
   );
   nowMs = passedSeconds * 1000;
-  const until = async (state: string): Promise<void> => {
-    while (!states.some((one) => one.startsWith(state))) await Bun.sleep(5);
-  };
-  return { call, states, joins, lines, lefts, until };
+  const untilState = (state: string): Promise<unknown> =>
+    until(() => states.some((one) => one.startsWith(state)), { pollMs: 5, state: () => [state, states] });
+  return { call, states, joins, lines, lefts, untilState };
 };
 
 test("a process that ends: another one has the call, with the seconds so far", async () => {
-  const { call, states, until } = start({ first: [STARTED, { kind: "abort" }], again: [] });
-  await until("joined");
+  const { call, states, untilState } = start({ first: [STARTED, { kind: "abort" }], again: [] });
+  await untilState("joined");
   expect(states).toEqual(["started 5", "joining 5", "joined 5"]);
   await call.leave();
 });
 
 test("two processes that end: the call has failed, charged what was reported", async () => {
   const again: Step[] = [{ kind: "report", state: "started", used_seconds: 7 }, { kind: "exit" }];
-  const { call, states, until } = start({ first: [STARTED, { kind: "abort" }], again });
-  await until("ended");
+  const { call, states, untilState } = start({ first: [STARTED, { kind: "abort" }], again });
+  await untilState("ended");
   expect(states.slice(1)).toEqual(["joining 5", "joined 5", "started 7", "ended 7"]);
   expect(call.report()).toMatchObject({ state: "ended", reason: "failed", used_seconds: 7 });
 });
 
 test("a process that a stranger's room has ended: the call has failed, and no other process joins it", async () => {
-  const { call, states, until } = start({
+  const { call, states, untilState } = start({
     first: [STARTED, { kind: "abort" }],
     change: { agent_identity: "agent" },
   });
-  await until("ended");
+  await untilState("ended");
   expect(states).toEqual(["started 5", "ended 5"]);
   expect(call.report().reason).toBe("failed");
 });
 
 test("processes that end before their first report: do not count as the one that is replaced", async () => {
-  const { call, states, until } = start({ first: [STARTED, { kind: "abort" }], deaths: 2 });
-  await until("joined");
+  const { call, states, untilState } = start({ first: [STARTED, { kind: "abort" }], deaths: 2 });
+  await untilState("joined");
   expect(states).toEqual(["started 5", "joining 5", "joined 5"]);
   await call.leave();
 });
 
 test("processes that always end before their first report: the call has failed", async () => {
-  const { call, until } = start({ first: [], deaths: 1000 });
-  await until("ended");
+  const { call, untilState } = start({ first: [], deaths: 1000 });
+  await untilState("ended");
   expect(call.report()).toMatchObject({ reason: "failed", used_seconds: 0 });
 });
 
 test("a process that says nothing for some seconds: the call is not started until it is heard again", async () => {
-  const { call, states, until } = start({ first: [STARTED] });
-  await until("joining");
+  const { call, states, untilState } = start({ first: [STARTED] });
+  await untilState("joining");
   expect(states).toEqual(["started 5", "joining 5"]);
   call.end("user_ended");
-  await until("ended");
+  await untilState("ended");
   expect(call.report().used_seconds).toBe(9);
 });
 
 test("a call that ends, or is left: its span ends once, with the reason", async () => {
   const left = start({ first: [STARTED] });
-  await left.until("started");
+  await left.untilState("started");
   await Promise.all([left.call.leave(), left.call.leave()]);
   const ended = start({ first: [STARTED] });
-  await ended.until("started");
+  await ended.untilState("started");
   ended.call.end("user_ended");
-  await ended.until("ended");
+  await ended.untilState("ended");
   await ended.call.leave();
   expect([left.lefts, ended.lefts]).toEqual([["left"], ["user_ended"]]);
 });
 
 test("a process that ends when the lease is over: the call is left alone", async () => {
   const { call, states, lines } = start({ first: [STARTED, { kind: "left" }], leaseMs: 0 });
-  while (states.length === 0) await Bun.sleep(5);
+  await until(() => states.length > 0);
   await call.leave();
   expect(states).toEqual(["started 5"]);
   expect(lines.join()).not.toContain("a call was started again");
 });
 
 test("reports that lower the seconds, or exceed those of the call: are not believed", async () => {
-  const { states, until, call } = start({
+  const { states, untilState, call } = start({
     first: [
       STARTED,
       { kind: "report", state: "joined", used_seconds: 1 },
@@ -129,18 +129,18 @@ test("reports that lower the seconds, or exceed those of the call: are not belie
       { kind: "report", state: "ended", used_seconds: 2, reason: "idle" },
     ],
   });
-  await until("ended");
+  await untilState("ended");
   expect(states).toEqual(["started 5", "joined 5", "started 60", "ended 60"]);
   expect(call.report().reason).toBe("idle");
 });
 
 test("a report of more seconds than have passed: they are charged, and no more", async () => {
-  const { states, until, call } = start({
+  const { states, untilState, call } = start({
     first: [{ kind: "report", state: "started", used_seconds: 50 }],
     change: { used_seconds: 7 },
     passedSeconds: 3,
   });
-  await until("started");
+  await untilState("started");
   // Each process rounds its seconds up.
   expect(states).toEqual(["started 11"]);
   await call.leave();
@@ -148,13 +148,13 @@ test("a report of more seconds than have passed: they are charged, and no more",
 
 test("an end: reported with its reason, also when the process ends before it has left", async () => {
   const willing = start({ first: [STARTED] });
-  await willing.until("started");
+  await willing.untilState("started");
   willing.call.end("user_ended");
-  await willing.until("ended");
+  await willing.untilState("ended");
   expect(willing.call.report()).toMatchObject({ reason: "user_ended", used_seconds: 9 });
   const crashing = start({ first: [STARTED, { kind: "abort" }] });
   crashing.call.end("out_of_credits");
-  await crashing.until("ended");
+  await crashing.untilState("ended");
   expect(crashing.call.report().reason).toBe("out_of_credits");
 });
 
@@ -162,7 +162,7 @@ test("a file that the process asks for: comes from the service, at most 64 times
   const first = Array.from({ length: 65 }, (_, id): Step => ({ kind: "load", id, file: "x" }));
   const { call, lines } = start({ first });
   const count = (cause: string) => lines.filter((line) => line.includes(cause)).length;
-  while (count("3 bytes") + count("no bytes") < 65) await Bun.sleep(5);
+  await until(() => count("3 bytes") + count("no bytes") >= 65);
   expect([count("3 bytes"), count("no bytes")]).toEqual([64, 1]);
   await call.leave();
 });
@@ -174,12 +174,12 @@ test.each([
   "a call that began a minute ago, at worker %i, whose process is replaced: its join is measured %i times",
   async (generation, times) => {
     const session_id = newId("ses", new Date(Date.now() - 60_000), random);
-    const { call, joins, until } = start({
+    const { call, joins, untilState } = start({
       first: [STARTED, { kind: "abort" }],
       again: [STARTED],
       change: { session_id, generation },
     });
-    await until("joined");
+    await untilState("joined");
     expect(joins.filter((milliseconds) => milliseconds >= 60_000)).toHaveLength(times);
     await call.leave();
   },

@@ -2,6 +2,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { connect, createServer, type Socket } from "node:net";
 import { SignalResponse } from "@livekit/protocol";
+import { until } from "@realtime-avatar/testing/until";
 import { startRelay } from "./relay.ts";
 import { frameOf } from "./websocket.ts";
 
@@ -43,9 +44,6 @@ await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 const { port } = server.address() as { port: number };
 afterAll(() => void server.close());
 
-const until = async (isDone: () => boolean): Promise<void> => {
-  while (!isDone()) await Bun.sleep(2);
-};
 const open = async () => {
   let refusals = 0;
   const relay = await startRelay(`ws://127.0.0.1:${port}`, () => refusals++);

@@ -1,8 +1,8 @@
 /** An agent that speaks through an avatar, as the plugins of LiveKit's agents do: it sends a tone, and records what it is told. */
 import { type ByteStreamWriter, Room, TrackKind } from "@livekit/rtc-node";
+import { until } from "@realtime-avatar/testing/until";
 
 export const AGENT_IDENTITY = "agent";
-const POLL_MS = 20;
 /** The plugins send pieces of this length, or shorter. */
 const PIECE_SECONDS = 0.2;
 
@@ -38,9 +38,6 @@ export const joinAsAgent = async (url: string, token: string, avatarIdentity: st
     startedSegments++;
     return "ok";
   });
-  const until = async (condition: () => boolean): Promise<void> => {
-    while (!condition()) await Bun.sleep(POLL_MS);
-  };
   const call = (method: string, payload = ""): Promise<string> =>
     localParticipant.performRpc({ destinationIdentity: avatarIdentity, method, payload });
   const open = (attributes: Record<string, string>): Promise<ByteStreamWriter> =>

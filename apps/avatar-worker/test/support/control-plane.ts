@@ -12,6 +12,7 @@ import { newId, type SessionId } from "@realtime-avatar/domain/id";
 import { validate } from "@realtime-avatar/domain/schema";
 import type { LivekitServer } from "@realtime-avatar/testing/livekit/server";
 import { random } from "@realtime-avatar/testing/random-bytes";
+import { until } from "@realtime-avatar/testing/until";
 import { AccessToken, RoomServiceClient, TrackSource } from "livekit-server-sdk";
 
 /** How long a sync waits for work. */
@@ -176,28 +177,25 @@ export const startControlPlane = async (livekit: LivekitServer) => {
       leaseSeconds = seconds;
       const before = state.syncs.length;
       // The response to the first one may still have the lease before.
-      while (state.syncs.length < before + 3) await Bun.sleep(10);
+      await until(() => state.syncs.length >= before + 3);
     },
     reportsOf: (session: string): ReportedCall[] => state.reports.get(session) ?? [],
     /** Waits until a worker has reported this state, and returns the report. */
-    untilReported: async (session: string, wanted: ReportedCall["state"], generation = 1): Promise<ReportedCall> => {
-      for (;;) {
-        const report = state.reports
-          .get(session)
-          ?.findLast((call) => call.state === wanted && call.generation === generation);
-        if (report) return report;
-        await Bun.sleep(POLL_MS);
-      }
+    untilReported: (session: string, wanted: ReportedCall["state"], generation = 1): Promise<ReportedCall> => {
+      const reports = () => state.reports.get(session);
+      const find = () => reports()?.findLast((call) => call.state === wanted && call.generation === generation);
+      return until(find, { state: () => [session, wanted, generation, reports()] });
     },
     /** Waits until exactly these are in the room. */
     untilInRoom: async (room: string, ...identities: string[]) => {
       const expected = identities.sort().join();
-      for (;;) {
-        const present = await rooms.listParticipants(room).catch(() => []);
-        const found = present.map(({ identity }) => identity).sort();
-        if (found.join() === expected) return;
-        await Bun.sleep(POLL_MS);
-      }
+      const present = async () => {
+        const all = await rooms.listParticipants(room).catch(() => []);
+        return all.map(({ identity }) => identity).sort();
+      };
+      await until(async () => (await present()).join() === expected, {
+        state: async () => [expected, await present()],
+      });
     },
     stop: () => server.stop(true),
   };

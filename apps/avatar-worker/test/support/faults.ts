@@ -6,17 +6,13 @@ import { AVATAR_IDENTITY, roomPrefix } from "@realtime-avatar/domain/calls/room"
 import type { SyncRequest, SyncResponse } from "@realtime-avatar/domain/calls/worker-sync";
 import { type Network, startNetwork } from "@realtime-avatar/testing/network/network";
 import type { RunningProcess } from "@realtime-avatar/testing/processes";
+import { until } from "@realtime-avatar/testing/until";
 import { RoomServiceClient } from "livekit-server-sdk";
 import type { LossyNetwork } from "./lossy-network.ts";
 import { type Service, type StartedCall, startService } from "./service.ts";
 import { joinAsStranger, type Stranger } from "./stranger.ts";
 import { startWebhooks } from "./webhooks.ts";
 
-const POLL_MS = 50;
-
-export const until = async (condition: () => boolean | Promise<boolean>): Promise<void> => {
-  while (!(await condition())) await Bun.sleep(POLL_MS);
-};
 export const die = async (one: RunningProcess): Promise<void> => {
   one.kill("SIGKILL");
   await one.exited;
@@ -32,16 +28,13 @@ const createCalls = (service: Service) => {
   const persons: Stranger[] = [];
   const { call: request } = service;
   const state = ({ id }: Pick<StartedCall, "id">) => service.stateOf(id);
-  const untilStatus = (call: StartedCall, status: string): Promise<void> =>
-    until(async () => (await state(call))["status"] === status);
+  const untilStatus = (call: StartedCall, status: string, limitMs?: number): Promise<unknown> =>
+    until(async () => (await state(call))["status"] === status, { limitMs, state: () => state(call) });
   const startCall = async (): Promise<OwnCall> => {
     const { apiKey } = await service.newKey();
-    for (;;) {
-      // After LiveKit has failed, calls are refused for a second.
-      const call = await service.start(apiKey, { mode: "voice" }).catch(() => null);
-      if (call !== null) return { apiKey, ...call };
-      await Bun.sleep(POLL_MS);
-    }
+    // After LiveKit has failed, calls are refused for a second.
+    const call = await until(() => service.start(apiKey, { mode: "voice" }).catch(() => null));
+    return { apiKey, ...call };
   };
   const join = async ({ url, token }: StartedCall): Promise<void> => {
     const stranger = await joinAsStranger(url, token);
@@ -152,7 +145,7 @@ export const startWorld = async (livekitProgram: string, autoCreate: boolean, lo
   const prefix = roomPrefix(await readInstance(service.db));
   const calls = createCalls(service);
   const fleet = createFleetView(service);
-  const untilRooms = (sessions: readonly string[]): Promise<void> =>
+  const untilRooms = (sessions: readonly string[]): Promise<unknown> =>
     until(async () => (await service.rooms.list(prefix)).sort().join() === sessions.map((id) => prefix + id).join());
   return {
     webhooks,

@@ -15,12 +15,12 @@ import {
   VideoStream,
 } from "@livekit/rtc-node";
 import { LIFECYCLE_TOPIC, type LifecycleMessage } from "@realtime-avatar/domain/calls/lifecycle";
+import { until } from "@realtime-avatar/testing/until";
 import { loudness } from "../../src/renderer/loudness.ts";
 
 const SAMPLE_RATE = 48_000;
 const FRAME_MS = 20;
 const FRAME_SAMPLES = (SAMPLE_RATE * FRAME_MS) / 1000;
-const POLL_MS = 20;
 /** Of so many pixels, one is measured. */
 const LUMINANCE_STEP = 61;
 
@@ -124,10 +124,7 @@ export const joinAsPerson = async (url: string, token: string, { subscribes = tr
     speak: (speaks: boolean) => {
       isSpeaking = speaks;
     },
-    /** Waits until `condition` holds. The test has a time limit. */
-    until: async (condition: () => boolean): Promise<void> => {
-      while (!condition()) await Bun.sleep(POLL_MS);
-    },
+    until,
     leave: async (): Promise<void> => {
       isGone = true;
       await room.disconnect();

@@ -12,9 +12,8 @@ import { freePorts } from "@realtime-avatar/testing/network/ports";
 import { bun, type RunningProcess, source, startProcess } from "@realtime-avatar/testing/processes";
 import { seedAvatar, seedTenant } from "@realtime-avatar/testing/seeds";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { until } from "@realtime-avatar/testing/until";
 import type { LossyNetwork } from "./lossy-network.ts";
-
-const POLL_MS = 20;
 
 /** The command for an avatar worker. */
 export const AVATAR_WORKER = source("apps/avatar-worker/src/main.ts");
@@ -104,7 +103,7 @@ export const startService = async (livekitProgram: string, options: ServiceOptio
     workers.add(worker);
     void worker.exited.then(() => workers.delete(worker));
     const [, id = ""] = await worker.waitFor(/"workerId":"(\w+)"/);
-    while ((await db.client`select from fleet.avatar_workers where id = ${id}`).length === 0) await Bun.sleep(POLL_MS);
+    await until(async () => (await db.client`select from fleet.avatar_workers where id = ${id}`).length > 0);
     return worker;
   };
 

@@ -7,6 +7,7 @@ import {
 } from "@realtime-avatar/db/webhooks/sending";
 import type { DeliveryAttempt } from "@realtime-avatar/domain/webhooks/schemas";
 import { operatorOrigin } from "@realtime-avatar/testing/seeds";
+import { until } from "@realtime-avatar/testing/until";
 import type { Service } from "./service.ts";
 
 type Response = Partial<Omit<DeliveryAttempt, "at">>;
@@ -40,5 +41,5 @@ const settleDue = async ({ database: { db } }: Service, outcome: DeliveryOutcome
 
 /** Waits for deliveries that are due, and settles them. */
 export const settle = async (service: Service, outcome: DeliveryOutcome, response: Response): Promise<void> => {
-  while ((await settleDue(service, outcome, response)) === 0) await Bun.sleep(50);
+  await until(async () => (await settleDue(service, outcome, response)) > 0);
 };

@@ -1,4 +1,5 @@
 /** Files that become sources of avatars, and how long the browser takes to measure them. */
+import { until } from "@realtime-avatar/testing/until";
 import type { Page } from "playwright-core";
 
 /** The file input of the open dialog. */
@@ -15,9 +16,8 @@ export const HOLD = `
 `;
 
 /** Waits until the measuring of an image is held. `waitForFunction` polls by `eval`, which the policy of the page forbids. */
-export const released = async (page: Page): Promise<void> => {
-  while (!(await page.evaluate("typeof window.release === 'function'"))) await page.waitForTimeout(20);
-};
+export const released = (page: Page): Promise<unknown> =>
+  until(() => page.evaluate("typeof window.release === 'function'"));
 
 export const FFMPEG = Bun.which("ffmpeg");
 

@@ -10,6 +10,7 @@ import { openStorage } from "@realtime-avatar/storage/open";
 import { StorageError } from "@realtime-avatar/storage/storage";
 import { originOf } from "@realtime-avatar/testing/seeds";
 import { canMountDisk } from "@realtime-avatar/testing/storage/small-disk";
+import { until } from "@realtime-avatar/testing/until";
 import { inspector } from "../../test/support/inspector.ts";
 import { withSmallDisk } from "../../test/support/small-disk.ts";
 import { eachWorld, noise } from "../../test/support/world.ts";
@@ -48,13 +49,14 @@ const start = (options: Partial<ProcessOptions & InspectOptions> & { retrySecond
 };
 
 /** Waits until the job of the asset is gone or waits for its next attempt, and returns the state. */
-const settled = async (asset: AssetRecord) => {
-  for (;;) {
-    const state = await world.stateOf(asset);
-    if (state.attempts === null || (state.lastError !== null && state.status !== "processing")) return state;
-    await Bun.sleep(10);
-  }
-};
+const settled = (asset: AssetRecord) =>
+  until(
+    async () => {
+      const state = await world.stateOf(asset);
+      return (state.attempts === null || (state.lastError !== null && state.status !== "processing")) && state;
+    },
+    { state: () => world.stateOf(asset) },
+  );
 const recordOf = (asset: AssetRecord) => findAsset(world.database.db, asset, asset.id);
 
 describe("an uploaded asset", () => {
@@ -192,7 +194,7 @@ describe("a crashing decoder", () => {
 
   /** Waits until the job of the asset is gone. */
   const ended = async (asset: AssetRecord) => {
-    while ((await world.stateOf(asset)).attempts !== null) await Bun.sleep(10);
+    await until(async () => (await world.stateOf(asset)).attempts === null);
     return world.stateOf(asset);
   };
 

@@ -5,6 +5,7 @@ import type { ClaimedJob } from "@realtime-avatar/db/jobs/jobs";
 import { createMetrics } from "@realtime-avatar/runtime/metrics";
 import { countIntervals } from "@realtime-avatar/testing/run/intervals";
 import { originOf, seedCaller } from "@realtime-avatar/testing/seeds";
+import { until } from "@realtime-avatar/testing/until";
 import { eachWorld, type World } from "../../test/support/world.ts";
 import type { JobHandler, JobOutcome } from "./handler.ts";
 import type { JobLoop } from "./loop.ts";
@@ -192,7 +193,7 @@ test("a lease, during long work: renewed, and no other loop takes the job", asyn
     // Until the other loop would have taken it: it looks every 250 ms.
     const isOver = async () =>
       (await client`select 1 where now() > ${first}::timestamptz + interval '1 second'`).length > 0;
-    while (!(await isOver())) await Bun.sleep(200);
+    await until(isOver, { pollMs: 200 });
     aborted.push(signal.aborted);
     return { kind: "ready" };
   });
@@ -219,7 +220,7 @@ test("work, its lease lost: aborted, and it writes nothing", async () => {
     await world.expire();
     other ??= start(handler);
     const isHeld = () => world.database.db.client`select 1 from jobs where lease = ${job.lease}`;
-    while ((await isHeld()).length > 0) await Bun.sleep(10);
+    await until(async () => (await isHeld()).length === 0);
     expect(await holdLease()).toBe(false);
     seen.resolve(signal.reason);
     return { kind: "ready" };

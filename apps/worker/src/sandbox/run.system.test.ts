@@ -5,8 +5,10 @@ import { chmod, readdir, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { isAlive } from "@realtime-avatar/testing/alive";
 import { fileFolder } from "@realtime-avatar/testing/fixture";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { until } from "@realtime-avatar/testing/until";
 import { inspector } from "../../test/support/inspector.ts";
 import { childCommand, ownProgram } from "./command.ts";
 import { manyTexts, png } from "./corpus/images.testing.ts";
@@ -240,27 +242,16 @@ describe("a child in the sandbox", () => {
             const isProbe = name === process.execPath && path === PROBE;
             return isProbe && (behavior === "sleep" || textOf(`${pid}/status`).includes(String(SANDBOX_ID)));
           });
-      let pid = findChild();
-      while (pid === undefined) {
-        await Bun.sleep(5);
-        pid = findChild();
-      }
+      const pid = await until(findChild, { pollMs: 5 });
       worker.kill("SIGKILL");
       await worker.exited;
-      while (existsSync(`/proc/${pid}`)) await Bun.sleep(5);
+      await until(() => !existsSync(`/proc/${pid}`));
     },
   );
 
   test("a child, with descendants: they end with it", async () => {
     const pid = await told("linger");
-    for (;;) {
-      try {
-        process.kill(pid, 0);
-      } catch {
-        break;
-      }
-      await Bun.sleep(5);
-    }
+    await until(() => !isAlive(pid));
   });
 
   test("a child, its work canceled: killed", async () => {

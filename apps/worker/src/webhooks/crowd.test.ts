@@ -3,8 +3,9 @@ import { expect, test } from "bun:test";
 import type { TLSSocket } from "node:tls";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
 import { seedAvatar, seedCaller } from "@realtime-avatar/testing/seeds";
+import { until } from "@realtime-avatar/testing/until";
 import { http, startServer } from "../remote/server.testing.ts";
-import { deliveriesTo, seedSealedEndpoint, settled, startTestSender, until } from "./world.testing.ts";
+import { deliveriesTo, seedSealedEndpoint, settled, startTestSender } from "./world.testing.ts";
 
 const TENANTS = process.env["LONG"] === "1" ? 20 : 4;
 const { db } = await fileDatabase();

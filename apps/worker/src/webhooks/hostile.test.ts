@@ -5,9 +5,10 @@ import type { TLSSocket } from "node:tls";
 import type { CreateWebhookEndpoint } from "@realtime-avatar/domain/webhooks/schemas";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
 import { seedAvatar, seedCaller } from "@realtime-avatar/testing/seeds";
+import { until } from "@realtime-avatar/testing/until";
 import type { PostOptions } from "../remote/post.ts";
 import { http, startServer } from "../remote/server.testing.ts";
-import { deliveriesTo, seedSealedEndpoint, settled, startTestSender, until } from "./world.testing.ts";
+import { deliveriesTo, seedSealedEndpoint, settled, startTestSender } from "./world.testing.ts";
 
 const { db } = await fileDatabase();
 const SECRET = "words-of-the-receiver";

@@ -3,8 +3,9 @@ import { expect, test } from "bun:test";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
 import { source, startProcess } from "@realtime-avatar/testing/processes";
 import { seedAvatar, seedCaller } from "@realtime-avatar/testing/seeds";
+import { until } from "@realtime-avatar/testing/until";
 import { Webhook } from "standardwebhooks";
-import { deliveriesTo, seedSealedEndpoint, settled, startReceiver, startTestSender, until } from "./world.testing.ts";
+import { deliveriesTo, seedSealedEndpoint, settled, startReceiver, startTestSender } from "./world.testing.ts";
 
 const database = await fileDatabase();
 const { db } = database;

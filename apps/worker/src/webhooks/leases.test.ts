@@ -2,8 +2,9 @@
 import { expect, test } from "bun:test";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
 import { seedAvatar, seedCaller } from "@realtime-avatar/testing/seeds";
+import { until } from "@realtime-avatar/testing/until";
 import { SENDER_TIMING } from "./sender.ts";
-import { deliveriesTo, seedSealedEndpoint, startReceiver, startTestSender, until } from "./world.testing.ts";
+import { deliveriesTo, seedSealedEndpoint, startReceiver, startTestSender } from "./world.testing.ts";
 
 const { db } = await fileDatabase();
 const receiver = await fixture(startReceiver());

@@ -3,7 +3,8 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { recoverDeliveries } from "@realtime-avatar/db/webhooks/deliveries";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
 import { originOf, seedAvatar, seedCaller } from "@realtime-avatar/testing/seeds";
-import { deliveriesTo, seedSealedEndpoint, startReceiver, startTestSender, until } from "./world.testing.ts";
+import { until } from "@realtime-avatar/testing/until";
+import { deliveriesTo, seedSealedEndpoint, startReceiver, startTestSender } from "./world.testing.ts";
 
 // No test asserts a time.
 setDefaultTimeout(60_000);

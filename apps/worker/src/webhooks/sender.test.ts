@@ -12,6 +12,7 @@ import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
 import { runToEnd } from "@realtime-avatar/testing/processes";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { inStatus, originOf, seedAvatar, seedCaller } from "@realtime-avatar/testing/seeds";
+import { until } from "@realtime-avatar/testing/until";
 import { Webhook } from "standardwebhooks";
 import {
   ASSET_ORIGIN,
@@ -21,7 +22,6 @@ import {
   settled,
   startReceiver,
   startTestSender,
-  until,
 } from "./world.testing.ts";
 
 const { db } = await fileDatabase();

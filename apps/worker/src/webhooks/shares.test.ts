@@ -2,8 +2,9 @@
 import { expect, test } from "bun:test";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
 import { seedAvatar, seedCaller } from "@realtime-avatar/testing/seeds";
+import { until } from "@realtime-avatar/testing/until";
 import { http, startServer } from "../remote/server.testing.ts";
-import { seedSealedEndpoint, settled, startReceiver, startTestSender, until } from "./world.testing.ts";
+import { seedSealedEndpoint, settled, startReceiver, startTestSender } from "./world.testing.ts";
 
 const { db } = await fileDatabase();
 const hanging = new Set<unknown>();

@@ -14,6 +14,7 @@ import type { TestDb } from "@realtime-avatar/testing/database";
 import { selfSigned } from "@realtime-avatar/testing/network/certificate";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { originOf } from "@realtime-avatar/testing/seeds";
+import { until } from "@realtime-avatar/testing/until";
 import { createPoster, type PostOptions } from "../remote/post.ts";
 import { type Network, PUBLIC_INTERNET } from "../remote/request.ts";
 import { SENDER_TIMING, type Sender, type SenderOptions, startSender } from "./sender.ts";
@@ -144,17 +145,15 @@ export const deliveriesTo = async ({ client }: TestDb, endpointId: string): Prom
   return rows.map((row) => ({ ...row, attempts: JSON.parse(JSON.stringify(row.attempts)) as DeliveryAttempt[] }));
 };
 
-/** Waits until `isTrue`. */
-export const until = async (isTrue: () => unknown): Promise<void> => {
-  while (!(await isTrue())) await Bun.sleep(10);
-};
-
 /** Waits until each delivery to an endpoint has had its attempt, and returns them. */
 export const settled = async (db: TestDb, endpointId: string, attempts = 1): Promise<Stored[]> => {
-  let stored: Stored[] = [];
-  await until(async () => {
-    stored = await deliveriesTo(db, endpointId);
-    return stored.length > 0 && stored.every((one) => one.attempts.length >= attempts || one.status !== "pending");
-  });
-  return stored;
+  const read = () => deliveriesTo(db, endpointId);
+  const isSettled = (one: Stored) => one.attempts.length >= attempts || one.status !== "pending";
+  return until(
+    async () => {
+      const stored = await read();
+      return stored.length > 0 && stored.every(isSettled) && stored;
+    },
+    { state: read },
+  );
 };

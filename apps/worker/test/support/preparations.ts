@@ -5,6 +5,7 @@ import { newId } from "@realtime-avatar/domain/id";
 import type { Metrics } from "@realtime-avatar/runtime/metrics";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { originOf } from "@realtime-avatar/testing/seeds";
+import { until } from "@realtime-avatar/testing/until";
 import type { JobHandler } from "../../src/jobs/handler.ts";
 import { createPrepareAvatar, type PrepareOptions } from "../../src/preparation/prepare.ts";
 import type { AvatarState } from "./avatars.ts";
@@ -33,15 +34,16 @@ export const preparationTests = () => {
     /** Writes an avatar whose source is ready. */
     seed: async (): Promise<AvatarRecord> => world.seedAvatar((await world.seedReady(await noise())).id),
     /** Waits until the avatar has no job, or its job waits for its next attempt, and returns the state. */
-    settled: async (avatar: AvatarRecord): Promise<AvatarState> => {
-      for (;;) {
-        const state = await world.currentOf(avatar);
-        const held = await world.database.db.client`
-          select 1 from jobs where target_id = ${avatar.id} and lease is not null`;
-        if (state.attempts === null || (state.lastError !== null && held.length === 0)) return state;
-        await Bun.sleep(10);
-      }
-    },
+    settled: (avatar: AvatarRecord): Promise<AvatarState> =>
+      until(
+        async () => {
+          const state = await world.currentOf(avatar);
+          const held = await world.database.db.client`
+            select 1 from jobs where target_id = ${avatar.id} and lease is not null`;
+          return (state.attempts === null || (state.lastError !== null && held.length === 0)) && state;
+        },
+        { state: () => world.currentOf(avatar) },
+      ),
     /** Changes an avatar as PATCH and DELETE do. */
     change: async (avatar: AvatarRecord, changes: AvatarChanges): Promise<void> => {
       const statuses = ["preprocessing", "ready"] as const;

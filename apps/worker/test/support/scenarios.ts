@@ -1,4 +1,5 @@
 /** What callers do with avatars while everything is killed, and what must then be true of each. */
+import { until } from "@realtime-avatar/testing/until";
 import type { Answer } from "./calls.ts";
 import { noise } from "./world.ts";
 
@@ -24,13 +25,16 @@ const created = ({ status, body }: Answer): string => {
 const create = async (call: Call, name: string, sourceAssetId: string): Promise<string> =>
   created(await call(["POST", "/api/v1/avatars", { displayName: name, sourceKind: "image", sourceAssetId }], name));
 
+/** With thousands of jobs before it. */
+const SETTLED_MS = 600_000;
 /** Waits until the avatar is no longer being prepared. */
 const settled = async (call: Call, id: string): Promise<void> => {
-  for (;;) {
-    const { body } = await call(["GET", `/api/v1/avatars/${id}`]);
-    if (body["status"] !== "preprocessing") return;
-    await Bun.sleep(50);
-  }
+  const read = async () => (await call(["GET", `/api/v1/avatars/${id}`])).body;
+  await until(async () => (await read())["status"] !== "preprocessing", {
+    limitMs: SETTLED_MS,
+    pollMs: 50,
+    state: read,
+  });
 };
 
 const READY = { status: "ready", prepared: [1], failures: [0], generations: [1] } as const;

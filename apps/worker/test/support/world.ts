@@ -16,6 +16,7 @@ import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/databa
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { originOf, seedCaller } from "@realtime-avatar/testing/seeds";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { until } from "@realtime-avatar/testing/until";
 import sharp from "sharp";
 import type { JobHandler, JobHandlers } from "../../src/jobs/handler.ts";
 import { type JobLoop, type JobLoopOptions, startJobLoop } from "../../src/jobs/loop.ts";
@@ -71,16 +72,17 @@ const loopTools = (db: TestDatabase["db"], storage: Storage, temporary: string) 
       await Promise.all(loops.splice(0).map((loop) => loop.stop()));
     },
     /** Waits until there is no job. */
-    untilDone: async (): Promise<void> => {
-      while ((await client`select 1 from jobs limit 1`).length > 0) await Bun.sleep(20);
+    untilDone: async (limitMs?: number): Promise<void> => {
+      const jobs = () => client`select * from jobs limit 10`;
+      await until(async () => (await jobs()).length === 0, { limitMs, state: jobs });
     },
     /** Waits until the job loops have ended so many jobs, in all. */
     ended: async (count = 1): Promise<void> => {
-      while (lines.filter(({ msg }) => msg === "a job has ended").length < count) await Bun.sleep(10);
+      await until(() => lines.filter(({ msg }) => msg === "a job has ended").length >= count, { state: () => lines });
     },
     /** Waits until no job has a temporary folder: it is removed a moment after the row says how the job ended. */
     removed: async (): Promise<void> => {
-      while ((await readdir(temporary)).length > 0) await Bun.sleep(10);
+      await until(async () => (await readdir(temporary)).length === 0);
     },
     /** Lets all leases and pauses pass, as if a minute had. */
     expire: async (): Promise<void> => {

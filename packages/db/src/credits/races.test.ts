@@ -10,6 +10,7 @@ import { installTrace, replayTrace } from "@realtime-avatar/testing/credits/trac
 import { client, connectTo } from "@realtime-avatar/testing/database";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
 import { source, startProcess } from "@realtime-avatar/testing/processes";
+import { until } from "@realtime-avatar/testing/until";
 import { findCreditDrift } from "./invariants.ts";
 
 const isLong = process.env["LONG"] === "1";
@@ -122,7 +123,7 @@ describe("credits after faults", () => {
       await Promise.all(killed.map((one) => one.waitFor(/running/)));
       // In the midst of their work, in each round after another part of it.
       const before = await countEntries();
-      while ((await countEntries()) < before + 100 + 20 * (round % 10)) await Bun.sleep(5);
+      await until(async () => (await countEntries()) >= before + 100 + 20 * (round % 10), { pollMs: 5 });
       for (const one of killed) one.kill("SIGKILL");
       await Promise.all(killed.map(({ exited }) => exited));
       await untilQuiet();
@@ -141,12 +142,9 @@ const countEntries = async (): Promise<number> => {
 /** Waits until no statement of a killed client runs any more. */
 const untilQuiet = async (): Promise<void> => {
   const own = client(database.shard?.node ?? database.url);
-  for (;;) {
-    const rows = await own`
-      select from pg_stat_activity where datname = current_database() and state = 'active' and query like '%rta\_%'
-        and pid <> pg_backend_pid()`;
-    if (rows.length === 0) break;
-    await Bun.sleep(20);
-  }
+  const running = () => own`
+    select query from pg_stat_activity where datname = current_database() and state = 'active' and query like '%rta\_%'
+      and pid <> pg_backend_pid()`;
+  await until(async () => (await running()).length === 0, { state: running });
   await own.end();
 };

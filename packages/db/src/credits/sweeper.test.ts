@@ -7,6 +7,7 @@ import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { untilBlocked } from "@realtime-avatar/testing/postgres/waits";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { seedTenant } from "@realtime-avatar/testing/seeds";
+import { until } from "@realtime-avatar/testing/until";
 import { findCreditBalance } from "./credits.ts";
 import { findCreditDrift } from "./invariants.ts";
 import { type SweeperOptions, startSweeper } from "./sweeper.ts";
@@ -34,9 +35,6 @@ const openSessions = async (tenantId: TenantId): Promise<number> => {
   const [row] = await database.db.client`
     select count(*)::integer as open from usage_sessions where tenant_id = ${tenantId} and ended_at is null`;
   return row?.["open"];
-};
-const until = async (isDone: () => boolean | Promise<boolean>): Promise<void> => {
-  while (!(await isDone())) await Bun.sleep(5);
 };
 
 describe("the sweeper", () => {
@@ -120,7 +118,7 @@ describe("the sweeper", () => {
     await holder.client`begin`;
     await holder.client`select from usage_sessions where tenant_id = ${tenantId} for update`;
     const sweeper = start();
-    await until(() => sweeper.stats().lagSeconds >= 500);
+    await until(() => sweeper.stats().lagSeconds >= 500, { pollMs: 5 });
     await holder.client`commit`;
     await until(() => sweeper.stats().lagSeconds < 500);
     await sweeper.stop();

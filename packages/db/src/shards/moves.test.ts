@@ -11,6 +11,7 @@ import {
   seedKey,
   seedTenant,
 } from "@realtime-avatar/testing/seeds";
+import { until } from "@realtime-avatar/testing/until";
 import { findApiKey, revokeApiKey } from "../api-keys/api-keys.ts";
 import { updateAvatar } from "../avatars/avatars.ts";
 import { connect, type Db } from "../connection/pool.ts";
@@ -37,9 +38,6 @@ describe.skipIf(CITUS_BIN === undefined)("a move of a shard", () => {
     return { from: at(own as number), to: at(port), port };
   };
   const open = (url: string, shard: number): Db => connect(url, { shard: shardOptions(shard), deadlineMs: 120_000 });
-  const until = async (condition: () => Promise<boolean>): Promise<void> => {
-    while (!(await condition())) await Bun.sleep(10);
-  };
   /** Runs `text` in a transaction that stays open. Returns a function that ends it. */
   const hold = async (url: string, text: string): Promise<() => Promise<void>> => {
     const own = client(url);

@@ -3,6 +3,7 @@ import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
 import { connect, type Socket } from "node:net";
 import { Problem } from "@realtime-avatar/domain/problem";
 import { serve } from "@realtime-avatar/runtime/serve";
+import { until } from "@realtime-avatar/testing/until";
 import { createFileSender, type FileSenderOptions } from "./send-file.ts";
 
 // No test asserts a time: a slow machine must not fail one.
@@ -63,14 +64,13 @@ const start = (options: FileSenderOptions) => {
   };
   return { sender, idle, ask, opened: () => opened };
 };
-const until = async (isDone: () => boolean | Promise<boolean>): Promise<void> => {
-  while (!(await isDone())) await Bun.sleep(5);
-};
+/** For states that last for a moment. */
+const OFTEN = { pollMs: 5 };
 
 test("a client that reads nothing, on more connections than there are places: others are served, and it is 429", async () => {
   const { sender, idle, ask } = start({ maxOpen: 16, ...NEVER });
   for (let count = 0; count < 32; count++) idle(`/slow/${count}`);
-  await until(() => sender.count() === 4);
+  await until(() => sender.count() === 4, OFTEN);
   expect(await Promise.all(["/a/1", "/b/2", "/c/3", "/d/1"].map(ask))).toEqual([200, 200, 200, 200]);
   expect(await ask("/slow/1")).toBe(429);
 });
@@ -78,7 +78,7 @@ test("a client that reads nothing, on more connections than there are places: ot
 test("many clients that read nothing of one file: other files are served", async () => {
   const { sender, idle, ask } = start({ maxOpen: 16, ...NEVER });
   for (let count = 0; count < 32; count++) idle(`/${count}/popular`);
-  await until(() => sender.count() === 12);
+  await until(() => sender.count() === 12, OFTEN);
   expect(await ask("/a/other")).toBe(200);
   expect(await ask("/a/popular")).toBe(503);
 });
@@ -86,14 +86,14 @@ test("many clients that read nothing of one file: other files are served", async
 test("two clients that read nothing, with all places of one file: others get the file", async () => {
   const { sender, idle, ask } = start({ maxOpen: 16, ...NEVER });
   for (const client of ["slow", "idle"]) for (let count = 0; count < 8; count++) idle(`/${client}/popular`);
-  await until(() => sender.count() === 8);
+  await until(() => sender.count() === 8, OFTEN);
   expect(await Promise.all(["/a", "/b", "/c"].map((client) => ask(`${client}/popular`)))).toEqual([200, 200, 200]);
 });
 
 test("clients that read nothing, in all places: they lose them soon, and others are served", async () => {
   const { sender, idle, ask, opened } = start({ maxOpen: 4, stalledMs: HOUR_MS, scarceStalledMs: 100 });
   for (let count = 0; count < 4; count++) idle(`/${count}/${count}`);
-  await until(() => opened() === 4);
+  await until(() => opened() === 4, OFTEN);
   // On a busy machine, this client can lose its place, too.
   await until(async () => (await ask("/a/1").catch(() => 0)) === 200);
   expect(sender.count()).toBeLessThan(4);
@@ -102,16 +102,16 @@ test("clients that read nothing, in all places: they lose them soon, and others 
 test("a client that reads nothing, while places are left: it loses its place after the whole time", async () => {
   const { sender, idle } = start({ maxOpen: 100, stalledMs: 200 });
   idle("/slow/1");
-  await until(() => sender.count() === 1);
-  await until(() => sender.count() === 0);
+  await until(() => sender.count() === 1, OFTEN);
+  await until(() => sender.count() === 0, OFTEN);
 });
 
 test("a client that hangs up: its place is free at once", async () => {
   const { sender, idle } = start({ stalledMs: HOUR_MS });
   const socket = idle("/slow/1");
-  await until(() => sender.count() === 1);
+  await until(() => sender.count() === 1, OFTEN);
   socket.destroy();
-  await until(() => sender.count() === 0);
+  await until(() => sender.count() === 0, OFTEN);
 });
 
 /** The pieces of a file, the last of which may fail. `open`: how many files are open. */
@@ -211,17 +211,17 @@ test("a client that hangs up while the store is slow: its place is free, and its
   const { sender, url, isCanceled } = startSlow(HOUR_MS);
   const controller = new AbortController();
   const asked = fetch(url, { signal: controller.signal }).catch(() => null);
-  await until(() => sender.count() === 1);
+  await until(() => sender.count() === 1, OFTEN);
   await Bun.sleep(20);
   controller.abort();
   await asked;
-  await until(() => sender.count() === 0 && isCanceled());
+  await until(() => sender.count() === 0 && isCanceled(), OFTEN);
 });
 
 test("a store that is slower than a client may be: the client keeps its place", async () => {
   const { sender, url, give } = startSlow(50);
   const asked = fetch(url).then((response) => response.bytes());
-  await until(() => sender.count() === 1);
+  await until(() => sender.count() === 1, OFTEN);
   await Bun.sleep(150);
   give();
   expect((await asked).byteLength).toBe(1024);

@@ -7,8 +7,9 @@ import { manifestId, preparedFile, preparedKey } from "@realtime-avatar/domain/a
 import { type ReportedCall, SyncResponse, WIRE_2 } from "@realtime-avatar/domain/calls/worker-sync";
 import type { AvatarId, SessionId } from "@realtime-avatar/domain/id";
 import { validate } from "@realtime-avatar/domain/schema";
+import { until } from "@realtime-avatar/testing/until";
 import { AccessToken, type ClaimGrants, TokenVerifier } from "livekit-server-sdk";
-import { startCallApi, until, WORKER_SECRET } from "../../../test/support/calls/calls.ts";
+import { startCallApi, WORKER_SECRET } from "../../../test/support/calls/calls.ts";
 import { expectProblem } from "../../../test/support/routes.ts";
 
 const { api, livekit, spans, avatar, start, release, session, sync, syncOf } = await startCallApi(

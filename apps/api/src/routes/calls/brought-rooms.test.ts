@@ -8,9 +8,10 @@ import { startReconciler } from "@realtime-avatar/livekit/reconciler";
 import { Secret } from "@realtime-avatar/storage/secret";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin } from "@realtime-avatar/testing/seeds";
+import { until } from "@realtime-avatar/testing/until";
 import { callAnew } from "../../../test/support/api.ts";
 import { bringTo, ROOM_URL, roomToken } from "../../../test/support/calls/brought.ts";
-import { callOptions, startCallApi, until } from "../../../test/support/calls/calls.ts";
+import { callOptions, startCallApi } from "../../../test/support/calls/calls.ts";
 import { dump } from "../../../test/support/dump.ts";
 import { expectProblem } from "../../../test/support/routes.ts";
 

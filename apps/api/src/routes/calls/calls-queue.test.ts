@@ -3,7 +3,8 @@ import { describe, expect, test } from "bun:test";
 import { compareRooms, listRoomsToDelete } from "@realtime-avatar/db/calls/reconcile";
 import { QueuedCall } from "@realtime-avatar/domain/calls/schemas";
 import { validate } from "@realtime-avatar/domain/schema";
-import { startCallApi, until } from "../../../test/support/calls/calls.ts";
+import { until } from "@realtime-avatar/testing/until";
+import { startCallApi } from "../../../test/support/calls/calls.ts";
 import { expectProblem } from "../../../test/support/routes.ts";
 
 const { api, livekit, rooms, key, avatar, start, release, session, tenantWith, sync, giveSlots, takeSlots } =

@@ -1,7 +1,8 @@
 /** Starts that are sent again: because LiveKit has failed, or with an Idempotency-Key. */
 import { describe, expect, test } from "bun:test";
+import { until } from "@realtime-avatar/testing/until";
 import { callAnew } from "../../../test/support/api.ts";
-import { callOptions, START, startCallApi, until } from "../../../test/support/calls/calls.ts";
+import { callOptions, START, startCallApi } from "../../../test/support/calls/calls.ts";
 import { expectProblem } from "../../../test/support/routes.ts";
 
 const SECOND = 1_000_000;

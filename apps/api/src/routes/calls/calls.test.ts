@@ -2,8 +2,9 @@
 import { describe, expect, test } from "bun:test";
 import { CallGrant } from "@realtime-avatar/domain/calls/schemas";
 import { validate } from "@realtime-avatar/domain/schema";
+import { until } from "@realtime-avatar/testing/until";
 import { TokenVerifier } from "livekit-server-sdk";
-import { startCallApi, until } from "../../../test/support/calls/calls.ts";
+import { startCallApi } from "../../../test/support/calls/calls.ts";
 import { expectProblem } from "../../../test/support/routes.ts";
 
 const SECOND = 1_000_000;

@@ -1,7 +1,8 @@
 /** What follows an event of LiveKit with a signature: its room is looked at. */
 import { expect, test } from "bun:test";
 import { readInstance } from "@realtime-avatar/db/calls/reconcile";
-import { startCallApi, until } from "../../../test/support/calls/calls.ts";
+import { until } from "@realtime-avatar/testing/until";
+import { startCallApi } from "../../../test/support/calls/calls.ts";
 
 const { api, livekit, rooms, avatar, start, release, session, syncOf, sendEvent } = await startCallApi();
 const instance = await readInstance(api.database.db);

@@ -1,7 +1,8 @@
 /** Avatar workers whose connection ends: one that does not come back within a second is lost, and its calls move. */
 import { expect, test } from "bun:test";
 import { type ReportedCall, WIRE_2 } from "@realtime-avatar/domain/calls/worker-sync";
-import { startCallApi, until, WORKER_SECRET } from "../../../test/support/calls/calls.ts";
+import { until } from "@realtime-avatar/testing/until";
+import { startCallApi, WORKER_SECRET } from "../../../test/support/calls/calls.ts";
 
 let isEnding = false;
 const { api, start, release, syncOf, avatar } = await startCallApi({ isEnding: () => isEnding });

@@ -1,6 +1,7 @@
 /** A person who writes without a pause, in commits that take their time, cannot put off a change of themselves. */
 import { afterAll, describe, expect, test } from "bun:test";
 import { connectTo, session } from "@realtime-avatar/testing/database";
+import { until } from "@realtime-avatar/testing/until";
 import { callAnew, PUBLIC_URL, startApi } from "../../../test/support/api.ts";
 import { createAuthenticator } from "../../../test/support/people/authenticator.ts";
 import { startFakeProvider } from "../../../test/support/people/fake-provider.ts";
@@ -142,7 +143,7 @@ const underWrites = async <Result>(flooder: Person, work: () => Promise<Result>)
     while (!isOver) if ((await flooder.call("PATCH", url, { displayName: "slow" })).status === 200) written++;
   });
   try {
-    while (written < LANES) await Bun.sleep(1);
+    await until(() => written >= LANES, { pollMs: 1 });
     return await work();
   } finally {
     isOver = true;
@@ -159,7 +160,7 @@ describe("a change of a person who writes without a pause", () => {
       expect((await send()).status).toBe(200);
       // They go on writing, or trying to. The announcement is withdrawn shortly after the response.
       const written = await writtenBy(person);
-      while ((await announced()).length > 0) await Bun.sleep(5);
+      await until(async () => (await announced()).length === 0, { state: announced });
       return written;
     });
     expect(await writtenBy(person)).toBe(atResponse);
@@ -183,11 +184,11 @@ test.each([...ENDS, ...OTHERS])("%s, waiting for writes: announced", async (_, p
   await holder.client`select 1 from users where id = ${person.id} for share`;
   await holder.client`select 1 from user_sessions where id = ${person.sessionId} for share`;
   const pending = send();
-  while (!(await announced()).includes(person[whose] as string)) await Bun.sleep(5);
+  await until(async () => (await announced()).includes(person[whose] as string), { pollMs: 5 });
   await holder.client`commit`;
   expect([200, 201]).toContain((await pending).status);
   await holder.close();
-  while ((await announced()).length > 0) await Bun.sleep(5);
+  await until(async () => (await announced()).length === 0, { state: announced });
 });
 
 test("an owner's own change of name, another owner locked: not blocked", async () => {

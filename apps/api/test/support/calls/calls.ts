@@ -118,12 +118,3 @@ export const startCallApi = async (
   const ofWorkers = { sync, syncOf, giveSlots, takeSlots };
   return { api, livekit, rooms, key, spans, avatar, start, release, session, tenantWith, sendEvent, ...ofWorkers };
 };
-
-/** Waits until `find` returns something that is neither null nor false. */
-export const until = async <Found>(find: () => Promise<Found> | Found): Promise<Exclude<NonNullable<Found>, false>> => {
-  for (;;) {
-    const found = await find();
-    if (found) return found as Exclude<NonNullable<Found>, false>;
-    await Bun.sleep(20);
-  }
-};

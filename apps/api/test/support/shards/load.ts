@@ -2,18 +2,21 @@
 import { expect } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { client } from "@realtime-avatar/testing/database";
+import { until } from "@realtime-avatar/testing/until";
 import type { Answer } from "../api.ts";
 import type { Installation } from "./installation.ts";
 
 /** Repeats a request until the shard answers: 503 says that it did not, and 429 that its queue was full. */
-const untilAnswered = async (statuses: Set<number>, send: () => Promise<Answer>): Promise<Answer> => {
-  for (;;) {
-    const answer = await send();
-    statuses.add(answer.status);
-    if (![429, 503].includes(answer.status)) return answer;
-    await Bun.sleep(50);
-  }
-};
+const untilAnswered = (statuses: Set<number>, send: () => Promise<Answer>): Promise<Answer> =>
+  until(
+    async () => {
+      const answer = await send();
+      statuses.add(answer.status);
+      return ![429, 503].includes(answer.status) && answer;
+    },
+    // A shard can be moved or restored meanwhile.
+    { limitMs: 300_000, pollMs: 50, state: () => statuses },
+  );
 
 /** Runs until it is stopped: six lanes of creates with Idempotency-Keys, and one that revokes keys which create at that time. */
 export const startLoad = async ({ api, coordinator, create, keyIn }: Installation, shard: number) => {

@@ -2,6 +2,7 @@
 import { createServer, connect as dial, type Socket } from "node:net";
 import { connectTo } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { until } from "@realtime-avatar/testing/until";
 import { sql } from "drizzle-orm";
 import { prepared } from "../../query/statement.ts";
 import { DatabaseError } from "../errors.ts";
@@ -49,13 +50,15 @@ export const poolTests = async () => {
     },
 
     /** The backends of this database that sleep; waits until there are at least `count`. */
-    async sleepers(count: number): Promise<number[]> {
-      for (;;) {
-        const rows = await database.db.client<{ pid: number }[]>`
-          select pid from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`;
-        if (rows.length >= count) return rows.map(({ pid }) => pid);
-        await Bun.sleep(2);
-      }
+    sleepers(count: number): Promise<number[]> {
+      return until(
+        async () => {
+          const rows = await database.db.client<{ pid: number }[]>`
+            select pid from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`;
+          return rows.length >= count && rows.map(({ pid }) => pid);
+        },
+        { pollMs: 2 },
+      );
     },
 
     /** A proxy before the database; `onConnection` decides what it forwards. */

@@ -13,6 +13,7 @@ import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { startLivekit } from "@realtime-avatar/testing/livekit/server";
 import { portraitPath } from "@realtime-avatar/testing/photos";
 import { type RunningProcess, runToEnd, startProcess } from "@realtime-avatar/testing/processes";
+import { until } from "@realtime-avatar/testing/until";
 import { readConfig } from "../apps/api/src/config.ts";
 import { readConfig as readAvatarWorkerConfig } from "../apps/avatar-worker/src/config.ts";
 import { startControlPlane } from "../apps/avatar-worker/test/support/control-plane.ts";
@@ -160,7 +161,7 @@ describe("the image", () => {
     const uploaded = await fetch(`${url}/api/v1/assets`, { method: "POST", headers, body: form });
     const asset = (await uploaded.json()) as Yaml;
     expect([uploaded.status, asset.status]).toEqual([201, "uploaded"]);
-    while ((await fetch(asset.publicUrl)).status === 404) await Bun.sleep(20);
+    await until(async () => (await fetch(asset.publicUrl)).status !== 404);
     expect((await fetch(asset.publicUrl)).headers.get("content-type")).toBe("image/webp");
     const worker = startProcess(...alone(["realtime-avatar-worker"], { ...withFiles, WORKER_PORT: "0" }));
     expect((await fetch(`http://127.0.0.1:${await listening(worker)}/readyz`)).status).toBe(200);

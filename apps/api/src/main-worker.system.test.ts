@@ -8,13 +8,14 @@ import { fileDatabase, fileFolder } from "@realtime-avatar/testing/fixture";
 import { watchLookUps } from "@realtime-avatar/testing/postgres/waits";
 import { type RunningProcess, release } from "@realtime-avatar/testing/processes";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { until } from "@realtime-avatar/testing/until";
 import { call, start, stop } from "../test/support/process.ts";
 
 const folder = await fileFolder();
 const database = await fileDatabase({ isServed: true });
 
 const untilGone = async (...pids: number[]): Promise<void> => {
-  while (pids.some(isAlive)) await Bun.sleep(10);
+  await until(() => !pids.some(isAlive));
 };
 const STARTED = /"process":"worker","pid":(\d+)/;
 const workerOf = async (running: RunningProcess): Promise<number> => Number((await running.waitFor(STARTED))[1]);

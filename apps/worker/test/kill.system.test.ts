@@ -31,7 +31,7 @@ let gate = "";
 /** Which of the waiting remote files are sent without the gate. */
 let goesOn: (path: string) => boolean = () => false;
 const opened = async (): Promise<void> => {
-  while (!existsSync(gate)) await Bun.sleep(5);
+  await until(() => existsSync(gate), { pollMs: 5 });
 };
 beforeEach(async () => {
   const image = await noise();

@@ -1,5 +1,6 @@
 /** The client against a running service, behind a gateway that injects failures. */
 import { beforeEach, describe, expect, test } from "bun:test";
+import { until } from "@realtime-avatar/testing/until";
 import { ApiProblem, createClient, NoResponse, UnexpectedResponse } from "./index.ts";
 import { type CallOutcome, serviceOfFile, startGateway } from "./testing.ts";
 
@@ -346,7 +347,7 @@ describe("the waiting of the client", () => {
     gateway.outcomes = ["hang"];
     const controller = new AbortController();
     const call = thrown(client.GET("/api/v1/api-keys/self", { signal: controller.signal }));
-    while (gateway.calls.length === 0) await Bun.sleep(5);
+    await until(() => gateway.calls.length > 0, { pollMs: 5 });
     controller.abort(reason);
     expect(await call).toBe(reason);
 
@@ -354,7 +355,7 @@ describe("the waiting of the client", () => {
     gateway.calls = [];
     const second = new AbortController();
     const waiting = thrown(client.GET("/api/v1/api-keys/self", { signal: second.signal }));
-    while (gateway.calls.length === 0) await Bun.sleep(5);
+    await until(() => gateway.calls.length > 0, { pollMs: 5 });
     await Bun.sleep(50);
     second.abort(reason);
     expect(await waiting).toBe(reason);

@@ -1,5 +1,6 @@
 /** Waiting for an avatar, against a service without a worker: the test itself ends the preparation. */
 import { expect, test } from "bun:test";
+import { until } from "@realtime-avatar/testing/until";
 import { ApiProblem, StillPreparing } from "./index.ts";
 import { serviceOfFile } from "./testing.ts";
 
@@ -28,7 +29,7 @@ test.each(["ready", "failed"])("an avatar, in preparation: read again until %s, 
   await put(id, "preprocessing");
   gateway.calls = [];
   const waiting = client.waitForAvatar(id);
-  while (gateway.calls.length < 3) await Bun.sleep(5);
+  await until(() => gateway.calls.length >= 3, { pollMs: 5 });
   await put(id, end);
   const { data, response } = await waiting;
   expect([data.id, data.status, response.headers.get("etag")]).toEqual([id, end as "ready", '"3"']);

@@ -4,6 +4,7 @@ import { personToken } from "@realtime-avatar/domain/calls/room";
 import { Secret } from "@realtime-avatar/storage/secret";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { startLivekit } from "@realtime-avatar/testing/livekit/server";
+import { until } from "@realtime-avatar/testing/until";
 import { AccessToken } from "livekit-server-sdk";
 import type { LivekitConfig } from "./config.ts";
 import { createRooms } from "./rooms.ts";
@@ -81,7 +82,7 @@ test.skipIf(binary.kind === "missing")(
       const rooms = createRooms(own);
       await rooms.create("rta-hook");
       await rooms.delete("rta-hook");
-      while (received.length < 2) await Bun.sleep(10);
+      await until(() => received.length >= 2);
       for (const { body, authorization } of received) {
         expect(await readEvent(own, authorization, async () => body)).toEqual({ roomName: "rta-hook" });
         expect(await readEvent(config, authorization, async () => body)).toBeNull();

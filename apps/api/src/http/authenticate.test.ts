@@ -8,6 +8,7 @@ import { session } from "@realtime-avatar/testing/database";
 import { cutBlocked, watchLookUps } from "@realtime-avatar/testing/postgres/waits";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { seedKey } from "@realtime-avatar/testing/seeds";
+import { until } from "@realtime-avatar/testing/until";
 import { type Answer, callAnew, readAnswer, startApi, TEST_CONFIG } from "../../test/support/api.ts";
 import { failureHandler } from "../app.ts";
 
@@ -147,7 +148,7 @@ test.each([
   await untilLookedUp();
   socket.destroy();
   const find = () => api.log.find((entry) => entry.includes(id));
-  while (!find()) await Bun.sleep(1);
+  await until(find, { pollMs: 1 });
   expect(JSON.parse(find() ?? "{}")).toMatchObject({ level: 30, status: 400, problem: "malformed_request" });
 });
 
@@ -161,7 +162,7 @@ describe("a defect of the service", () => {
     expect(outcome(response)).toEqual([500, "internal_error"]);
     expect(response.text).not.toMatch(/trip|wire|avatars|constraint|sql|postgres/i);
     const find = () => api.log.find((entry) => entry.includes(response.body.requestId));
-    while (!find()) await Bun.sleep(1);
+    await until(find, { pollMs: 1 });
     const line = find();
     expect(JSON.parse(line ?? "{}")).toMatchObject({
       level: 50,
@@ -181,7 +182,7 @@ describe("a defect of the service", () => {
     const response = await callAnew(db, { config, log })("POST", "/api/v1/avatars", { key: await api.key(), body });
     expect(outcome(response)).toEqual([500, "internal_error"]);
     expect(response.text).not.toMatch(/unquotable|x{16}/);
-    while (lines.length === 0) await Bun.sleep(1);
+    await until(() => lines.length > 0, { pollMs: 1 });
     expect(JSON.parse(lines.join("")).error.message).toBe("a response does not match its schema");
     expect(lines.join("")).not.toMatch(/unquotable|x{16}/);
   });

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { readdir } from "node:fs/promises";
 import { connect } from "node:net";
 import { ASSET_LIMITS } from "@realtime-avatar/domain/assets/limits";
+import { until } from "@realtime-avatar/testing/until";
 import { type Answer, rowCounts, startApi } from "../../test/support/api.ts";
 import { assetCalls } from "../../test/support/assets.ts";
 import { fileOf, filePart, formOf, md5Of, PNG, sha256Of, typeOf } from "../../test/support/forms.ts";
@@ -85,9 +86,9 @@ describe("an upload by a form", () => {
       socket.write(`POST /api/v1/assets HTTP/1.1\r\n${headers}\r\n\r\n`);
       const start = form.subarray(0, 300_000);
       socket.write(length.startsWith("T") ? Buffer.concat([Buffer.from("493e0\r\n"), start]) : start);
-      while ((await spooled()).length === 0) await Bun.sleep(5);
+      await until(async () => (await spooled()).length > 0, { pollMs: 5 });
       socket.destroy();
-      while ((await spooled()).length > 0) await Bun.sleep(5);
+      await until(async () => (await spooled()).length === 0, { pollMs: 5 });
     }
     expect([await rowCounts(api.database), await stored()]).toEqual(before);
   });

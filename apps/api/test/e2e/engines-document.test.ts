@@ -7,6 +7,7 @@ import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { startLivekit } from "@realtime-avatar/testing/livekit/server";
 import { REPOSITORY, release, runToEnd, startProcess } from "@realtime-avatar/testing/processes";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { until } from "@realtime-avatar/testing/until";
 import { joinAsPerson } from "../../../avatar-worker/test/support/person.ts";
 import { WORKER_SECRET } from "../support/calls/calls.ts";
 import { untilPrepared } from "../support/examples.ts";
@@ -57,7 +58,7 @@ describe.skipIf(isSkipped)(`docs/engines.md${isSkipped ? ` (skipped: ${missing})
       return (await response.json()) as { status: string; billedCreditMicros: number };
     };
     // The engine reports once a second.
-    while ((await read()).status !== "started") await Bun.sleep(50);
+    await until(async () => (await read()).status === "started");
     await post("realtime/livekit/session/release", { session_id: grant.session_id });
     await person.until(() => person.disconnectReason() !== null);
     expect(person.messages.every(({ kind }) => kind === "ended")).toBe(true);

@@ -4,6 +4,7 @@ import { checksum } from "@realtime-avatar/domain/api-keys/secret";
 import { USES_SHARDS } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { until } from "@realtime-avatar/testing/until";
 import { type Flood, startFlood, unknownKeys } from "../support/flood.ts";
 import { fileService } from "../support/process.ts";
 
@@ -25,7 +26,7 @@ const ask = async (key: string): Promise<number> => (await call("GET", "/api/v1/
 
 /** Uses a key until a request is served: a new key waits with the flood, or with what is left of the last one. */
 const authenticate = async (key: string): Promise<void> => {
-  while ((await ask(key)) !== 200) await Bun.sleep(1);
+  await until(async () => (await ask(key)) === 200, { pollMs: 1 });
 };
 
 /** The statuses of `count` requests with each of `keys`, one after another for each key. */

@@ -4,6 +4,7 @@ import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import { connectTo, session, USES_SHARDS } from "@realtime-avatar/testing/database";
 import { untilBlocked, watchLookUps, whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { seedKey } from "@realtime-avatar/testing/seeds";
+import { until } from "@realtime-avatar/testing/until";
 import { type Answer, callAnew, startApi } from "../support/api.ts";
 
 const api = await startApi();
@@ -196,7 +197,7 @@ describe("a key that writes without a pause", () => {
       // Another replica, whose connections are free.
       const db = connectTo(api.database, { connections: 4, deadlineMs: 30_000 });
       try {
-        while (written < 20) await Bun.sleep(1);
+        await until(() => written >= 20, { pollMs: 1 });
         const key = ancestor.secret.reveal();
         const path = `/api/v1/api-keys/${parent.record.id}`;
         const [method, url, body] = {
@@ -209,7 +210,9 @@ describe("a key that writes without a pause", () => {
         expect([200, 202]).toContain(answer.status);
         // They go on writing, or trying to, until it has been answered.
         // Withdrawn shortly after the response.
-        while ((await api.database.db.client`select 1 from pending_changes`).length > 0) await Bun.sleep(5);
+        await until(async () => (await api.database.db.client`select 1 from pending_changes`).length === 0, {
+          pollMs: 5,
+        });
       } finally {
         stop = true;
         await Promise.all(lanes);
@@ -247,11 +250,11 @@ describe("an announced change", () => {
       await holder.close();
     };
     await changeUnder(async () => {
-      while ((await announced()) === undefined) await Bun.sleep(5);
+      await until(async () => (await announced()) !== undefined, { pollMs: 5 });
       const first = await announced();
-      while ((await announced()) === first) await Bun.sleep(5);
+      await until(async () => (await announced()) !== first, { pollMs: 5 });
     });
-    while ((await announced()) !== undefined) await Bun.sleep(5);
+    await until(async () => (await announced()) === undefined, { pollMs: 5 });
     // Looked up while the table is there, blocked while it is not.
     const kind = USES_SHARDS ? "table" : "view";
     await changeUnder(async () => {

@@ -3,6 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { session } from "@realtime-avatar/testing/database";
 import { cutBlocked } from "@realtime-avatar/testing/postgres/waits";
+import { until } from "@realtime-avatar/testing/until";
 import { type Answer, startApi, type TestApi, UUID_V7 } from "../support/api.ts";
 import { dump } from "../support/dump.ts";
 
@@ -132,7 +133,7 @@ await holder.close();
 for (const { body } of answers) if (body?.apiKey) secrets.push(body.apiKey);
 // A line is written when its answer is on its way already.
 for (const { headers } of answers) {
-  while (!api.log.some((line) => line.includes(headers.get("x-request-id") ?? "none"))) await Bun.sleep(1);
+  await until(() => api.log.some((line) => line.includes(headers.get("x-request-id") ?? "none")), { pollMs: 1 });
 }
 
 /** What must not be found: the secrets, and what is left of one when its public part is cut off. */

@@ -4,6 +4,7 @@ import { openDatabase } from "@realtime-avatar/db/open";
 import { verifySchema } from "@realtime-avatar/db/shards/verify";
 import { client } from "@realtime-avatar/testing/database";
 import { CITUS_BIN } from "@realtime-avatar/testing/postgres/citus";
+import { until } from "@realtime-avatar/testing/until";
 import { type Installation, startInstallation } from "../support/shards/installation.ts";
 import { startLoad } from "../support/shards/load.ts";
 
@@ -15,7 +16,7 @@ setDefaultTimeout(600_000);
 const untilFound = async (url: string, text: string): Promise<void> => {
   const own = client(url);
   await own.unsafe("set citus.override_table_visibility = off");
-  while ((await own.unsafe(text)).length === 0) await Bun.sleep(5);
+  await until(async () => (await own.unsafe(text)).length > 0, { pollMs: 5 });
   await own.end();
 };
 

@@ -7,6 +7,7 @@ import { client } from "@realtime-avatar/testing/database";
 import { portraitPath } from "@realtime-avatar/testing/photos";
 import { CITUS_BIN } from "@realtime-avatar/testing/postgres/citus";
 import { bun, startProcess } from "@realtime-avatar/testing/processes";
+import { until } from "@realtime-avatar/testing/until";
 import { callAnew } from "../support/api.ts";
 import { assetCalls } from "../support/assets.ts";
 import { seedPerson, signInAgain } from "../support/people/people.ts";
@@ -127,7 +128,7 @@ describe.skipIf(installation === null)("the API on shards", () => {
       const key = await keyIn(shard);
       const { id } = await assetCalls(api, key).make({}, await readFile(portraitPath()));
       const read = async () => (await api.call("GET", `/api/v1/assets/${id}`, { key })).body;
-      while (!["ready", "failed"].includes((await read()).status)) await Bun.sleep(100);
+      await until(async () => ["ready", "failed"].includes((await read()).status), { pollMs: 100 });
       expect((await read()).status).toBe("ready");
       const { publicUrl } = await read();
       expect(new URL(publicUrl).pathname).toStartWith(`/public/assets/A${"ABCD"[shard]}`);
@@ -200,7 +201,7 @@ describe.skipIf(installation === null)("moves under load", () => {
     const cancel = () => admin`
       select pg_cancel_backend(pid) from pg_stat_activity
       where query like '%citus_schema_move%' and pid <> pg_backend_pid() and state = 'active'`;
-    while ((await cancel()).length === 0) await Bun.sleep(20);
+    await until(async () => (await cancel()).length > 0);
     await admin.end();
     await move(2, (await outcome) === "moved" ? from : otherPort(from));
     expect(await load.stop()).toEqual(NOTHING_WRONG);

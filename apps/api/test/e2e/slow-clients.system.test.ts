@@ -3,6 +3,7 @@ import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { connect, type Socket } from "node:net";
 import type { Asset } from "@realtime-avatar/domain/assets/schemas";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { until } from "@realtime-avatar/testing/until";
 import { startApi } from "../support/api.ts";
 import { assetCalls } from "../support/assets.ts";
 import { BOUNDARY, fileOf, typeOf } from "../support/forms.ts";
@@ -51,7 +52,7 @@ test(`${READERS} connections of one network that read no byte of public files: $
   const pathOf = (at: number): string => new URL((files[at % files.length] as Asset).publicUrl).pathname;
   // All addresses are in one /64.
   for (let at = 0; at < READERS; at++) begin(`2001:db8:1:2::${at.toString(16)}`, `GET ${pathOf(at)}`, "");
-  while (logged(200) + logged(429) + logged(503) < READERS) await Bun.sleep(20);
+  await until(() => logged(200) + logged(429) + logged(503) >= READERS);
   const statuses: number[] = [];
   for (let at = 0; at < OTHERS; at++) {
     const response = await fetch(api.url + pathOf(at), { headers: { "x-forwarded-for": `192.0.2.${at}` } });
@@ -72,7 +73,7 @@ test("64 slow uploads of four tenants: a fifth tenant uploads, and so does one o
     const headers = `Authorization: Bearer ${keys[at % 4]}\r\nContent-Type: ${typeOf()}\r\nContent-Length: 1000000\r\n`;
     begin(`198.51.100.${at % 4}`, "POST /api/v1/assets", headers, part);
   }
-  while (logged(429) - before < 32) await Bun.sleep(20);
+  await until(() => logged(429) - before >= 32);
   const upload = async (secret: string, from: string): Promise<number> => {
     const body = new FormData();
     body.set("file", new Blob([fileOf("image", 1000)]), "a.jpg");
@@ -83,5 +84,5 @@ test("64 slow uploads of four tenants: a fifth tenant uploads, and so does one o
   };
   expect(await upload(await keyOf(), "192.0.2.1")).toBe(201);
   // Once those that make no progress have lost their places.
-  while ((await upload(keys[0] ?? "", "192.0.2.1")) !== 201) await Bun.sleep(100);
+  await until(async () => (await upload(keys[0] ?? "", "192.0.2.1")) === 201, { pollMs: 100 });
 });

@@ -13,6 +13,7 @@ import {
   startProcess,
 } from "@realtime-avatar/testing/processes";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { until } from "@realtime-avatar/testing/until";
 // biome-ignore lint/style/noRestrictedImports: the test compares the metrics of all programs with one document
 import { createMetrics as createAvatarWorkerMetrics } from "../../../avatar-worker/src/metrics.ts";
 import { callAt, type TestApi } from "../support/api.ts";
@@ -141,7 +142,7 @@ describe("metrics", () => {
     expect(sampleOf(text, "process_cpu_seconds_total")).toBeGreaterThan(0);
     expect(Math.abs(sampleOf(text, "process_start_time_seconds") - Date.now() / 1000)).toBeLessThan(3600);
     expect(text).toMatch(/realtime_avatar_build_info\{version="\d+\.\d+\.\d+"\} 1/);
-    while (sampleOf(await scrape(), "realtime_avatar_event_loop_lag_seconds_count") === 0) await Bun.sleep(20);
+    await until(async () => sampleOf(await scrape(), "realtime_avatar_event_loop_lag_seconds_count") !== 0);
   });
 
   test("metrics, with hostile ids and paths: no id, no secret, no more series", async () => {

@@ -5,6 +5,7 @@
 import { describe, expect, test } from "bun:test";
 import { connect as connectPool } from "@realtime-avatar/db/connection/pool";
 import { createLog } from "@realtime-avatar/runtime/log";
+import { until } from "@realtime-avatar/testing/until";
 import { createTestApp, rowCounts, startApi } from "../support/api.ts";
 import { CLOSE, NOT_FOUND, problemIn, request, statusesOf, wireCalls } from "../support/wire.ts";
 
@@ -74,7 +75,7 @@ describe("a request without a successful response", () => {
     await holder`lock table api_key_credentials`;
     const { socket, closed } = dial();
     socket.write(create());
-    while (api.database.db.stats().connections.busy === 0) await Bun.sleep(1);
+    await until(() => api.database.db.stats().connections.busy !== 0, { pollMs: 1 });
     socket.destroy();
     await closed;
     await Bun.sleep(50);
@@ -283,7 +284,7 @@ test("a request, refused for load: one warning in the log without a stack", asyn
   const shed = responses.filter(({ status }) => status === 503);
   expect(shed.length).toBeGreaterThan(0);
   // The line is written after the response.
-  while (log.length < responses.length) await Bun.sleep(1);
+  await until(() => log.length >= responses.length, { pollMs: 1 });
   const lines = log.map((line) => JSON.parse(line)).filter(({ status }) => status === 503);
   expect(lines).toHaveLength(shed.length);
   for (const line of lines) {
@@ -305,7 +306,7 @@ test("requests while the database is down: one line in the log for each, without
   ];
   const responses = await Promise.all(requests.map((one) => app.handle(one)));
   expect(responses.map(({ status }) => status)).toEqual([503, 503, 503]);
-  while (log.length < requests.length) await Bun.sleep(1);
+  await until(() => log.length >= requests.length, { pollMs: 1 });
   expect(log).toHaveLength(requests.length);
   for (const { error } of log.map((line) => JSON.parse(line)))
     expect(error).toEqual({ ...error, name: "DatabaseError", code: "ECONNREFUSED" });

@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import { createClient } from "@realtime-avatar/client";
 import { client } from "@realtime-avatar/testing/database";
 import { freePort } from "@realtime-avatar/testing/network/ports";
+import { until } from "@realtime-avatar/testing/until";
 import { seedCredits } from "./support/credits.ts";
 import { startLoad } from "./support/history.ts";
 import { cluster, DEADLINE_MS, rows, seedRoot, services, startService, terminateBackends } from "./support/scene.ts";
@@ -47,7 +48,7 @@ test("the client, service killed and connections lost: each avatar is created on
   );
   const sql = client(databaseUrl);
   const untilMade = async (count: number): Promise<void> => {
-    while (made.size < count) await Bun.sleep(5);
+    await until(() => made.size >= count, { pollMs: 5 });
   };
   for (let round = 1; round <= 6; round++) {
     await untilMade(round * 200);

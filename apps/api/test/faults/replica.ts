@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { client, USES_SHARDS } from "@realtime-avatar/testing/database";
 import { startCluster } from "@realtime-avatar/testing/postgres/cluster";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { until } from "@realtime-avatar/testing/until";
 import type { CallOptions } from "../support/api.ts";
 import { ask, seedRoot, startService, under } from "./support/scene.ts";
 import { notOnShard, startServer } from "./support/server.ts";
@@ -59,7 +60,7 @@ test.skipIf(USES_SHARDS)(`a failover, both hosts listed: writes go on at the new
   const primary_conninfo = `host=127.0.0.1 port=${port} user=postgres password=${password}`;
   const standby = await startCluster({ data: join(folder, "b"), settings: { primary_conninfo } });
   const admin = client(primary.url("postgres"));
-  while ((await admin`select 1 from pg_stat_replication where sync_state = 'sync'`).length === 0) await Bun.sleep(10);
+  await until(async () => (await admin`select 1 from pg_stat_replication where sync_state = 'sync'`).length > 0);
   await admin.end();
   const after = standby.url(pathname.slice(1));
   await under(

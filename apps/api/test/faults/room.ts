@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { client } from "@realtime-avatar/testing/database";
 import { canMountDisk, mountDisk } from "@realtime-avatar/testing/storage/small-disk";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { until } from "@realtime-avatar/testing/until";
 import { possible, under } from "./support/scene.ts";
 import { startServer } from "./support/server.ts";
 
@@ -25,7 +26,7 @@ const fillDisk = async (disk: string): Promise<void> => {
       await rm(ballast);
       if (!(await small.isRunning())) await small.start();
       const probe = client(small.url("postgres"));
-      while ((await probe`select 1`.catch(() => [])).length === 0) await Bun.sleep(10);
+      await until(async () => (await probe`select 1`.catch(() => [])).length > 0);
       await probe.end();
       load.healed();
     },

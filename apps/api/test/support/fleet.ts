@@ -1,5 +1,6 @@
 /** For tests: two processes of the service under load, with what a load balancer does: it asks who is ready. */
 import { bun, startProcess } from "@realtime-avatar/testing/processes";
+import { until } from "@realtime-avatar/testing/until";
 
 export type Fleet = {
   /** How many requests had each status. */
@@ -88,14 +89,14 @@ export const startFleet = async (
     failures,
     untilAnswered: async (count) => {
       const enough = answered + count;
-      while (answered < enough || ready.length < known.length) await Bun.sleep(5);
+      await until(() => answered >= enough && ready.length >= known.length, { pollMs: 5 });
     },
     replace: async (index, whileEnding, program) => {
       const old = known[index];
       if (!old) throw new Error(`there is no process ${index}`);
       old.process.kill("SIGTERM");
       await whileEnding?.(old.url);
-      while (ready.includes(old.url) || (pending.get(old.url) ?? 0) > 0) await Bun.sleep(5);
+      await until(() => !ready.includes(old.url) && (pending.get(old.url) ?? 0) === 0, { pollMs: 5 });
       await end("SIGINT", old);
       known[index] = await start(program);
     },

@@ -2,6 +2,7 @@
 
 import { generateApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { random } from "@realtime-avatar/testing/random-bytes";
+import { until } from "@realtime-avatar/testing/until";
 import type { Socket } from "bun";
 
 export type Flood = {
@@ -54,7 +55,7 @@ export const startFlood = async (url: string, connections: number, keyOf = unkno
     statuses,
     untilAnswered: async (count) => {
       const enough = answered + count;
-      while (answered < enough) await Bun.sleep(5);
+      await until(() => answered >= enough, { pollMs: 5 });
     },
     stop: () => {
       isStopping = true;

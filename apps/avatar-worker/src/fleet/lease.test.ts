@@ -1,5 +1,6 @@
 /** For how long a worker may be in its rooms. */
 import { expect, test } from "bun:test";
+import { until } from "@realtime-avatar/testing/until";
 import { createLease } from "./lease.ts";
 
 test("a lease: counts from when its sync was sent, and is not held before the first", () => {
@@ -21,7 +22,7 @@ test("the end of a lease: told once for each that is not renewed, and not after 
   await Bun.sleep(450);
   expect(ends).toBe(0);
   lease.renew(performance.now(), 0.02);
-  while (ends === 0) await Bun.sleep(5);
+  await until(() => ends > 0, { pollMs: 5 });
   // One whose sync was answered too late has ended, and is told.
   lease.renew(performance.now() - 1000, 0.5);
   await Bun.sleep(20);

@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { until } from "@realtime-avatar/testing/until";
 import { assigned } from "../../test/support/assigned.ts";
 import { type CallProcess, type ProcessEnd, startCallProcess } from "./call-process.ts";
 import type { FromCallProcess } from "./messages.ts";
@@ -24,7 +25,7 @@ const run = (first: Step[]) => {
 test("a call process that is stopped: ends by itself", async () => {
   const { started, messages, end } = run([{ kind: "report", state: "joined", used_seconds: 0 }]);
   await started.ready();
-  while (messages.length === 0) await Bun.sleep(10);
+  await until(() => messages.length > 0);
   await started.stop();
   expect(await end).toEqual({ code: 0, signal: null, isCrash: true });
   expect(messages).toEqual([{ kind: "report", state: "joined", used_seconds: 0 }]);
@@ -32,7 +33,7 @@ test("a call process that is stopped: ends by itself", async () => {
 
 test("a call process that is stopped and does not end by itself: is killed", async () => {
   const { started, messages, end } = run([{ kind: "stay" }]);
-  while (messages.length === 0) await Bun.sleep(10);
+  await until(() => messages.length > 0);
   await started.stop();
   expect(await end).toMatchObject({ signal: "SIGKILL" });
 });

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { until } from "@realtime-avatar/testing/until";
 import { createLimits, type ExceededLimit, readUsage, watchLimits } from "./limits.ts";
 
 const usage = { bytes: 90 * 2 ** 20, threads: 40, cpuSeconds: 0 };
@@ -50,7 +51,7 @@ test("a process that is watched: its first limit is told once, and nothing once 
     return watchLimits(1, (limit) => found.push(limit), { readNow, intervalMs: 2 });
   };
   const untilLooks = async (count: number): Promise<void> => {
-    while (looks < count) await Bun.sleep(1);
+    await until(() => looks >= count, { pollMs: 1 });
   };
   const end = watch([usage, usage, { ...usage, threads: 10_000 }, { ...usage, bytes: 2 ** 40 }]);
   await untilLooks(3);

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
+import { until } from "@realtime-avatar/testing/until";
 import { type CallProcess, startCallProcess } from "./call-process.ts";
 import { createCallProcesses } from "./spare.ts";
 
@@ -14,7 +15,7 @@ const create = () => {
     return process;
   });
   const untilStarted = async (count: number): Promise<void> => {
-    while (started.length < count) await Bun.sleep(10);
+    await until(() => started.length >= count);
     await started[count - 1]?.ready();
   };
   return { started, processes, untilStarted };
@@ -52,9 +53,9 @@ test("a spare process that ends before it is ready: no call can start until the 
   await processes.ready();
   expect(processes.canStart()).toBe(true);
   const taken = processes.take();
-  while (processes.canStart()) await Bun.sleep(5);
+  await until(() => !processes.canStart(), { pollMs: 5 });
   expect(started).toHaveLength(2);
-  while (!processes.canStart()) await Bun.sleep(5);
+  await until(() => processes.canStart(), { pollMs: 5 });
   expect(started).toHaveLength(3);
   await Promise.all([processes.stop(), taken.stop()]);
 });

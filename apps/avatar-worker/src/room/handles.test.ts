@@ -16,6 +16,7 @@ import {
   TrackKind,
 } from "@livekit/rtc-node";
 import { countIntervals } from "@realtime-avatar/testing/run/intervals";
+import { until } from "@realtime-avatar/testing/until";
 import { assigned } from "../../test/support/assigned.ts";
 import { portrait } from "../renderer/portrait.ts";
 import type { Rendering } from "../renderer/renderer.ts";
@@ -93,7 +94,7 @@ test("an avatar that was published, then closed: its sources and tracks are clos
   const timers = countIntervals();
   const published = await publishAvatar(roomWith(KIND_AUDIO, KIND_VIDEO) as never, { ...rendering, picture });
   published.play(new Int16Array(960));
-  while (pictures < 2) await Bun.sleep(5);
+  await until(() => pictures >= 2, { pollMs: 5 });
   expect(left().sort()).toEqual(["source", "source", "track", "track"]);
   expect(timers.open()).toBe(1);
   await published.close();
@@ -162,7 +163,7 @@ test("the speech of an agent, played to its end, dropped or refused: its resampl
   segments.open(stream());
   segments.open(stream());
   segments.open(stream("96000"));
-  while (!segments.first()?.isComplete) await Bun.sleep(1);
+  await until(() => segments.first()?.isComplete, { pollMs: 1 });
   expect(left()).toHaveLength(2);
   while (segments.next());
   segments.finish();
@@ -209,7 +210,7 @@ test.each([null, "agent"])(
         onFailure: (cause) => void failures.push(cause),
       },
     );
-    while (joining.report().state !== "ended") await Bun.sleep(5);
+    await until(() => joining.report().state === "ended", { pollMs: 5 });
     expect([failures, joining.report().reason]).toEqual([["the room cannot be joined"], "failed"]);
     expect(left()).toEqual([]);
   },

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { ReadableStream } from "node:stream/web";
 import { ByteStreamReader } from "@livekit/rtc-node";
+import { until } from "@realtime-avatar/testing/until";
 import { createSegments } from "./segments.ts";
 
 type Chunk = { content: Uint8Array };
@@ -91,7 +92,7 @@ describe("the segments of an agent", () => {
       const stream = openStream();
       segments.open(stream.reader);
       stream.enqueue(content);
-      while (!segments.first()?.isComplete) await Bun.sleep(1);
+      await until(() => segments.first()?.isComplete, { pollMs: 1 });
       return cuts.length;
     };
     for (const end of [takeAll, takeAll, segments.clear]) {

@@ -52,7 +52,7 @@ test("jobs, of several tenants: each run once, within both limits", async () => 
       running.most = Math.max(running.most, running.all);
       running.mostOfTenant = Math.max(running.mostOfTenant, ofTenant);
       // The first ones wait for each other, however slowly they are claimed. The others give a job too many the time to start.
-      while (running.most < 3) await Bun.sleep(5);
+      await until(() => running.most >= 3, { pollMs: 5 });
       await Bun.sleep(30);
       running.all--;
       running.tenants.set(tenantId, (running.tenants.get(tenantId) ?? 0) - 1);
@@ -98,8 +98,8 @@ test("a job, retried five times: waits with its error, then its asset has failed
   );
   const state = () => world.stateOf(asset as never);
   for (let attempt = 1; attempt < 5; attempt++) {
-    while ((await state()).lastError === null || attempts.length < attempt) await Bun.sleep(10);
-    while ((await state()).status !== "uploaded") await Bun.sleep(10);
+    await until(async () => (await state()).lastError !== null && attempts.length >= attempt);
+    await until(async () => (await state()).status === "uploaded");
     expect(await state()).toMatchObject({ attempts: attempt, lastError: "The disk has no room for the file." });
     await world.expire();
   }
@@ -300,7 +300,7 @@ test("work, taking too long: aborted, and counted as an attempt", async () => {
     }),
     { timing: { maxJobMs: 50, retrySeconds: 3600 } },
   );
-  while ((await world.stateOf(asset as never)).lastError === null) await Bun.sleep(10);
+  await until(async () => (await world.stateOf(asset as never)).lastError !== null);
   expect(await world.stateOf(asset as never)).toMatchObject({ attempts: 1, lastError: "It took too long." });
 });
 
@@ -308,7 +308,7 @@ test("a queue, not readable for a time: logged, then read again", async () => {
   const { client } = world.database.db;
   await client`alter table jobs rename to away`;
   start(handlerOf());
-  while (!world.lines.some(({ msg }) => msg === "failed to claim a job; retrying")) await Bun.sleep(10);
+  await until(() => world.lines.some(({ msg }) => msg === "failed to claim a job; retrying"));
   await client`alter table away rename to jobs`;
   const [asset] = await seed(1);
   await world.untilDone();

@@ -13,6 +13,7 @@ import { createMetrics } from "@realtime-avatar/runtime/metrics";
 import { portraitPath } from "@realtime-avatar/testing/photos";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { callerOf, seedKey } from "@realtime-avatar/testing/seeds";
+import { until } from "@realtime-avatar/testing/until";
 import sharp from "sharp";
 import { inspector } from "../../test/support/inspector.ts";
 import { preparationTests } from "../../test/support/preparations.ts";
@@ -109,14 +110,14 @@ describe("the source of an avatar", () => {
     start({
       metrics,
       processAsset: async () => {
-        while (!isDone) await Bun.sleep(5);
+        await until(() => isDone, { pollMs: 5 });
         return { kind: "gone" };
       },
     });
     const text = async () => (await metrics.fetch(new Request("http://localhost/metrics"))).text();
     const waits = async () =>
       Number(/duration_seconds_count\{kind="prepare_avatar",outcome="waiting"\} (\d+)/.exec(await text())?.[1] ?? 0);
-    while ((await waits()) < 2) await Bun.sleep(20);
+    await until(async () => (await waits()) >= 2);
     expect(await world.currentOf(avatar)).toMatchObject({ status: "preprocessing", attempts: 0, lastError: null });
     const stored = await world.storage.open(originalKey(asset));
     const digest = sha256(Buffer.from(await new Response(stored?.stream).arrayBuffer()));

@@ -1,6 +1,7 @@
 /** The look-up of names of the public internet, with a name server of the test. */
 import { afterAll, expect, test } from "bun:test";
 import { getServers, setServers } from "node:dns";
+import { until } from "@realtime-avatar/testing/until";
 import { startNameServer } from "./name-server.testing.ts";
 import { PUBLIC_INTERNET } from "./request.ts";
 
@@ -21,7 +22,7 @@ test("look-ups that a name server does not answer, and one of another name: it i
         ended += 1;
       });
   }
-  while (server.silent.size < 64) await Bun.sleep(5);
+  await until(() => server.silent.size >= 64, { pollMs: 5 });
   expect(await PUBLIC_INTERNET.resolve("hooks.example.com")).toEqual(["93.184.216.34"]);
   expect(ended).toBe(0);
 });

@@ -8,6 +8,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import type { TLSSocket } from "node:tls";
 import { fileFolder } from "@realtime-avatar/testing/fixture";
+import { until } from "@realtime-avatar/testing/until";
 import { createConnections } from "./connections.ts";
 import { fetchRemote } from "./fetch.ts";
 import { createPoster, MAX_READ_BYTES } from "./post.ts";
@@ -142,7 +143,7 @@ const open = async (entry: [string, Way]) => {
   const times = { connectMs: isSilent ? 100 : 60_000, totalMs: isEndless(entry) ? 300 : 60_000 };
   const controller = new AbortController();
   const cancelLate = async (): Promise<void> => {
-    while (requests.length === 0) await Bun.sleep(5);
+    await until(() => requests.length > 0, { pollMs: 5 });
     await Bun.sleep(20);
     controller.abort();
   };
@@ -239,7 +240,7 @@ const CLOSES: Record<string, (ask: Ask, network: Network, size: () => number) =>
     for (let count = 0; count < 256; count++) await ask(network, `whe_${count}`);
   },
   "a pause": async (_ask, _network, size) => {
-    while (size() > 0) await Bun.sleep(1);
+    await until(() => size() === 0, { pollMs: 1 });
   },
 };
 

@@ -4,6 +4,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { open, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileFolder } from "@realtime-avatar/testing/fixture";
+import { until } from "@realtime-avatar/testing/until";
 import type { Confinement } from "./confinement.ts";
 import { FRAME_LIMITS } from "./frame.ts";
 import { confinementOfMachine, type Descriptors, runConfined, SANDBOX_LIMITS, type SandboxLimits } from "./limited.ts";
@@ -35,7 +36,7 @@ test("a child that leaves a process behind: what it has said is read, and the pr
   const outcome = await shell("sleep 1000 & echo $! >&2; exit 3");
   expect(outcome).toMatchObject({ kind: "failed", code: "crashed", stderr: expect.stringMatching(/^\d+\n$/) });
   const pid = Number(outcome.kind === "failed" && outcome.stderr);
-  while (existsSync(`/proc/${pid}`)) await Bun.sleep(5);
+  await until(() => !existsSync(`/proc/${pid}`), { pollMs: 5 });
 });
 
 /** Opened by itself, so that each test sees which descriptors a child gets. */

@@ -4,6 +4,7 @@ import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import type { TestDb } from "@realtime-avatar/testing/database";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { until } from "@realtime-avatar/testing/until";
 import { sql } from "drizzle-orm";
 import { userSessions } from "../people/tables.ts";
 import { prepared } from "../query/statement.ts";
@@ -24,7 +25,7 @@ const insertRow = ({ id }: ApiKeyRecord, ago: string) => db.client`
   on conflict (tenant_id, subject_id) do update set announced_at = excluded.announced_at`;
 /** Waits until the announcement of a change has been withdrawn, which the change itself does not wait for. */
 const untilWithdrawn = async (record: ApiKeyRecord): Promise<void> => {
-  while ((await rowsOf(record)).length > 0) await Bun.sleep(5);
+  await until(async () => (await rowsOf(record)).length === 0, { pollMs: 5 });
 };
 const rowsOf = ({ id }: ApiKeyRecord) => db.client`select from pending_changes where subject_id = ${id}`;
 
@@ -105,7 +106,7 @@ describe("announceWhileWaiting", () => {
   test("a change, waiting: announced, and withdrawn at its end", async () => {
     const { record } = await seedKey(db, tenantId);
     const change = async (): Promise<string> => {
-      while ((await rowsOf(record)).length === 0) await Bun.sleep(5);
+      await until(async () => (await rowsOf(record)).length > 0, { pollMs: 5 });
       return "done";
     };
     expect(await announceWhileWaiting(db, record, change)).toBe("done");
@@ -115,7 +116,7 @@ describe("announceWhileWaiting", () => {
   test("a change, failing while announced: withdrawn, its error thrown", async () => {
     const { record } = await seedKey(db, tenantId);
     const change = async (): Promise<never> => {
-      while ((await rowsOf(record)).length === 0) await Bun.sleep(5);
+      await until(async () => (await rowsOf(record)).length > 0, { pollMs: 5 });
       throw new Error("the change failed");
     };
     await expect(announceWhileWaiting(db, record, change)).rejects.toThrow("the change failed");
@@ -148,11 +149,11 @@ describe("announceWhileWaiting", () => {
       within: () => stuck,
     };
     const change = async (): Promise<string> => {
-      while (sent.length === 0) await Bun.sleep(5);
+      await until(() => sent.length > 0, { pollMs: 5 });
       return "done";
     };
     expect(await announceWhileWaiting(stuck, record, change)).toBe("done");
-    while (sent.at(-1) !== "withdraw_pending_change") await Bun.sleep(5);
+    await until(() => sent.at(-1) === "withdraw_pending_change", { pollMs: 5 });
   });
 
   test("a change, its announcement slow: announced once, and withdrawn after that", async () => {
@@ -168,13 +169,13 @@ describe("announceWhileWaiting", () => {
       within: () => slow,
     };
     await announceWhileWaiting(slow, record, async () => {
-      while (sent.length === 0) await Bun.sleep(5);
+      await until(() => sent.length > 0, { pollMs: 5 });
       // Longer than until the next announcement.
       await Bun.sleep(500);
     });
     expect(sent).toEqual(["announce_pending_change"]);
     announcement.resolve([]);
-    while (sent.length === 1) await Bun.sleep(5);
+    await until(() => sent.length !== 1, { pollMs: 5 });
     expect(sent).toEqual(["announce_pending_change", "withdraw_pending_change"]);
   });
 
@@ -189,7 +190,7 @@ describe("announceWhileWaiting", () => {
       },
     };
     const change = async (): Promise<string> => {
-      while (failures === 0) await Bun.sleep(5);
+      await until(() => failures > 0, { pollMs: 5 });
       return "done";
     };
     expect(await announceWhileWaiting(failing, record, change)).toBe("done");

@@ -12,6 +12,7 @@ import { seedCaller } from "@realtime-avatar/testing/credits";
 import { connectTo } from "@realtime-avatar/testing/database";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
 import { claimOf, operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
+import { until } from "@realtime-avatar/testing/until";
 import { seedEndpoint } from "@realtime-avatar/testing/webhooks/events";
 import type { Db } from "../connection/pool.ts";
 import { findCreditDrift } from "../credits/invariants.ts";
@@ -267,7 +268,7 @@ test("three replicas, random operations: each call closed once, the money exact,
     const numbers = (client: number) => numbersOf(1 + at * 100 + client);
     const pool = (client: number) => pools[client % pools.length] as Db;
     const revoke = async () => {
-      while (round.left > OPERATIONS / 4) await Bun.sleep(5);
+      await until(() => round.left <= OPERATIONS / 4, { pollMs: 5 });
       await client`
         update api_keys set revoked_at = now(), version = version + 1 where id = ${round.tenants[0]?.callers[1].id ?? ""}`;
     };

@@ -1,4 +1,5 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { until } from "@realtime-avatar/testing/until";
 import { Batcher, type BatchKind, MAX_BATCH, OTHER_SHARE, type Runner } from "./batch.ts";
 import { DatabaseError } from "./errors.ts";
 
@@ -295,7 +296,7 @@ describe("concurrent inputs of one kind", () => {
     const long = batcher.add("slow", "owner", soon());
     // Sooner than what hangs is given up.
     const others = ["a", "b"].map((input) => batcher.add(input, "owner", performance.now() + 900));
-    while (batches.length < 2) await Bun.sleep(5);
+    await until(() => batches.length >= 2, { pollMs: 5 });
     const third = batcher.add("third", "owner", soon());
     await settled();
     expect(batches.map(({ inputs }) => inputs)).toEqual([["slow"], ["a", "b"]]);
@@ -342,7 +343,7 @@ describe("concurrent inputs of one kind", () => {
     const batcher = new Batcher(kind, nowhere, 100);
     const hanging = batcher.add("hanging", "owner", soon());
     const next = batcher.add("next", "owner", soon());
-    while (batches.length < 2) await Bun.sleep(10);
+    await until(() => batches.length >= 2);
     batches[1]?.end();
     expect(await next).toBe("NEXT");
     batches[0]?.end();

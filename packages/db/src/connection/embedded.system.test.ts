@@ -6,6 +6,7 @@ import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { client as clientOf, preparedDataDirectory } from "@realtime-avatar/testing/database";
 import { fileFolder } from "@realtime-avatar/testing/fixture";
+import { until } from "@realtime-avatar/testing/until";
 import { openEmbedded } from "./embedded.ts";
 import { hostsOf } from "./server/hosts.ts";
 
@@ -119,7 +120,7 @@ describe("the embedded PostgreSQL", () => {
     expect(found.url).toBe(url);
     const pid = await serverPid(found.directory);
     process.kill(pid, "SIGKILL");
-    while (isAlive(pid)) await Bun.sleep(10);
+    await until(() => !isAlive(pid));
     const again = await openEmbedded(data, fast);
     expect(await query(again.url, "select 1 as alive")).toEqual([{ alive: 1 }]);
     await found.close();
@@ -138,7 +139,7 @@ describe("the embedded PostgreSQL", () => {
     process.kill(row?.["pid"], "SIGKILL");
     // The crash of one backend cuts all of them; then the share is taken again, by another backend.
     const retaken = `${shares} and pid <> ${first?.["pid"]}`;
-    while ((await query(user.url, retaken).catch(() => [])).length === 0) await Bun.sleep(20);
+    await until(async () => (await query(user.url, retaken).catch(() => [])).length > 0);
     const passerBy = await openEmbedded(data, fast);
     await passerBy.close();
     expect(isAlive(pid)).toBe(true);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { connectTo, testDatabase } from "@realtime-avatar/testing/database";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { until } from "@realtime-avatar/testing/until";
 import { sql } from "drizzle-orm";
 import { findCredential } from "../api-keys/callers.ts";
 import { prepared } from "../query/statement.ts";
@@ -121,7 +122,7 @@ describe("the deadline", () => {
       // Not for the 600 seconds that it would have slept.
       const isAsleep = () => database.client`
         select 1 from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`;
-      while ((await isAsleep()).length > 0) await Bun.sleep(2);
+      await until(async () => (await isAsleep()).length === 0, { pollMs: 2 });
       expect(await now(db)).toHaveLength(1);
     });
   });
@@ -252,7 +253,7 @@ test("a pool, its connections cut: opens all of them again, and no more", async 
     try {
       for (let round = 0; round < 10; round++) {
         await Bun.sleep(20);
-        while ((await ofPool()).length === 0) await Bun.sleep(2);
+        await until(async () => (await ofPool()).length > 0, { pollMs: 2 });
         for (const { pid } of await ofPool()) await own.db.client`select pg_terminate_backend(${pid}::integer)`;
       }
     } finally {
@@ -266,6 +267,6 @@ test("a pool, its connections cut: opens all of them again, and no more", async 
       await Promise.all(Array.from({ length: 40 }, () => sleep(db.within(60_000), { seconds: 0.02 })));
     }
   });
-  while ((await ofPool()).length > 0) await Bun.sleep(2);
+  await until(async () => (await ofPool()).length === 0, { pollMs: 2 });
   await own.close();
 });

@@ -17,6 +17,7 @@ import {
   seedCaller,
   seedKey,
 } from "@realtime-avatar/testing/seeds";
+import { until } from "@realtime-avatar/testing/until";
 import { FUNCTION_FILES } from "../../generated/function-files.ts";
 import { findApiKey, revokeApiKey } from "../api-keys/api-keys.ts";
 import type { Caller } from "../api-keys/callers.ts";
@@ -87,7 +88,7 @@ describe.skipIf(CITUS_BIN === undefined)("an upgrade of a shard", () => {
     return {
       more: async (): Promise<void> => {
         const before = ids.length;
-        while (ids.length < before + 10) await Bun.sleep(10);
+        await until(() => ids.length >= before + 10);
       },
       stop: async (): Promise<string[]> => {
         isStopping = true;

@@ -3,6 +3,7 @@ import { rm, writeFile } from "node:fs/promises";
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { until } from "@realtime-avatar/testing/until";
 import { bytesOf, md5Of, streamOf } from "../bytes-testing.ts";
 import { openStorage } from "../open.ts";
 import { Secret } from "../secret.ts";
@@ -162,10 +163,10 @@ describe("an S3 that stalls", () => {
     const { storage, sockets } = await serveRaw("");
     const waiting = new AbortController();
     const work = failureOf(storage.open("some/key", undefined, waiting.signal));
-    while (sockets.length === 0) await Bun.sleep(1);
+    await until(() => sockets.length > 0, { pollMs: 1 });
     waiting.abort();
     expect(await work).toMatchObject({ reason: "unavailable" });
-    while (sockets.some((socket) => !socket.closed)) await Bun.sleep(1);
+    await until(() => sockets.every((socket) => socket.closed), { pollMs: 1 });
     await expect(storage.open("some/key", undefined, waiting.signal)).rejects.toMatchObject({ reason: "unavailable" });
     expect(sockets).toHaveLength(1);
   });
@@ -224,7 +225,7 @@ describe("an S3 that stalls", () => {
   test("a waiting request, the storage closed: fails", async () => {
     const { storage, sockets } = await serveRaw("");
     const work = failureOf(storage.stat("some/key"));
-    while (sockets.length === 0) await Bun.sleep(1);
+    await until(() => sockets.length > 0, { pollMs: 1 });
     await storage.close();
     expect(await work).toMatchObject({ reason: "unavailable" });
     await expect(storage.stat("some/key")).rejects.toMatchObject({ reason: "unavailable" });
@@ -241,13 +242,13 @@ describe("an upload whose source fails", () => {
     const stream = new ReadableStream<Uint8Array>({
       pull: async (controller) => {
         if (count++ === 0) return controller.enqueue(bytesOf(0, 300_000));
-        while (text().length < 200_000) await Bun.sleep(1);
+        await until(() => text().length >= 200_000, { pollMs: 1 });
         if (error) controller.error(error);
         else controller.close();
       },
     });
     await expect(storage.put("some/key", { stream, sizeBytes: 300_001 }, "image/png")).rejects.toMatchObject(expected);
-    while (sockets.some((socket) => !socket.closed)) await Bun.sleep(1);
+    await until(() => sockets.every((socket) => socket.closed), { pollMs: 1 });
     expect(text().toLowerCase()).toContain("content-length: 300001\r\n");
     expect(text().toLowerCase()).not.toContain("transfer-encoding");
   });

@@ -4,6 +4,7 @@ import { seedSession } from "@realtime-avatar/testing/credits";
 import type { TestDb } from "@realtime-avatar/testing/database";
 import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { seedCaller, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { until } from "@realtime-avatar/testing/until";
 import { startApi, testStorage } from "../../../test/support/api.ts";
 import { pageHeaders, seedPerson } from "../../../test/support/people/people.ts";
 import { encodedFor } from "./export.ts";
@@ -234,7 +235,7 @@ describe("a file that is being sent", async () => {
     const { rest, cancel } = await openFile(path, headers);
     const before = outcomes().length;
     await whileHeld(api.database, lock, async () => void rest(), cancel);
-    while (outcomes().length === before) await Bun.sleep(5);
+    await until(() => outcomes().length !== before, { pollMs: 5 });
     expect(outcomes().at(-1)).toBe("disconnected");
   });
 

@@ -63,7 +63,7 @@ export const startLoad = async ({ api, coordinator, create, keyIn }: Installatio
     /** Waits for so many further answers. */
     more: async (count: number): Promise<void> => {
       const before = created.size;
-      while (created.size < before + count) await Bun.sleep(10);
+      await until(() => created.size >= before + count);
     },
     /** Ends it. The statuses of all answers but 401, and what is wrong: nothing. */
     stop: async () => {

@@ -5,6 +5,7 @@ import { chmod, chown, mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type RunningProcess, runToEnd, startProcess } from "@realtime-avatar/testing/processes";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { until } from "@realtime-avatar/testing/until";
 import { ownProgram } from "../command.ts";
 import { findConfinement } from "../confinement.ts";
 import { writeFrame } from "../frame.ts";
@@ -55,7 +56,7 @@ beforeEach(async () => {
   // The API, the worker, or PostgreSQL.
   other = startProcess([...AS_USER, "sh", "-c", 'cd "$1" && exec sleep 1000', "sh", outside], { SECRET });
   places = { outside, sibling, pid: other.pid, program };
-  while (!readFileSync(`/proc/${other.pid}/cmdline`, "latin1").startsWith("sleep")) await Bun.sleep(5);
+  await until(() => readFileSync(`/proc/${other.pid}/cmdline`, "latin1").startsWith("sleep"), { pollMs: 5 });
 });
 afterEach(async () => {
   other.kill("SIGKILL");

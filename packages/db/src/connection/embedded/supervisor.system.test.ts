@@ -6,6 +6,7 @@ import { dirname, join } from "node:path";
 import { client as clientOf, preparedDataDirectory } from "@realtime-avatar/testing/database";
 import { fileFolder } from "@realtime-avatar/testing/fixture";
 import { freePort } from "@realtime-avatar/testing/network/ports";
+import { until } from "@realtime-avatar/testing/until";
 import { openEmbedded } from "../embedded.ts";
 import { hostsOf } from "../server/hosts.ts";
 import { serverEnvironment } from "./supervisor.ts";
@@ -87,7 +88,7 @@ const processesOf = async (data: string): Promise<{ pid: number; command: string
     .map((line) => ({ pid: Number.parseInt(line, 10), command: line }));
 };
 const untilNone = async (data: string): Promise<void> => {
-  while ((await processesOf(data)).length > 0) await Bun.sleep(20);
+  await until(async () => (await processesOf(data)).length === 0);
 };
 
 const query = async (url: string, text: string): Promise<Record<string, unknown>[]> => {
@@ -196,7 +197,9 @@ describe("a killed supervisor", () => {
     for (const { pid, command } of await processesOf(data)) {
       if (command.includes("realtime-avatar-supervisor")) process.kill(pid, "SIGKILL");
     }
-    while ((await processesOf(data)).some(({ command }) => command.includes("-supervisor"))) await Bun.sleep(5);
+    await until(async () => !(await processesOf(data)).some(({ command }) => command.includes("-supervisor")), {
+      pollMs: 5,
+    });
   };
 
   test("a supervisor, killed with users left: the server runs on, the last one stops it", async () => {
@@ -243,7 +246,7 @@ describe("a server of the version that listened by TCP", () => {
     spawn(join(await npmNative(), "bin/postgres"), args, { ...account, cwd: "/", stdio: "ignore" }).unref();
     const state = async () =>
       (await readFile(join(directory, "postmaster.pid"), "utf8").catch(() => "")).split("\n")[7];
-    while ((await state())?.trim() !== "ready") await Bun.sleep(10);
+    await until(async () => (await state())?.trim() === "ready");
     const password = (await readFile(join(data, "password"), "utf8")).trim();
     return { pid: await serverPid(data), url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres` };
   };

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { until } from "@realtime-avatar/testing/until";
 import { databaseFailure } from "../errors.ts";
 import { countHanging, HANG_AFTER_MS, hasRespondedLately, maxOpen } from "./hang.ts";
 import type { Slot } from "./slot.ts";
@@ -53,7 +54,7 @@ test("hanging connections, replaced: by as many others, and afterwards as many a
     const backends = () => database.client`
       select pid from pg_stat_activity
       where datname = current_database() and query like 'select pg_backend_pid() as pid from pg_sleep%'`;
-    while ((await backends()).length > 2) await Bun.sleep(2);
+    await until(async () => (await backends()).length <= 2, { pollMs: 2 });
     for (const pid of await sleepers(2)) await database.client`select pg_cancel_backend(${pid}::integer)`;
     await Promise.all(running);
   });

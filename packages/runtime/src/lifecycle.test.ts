@@ -34,6 +34,25 @@ describe("runProcess", () => {
     },
   );
 
+  test.skipIf(process.platform !== "linux").each([
+    // As by nohup.
+    ["HUP", "SIGTERM"],
+    // A shell does that for what it starts in the background.
+    ["INT", "SIGHUP"],
+  ] as const)("a process, started with SIG%s ignored: closes on %s", async (ignored, signal) => {
+    const start = `process.on("SIGUSR2", () => console.log("running"));
+      atExit(async (signal) => console.log("closed", signal)); console.log("started");`;
+    const running = startProcess(["/bin/sh", "-c", `trap "" ${ignored}; exec "$0" "$@"`, ...command(start)]);
+    await running.waitFor(/started/);
+    running.kill("SIGHUP");
+    if (ignored === "HUP") {
+      running.kill("SIGUSR2");
+      await running.waitFor(/running/);
+      running.kill("SIGTERM");
+    }
+    expect([await running.exited, running.stdout().split("\n").at(-2)]).toEqual([0, `closed ${signal}`]);
+  });
+
   test.each([
     ["SIGINT", ""],
     ["SIGTERM", "initdb ended\n"],

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
-import { normalPath, serve } from "./serve.ts";
+import { freePort } from "@realtime-avatar/testing/network/ports";
+import { normalPath, serve, serveAll } from "./serve.ts";
 
 describe("normalPath", () => {
   test.each([
@@ -70,5 +71,38 @@ describe("serve", () => {
     const port = server.port ?? 0;
     const message = `Cannot listen on 127.0.0.1:${port} (EADDRINUSE). Set PORT to another port, or HOST.`;
     expect(() => serve({ ...address, port }, timeouts, () => new Response())).toThrow(message);
+  });
+});
+
+// Elsewhere than on Linux, a machine has one address of 127.0.0.0/8.
+describe.skipIf(process.platform !== "linux")("serveAll", () => {
+  const [first, second] = ["127.0.0.1", "127.0.0.2"];
+  const timeouts = { keepAliveMs: 1000, requestMs: 1000 };
+  const serveAt = (hosts: string[], port: number) =>
+    serveAll({ hosts, port, portVariable: "PORT" }, timeouts, () => new Response("served"));
+  const statusAt = (host: string, port: number): Promise<number | null> =>
+    fetch(`http://${host}:${port}/`).then(
+      ({ status }) => status,
+      () => null,
+    );
+
+  test("two addresses and any free port: both serve at one port", async () => {
+    const servers = serveAt([first, second], 0);
+    const ports = servers.map(({ port = 0 }) => port);
+    const [port = 0] = ports;
+    expect([new Set(ports).size, await statusAt(first, port), await statusAt(second, port)]).toEqual([1, 200, 200]);
+    await Promise.all(servers.map((server) => server.stop(true)));
+  });
+
+  test("a port that is in use at the second address: refused, and nothing listens at the first", async () => {
+    const port = await freePort();
+    const other = serve({ host: second, port, portVariable: "PORT" }, timeouts, () => new Response());
+    expect(() => serveAt([first, second], port)).toThrow(`Cannot listen on ${second}:${port} (EADDRINUSE)`);
+    expect([await statusAt(first, port), await statusAt(second, port)]).toEqual([null, 200]);
+    await other.stop(true);
+  });
+
+  test("any free port, and an address that the machine does not have: refused, not tried without end", () => {
+    expect(() => serveAt([first, "192.0.2.1"], 0)).toThrow("Cannot listen on 192.0.2.1:");
   });
 });

@@ -7,15 +7,16 @@ import { corsHeaders, readUploadOrigins } from "../http/files/upload-cors.ts";
 
 const BYTES = 100_000;
 
-/** Is called when a file has arrived, before the response. */
-let onReceived = async (): Promise<void> => {};
+/** Is called before a file is stored, and when it is, before the response. */
+let onReceive = async (_: "before" | "after"): Promise<void> => {};
 const watchedStorage: typeof testStorage = async (origin) => {
   const files = await testStorage(origin);
   const { served } = files.storage;
   if (served === null) throw new Error("a disk serves its files");
   const receive: typeof served.receive = async (...parts) => {
+    await onReceive("before");
     const received = await served.receive(...parts);
-    await onReceived();
+    await onReceive("after");
     return received;
   };
   return { ...files, storage: { ...files.storage, served: { ...served, receive } } };
@@ -52,11 +53,11 @@ test("a file, sent again after its completion: not kept", async () => {
   expect(await stored(`uploads/${tenantId}/${id}`)).toEqual([]);
 });
 
-test("a file, its asset deleted while it arrives: 404, and not kept", async () => {
+test.each(["before", "after"])("a file, its asset deleted %s it is stored: 404, and not kept", async (moment) => {
   const { id, tenantId, upload } = await begin();
-  onReceived = async () => void (await call("DELETE", `/${id}`));
+  onReceive = async (now) => void (now === moment && (await call("DELETE", `/${id}`)));
   expect((await send(upload)).status).toBe(404);
-  onReceived = async () => {};
+  onReceive = async () => {};
   expect(await stored(`uploads/${tenantId}/${id}`)).toEqual([]);
 });
 

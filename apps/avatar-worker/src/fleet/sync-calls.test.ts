@@ -14,12 +14,18 @@ const lease = { lease_seconds: 60, start: [], end: [] };
 /** The next response of the service, to the first request of which this is true. */
 type Step = [isDue: (request: SyncRequest) => boolean, response: Partial<SyncResponse>];
 
-/** A worker whose service responds in these steps, and to what has ended. `sent`: the kinds of messages to each process, without leases. */
-const start = (steps: Step[]) => {
+/**
+ * A worker whose service responds in these steps, and to what has ended. `sent`: the kinds of messages to each process, without leases.
+ * `isHeld`: whether no process hears that it is to leave before `letLeave`. `ended`: resolves when the first process has.
+ */
+const start = (steps: Step[], { isHeld = false } = {}) => {
   const requests: SyncRequest[] = [];
   const sent: string[][] = [];
   let leases = 0;
   const done = Promise.withResolvers<void>();
+  const lost = Promise.withResolvers<void>();
+  const leaving = Promise.withResolvers<void>();
+  const ended = Promise.withResolvers<void>();
   const sync = (request: SyncRequest, signal: AbortSignal): Promise<SyncResponse> => {
     requests.push(request);
     if (request.slots === 0) return Promise.resolve(lease);
@@ -35,16 +41,27 @@ const start = (steps: Step[]) => {
     const send: typeof started.send = (message) => {
       if (message.kind === "lease") leases++;
       else kinds.push(message.kind);
-      started.send(message);
+      if (message.kind === "leave" && isHeld) void leaving.promise.then(() => started.send(message));
+      else started.send(message);
     };
-    return { ...started, send };
+    const listen: typeof started.listen = ({ onMessage, onEnd }) =>
+      started.listen({
+        onMessage,
+        onEnd: (end) => {
+          onEnd(end);
+          ended.resolve();
+        },
+      });
+    return { ...started, send, listen };
   };
   const { stop, calls } = startSync({
     ...{ service: { sync, file: () => Promise.reject(new Error("no file")) }, slots: 1, features: [] },
     ...{ processes: { take, ready: async () => {}, canStart: () => true, stop: async () => {} } },
-    ...{ log: createLog("silent"), metrics: null, traces: null },
+    ...{ log: createLog("warn", { write: (line) => line.includes("the lease has ended") && lost.resolve() }) },
+    ...{ metrics: null, traces: null },
   });
-  return { requests, sent, leases: () => leases, done: done.promise, stop, calls };
+  const promises = { done: done.promise, lost: lost.promise, ended: ended.promise };
+  return { requests, sent, leases: () => leases, ...promises, letLeave: leaving.resolve, stop, calls };
 };
 const { session_id } = assigned;
 const isIn = (state: string, generation: number) => (request: SyncRequest) =>
@@ -89,6 +106,23 @@ test("a call that another worker has now: left without an end", async () => {
     [({ calls: left }) => left.length === 0, {}],
   ]);
   await done;
+  expect([sent, calls()]).toEqual([[["start", "leave"]], []]);
+  await stop();
+});
+
+test("a call that waits for the end of its last generation when the lease ends: does not start", async () => {
+  const { sent, lost, ended, letLeave, stop, calls } = start(
+    [
+      [() => true, startOf(1)],
+      [isIn("joined", 1), startOf(2)],
+      [() => true, { lease_seconds: 0 }],
+    ],
+    { isHeld: true },
+  );
+  await lost;
+  letLeave();
+  await ended;
+  await Bun.sleep(0);
   expect([sent, calls()]).toEqual([[["start", "leave"]], []]);
   await stop();
 });

@@ -56,10 +56,20 @@ describe("audit tail", () => {
   });
 
   test("audit tail, with --follow: each new event once, until stopped", async () => {
-    const { record: earlier } = await seedKey(db, tenantId);
-    const args = ["audit", "tail", "--tenant", tenantId, "--limit", "1", "--action", "api_key.created"];
+    const [older, newer] = [(await seedKey(db, tenantId)).record.id, (await seedKey(db, tenantId)).record.id];
+    const args = ["audit", "tail", "--tenant", tenantId, "--limit", "2", "--action", "api_key.created"];
     const tail = startProcess(bun(PROGRAM, ...args, "--follow", "--json"), variables);
-    await tail.waitFor(new RegExp(earlier.id));
+    await tail.waitFor(new RegExp(newer));
+    // Two that are committed after a newer one. The limit leaves out what is older than what was shown.
+    for (const [target, before] of [
+      ["late", newer],
+      ["left_out", older],
+    ] as const) {
+      await db.client`
+        insert into audit_events (tenant_id, id, environment, action, target_id, request_id, created_at)
+        select tenant_id, left(id, 14) || repeat('0', 16), environment, action, ${target}, request_id, created_at
+        from audit_events where tenant_id = ${tenantId} and target_id = ${before}`;
+    }
     const ids: string[] = [];
     for (let index = 0; index < 3; index++) {
       const { record } = await seedKey(db, tenantId);
@@ -76,8 +86,8 @@ describe("audit tail", () => {
     expect(await tail.exited).toBe(0);
     const lines = tail.stdout().trim().split("\n");
     const shown: string[] = lines.map((line) => JSON.parse(line).targetId);
-    expect(shown).toHaveLength(1 + 3 + 150);
-    expect(shown.slice(0, 4)).toEqual([earlier.id, ...ids]);
-    expect(new Set(shown).size).toBe(154);
+    expect(shown).toHaveLength(2 + 1 + 3 + 150);
+    expect(shown.slice(0, 6)).toEqual([older, newer, "late", ...ids]);
+    expect(new Set(shown).size).toBe(156);
   });
 });

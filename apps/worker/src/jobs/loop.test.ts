@@ -1,5 +1,5 @@
 /** The job loop on a real queue: how jobs are run, retried, kept and handed back. */
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import { finishAsset, startAsset } from "@realtime-avatar/db/assets/processing";
 import type { ClaimedJob } from "@realtime-avatar/db/jobs/jobs";
 import { createMetrics } from "@realtime-avatar/runtime/metrics";
@@ -327,4 +327,25 @@ test("the metrics and the traces, after a job: count it, and have its span, by k
   expect(text).toContain('realtime_avatar_job_duration_seconds_count{kind="process_asset",outcome="ready"} 1');
   const attributes = { job_id: expect.stringMatching(/^job_/), kind: "process_asset", outcome: "ready", attempts: 1 };
   expect(spans).toEqual([["job", expect.any(Number), attributes, false]]);
+});
+
+test("a renewal that takes longer than its lease: the job is lost, as another worker may have it", async () => {
+  await seed(1);
+  const now = performance.now.bind(performance);
+  let passedMs = 0;
+  const clock = spyOn(performance, "now").mockImplementation(() => now() + passedMs);
+  const reasons: unknown[] = [];
+  start(async (_, { signal, holdLease }) => {
+    const renewing = holdLease();
+    passedMs = 60_001;
+    await renewing;
+    // A timer that is due fires before one that is set now.
+    await Bun.sleep(1);
+    passedMs = 0;
+    reasons.push(signal.reason);
+    return { kind: "gone" };
+  });
+  while (reasons.length === 0) await Bun.sleep(5);
+  clock.mockRestore();
+  expect(reasons).toEqual(["lost"]);
 });

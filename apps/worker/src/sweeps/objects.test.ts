@@ -52,9 +52,13 @@ test("the sweep, of unknown, failed and deleted assets: removes their files and 
     "originals/a/b",
   ];
   for (const key of foreign) await put(key);
-  expect(await sweepOf()(never)).toBe(3 * 3 + 1);
+  const sweep = sweepOf();
+  expect(await sweep(never)).toBe(3 * 3 + 1);
   const left = [kept, pending].flatMap((asset) => [originalKey(asset), publicKey(asset)]);
   expect(await keys()).toEqual([...left, uploadKey(pending), ...foreign].sort());
+  // The next pass looks at all folders again.
+  for (const keyOf of [originalKey, publicKey, uploadKey]) await put(keyOf(unknown));
+  expect(await sweep(never)).toBe(3);
 });
 
 test("the sweep, of a tenant whose shard is not known: keeps its files, and goes on with those of others", async () => {

@@ -166,8 +166,9 @@ describe("concurrent inputs of one kind", () => {
     batches[0]?.end();
     await settled();
     batches[1]?.fail(new DatabaseError("outcome_unknown", "CONNECTION_CLOSED", "lost"));
-    expect(await Promise.all(results)).toEqual(Array(2).fill(["outcome_unknown", "CONNECTION_CLOSED"]));
+    await settled();
     expect(batches).toHaveLength(2);
+    expect(await Promise.all(results)).toEqual(Array(2).fill(["outcome_unknown", "CONNECTION_CLOSED"]));
     await first;
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { TenantId } from "@realtime-avatar/domain/id";
-import { seedCaller, seedMovement, seedSession, sessionRequest } from "@realtime-avatar/testing/credits";
+import { PRICE, seedCaller, seedMovement, seedSession, sessionRequest } from "@realtime-avatar/testing/credits";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import type { Caller } from "../api-keys/callers.ts";
@@ -68,6 +68,26 @@ describe("a usage session", () => {
       balanceCreditMicros: 96_000_000,
       reservedCreditMicros: 0,
     });
+  });
+
+  test("the reference of a refund: repeated by the same refund alone; used for another session, amount or kind", async () => {
+    const { db } = database;
+    const tenant = await seedTenant(db, { live: 100 * PRICE });
+    const { caller } = await seedCaller(db, tenant);
+    const sessions = [await seedSession(db, caller), await seedSession(db, caller)];
+    const release = { isEngine: true, used: 4 * PRICE, reason: null };
+    for (const id of sessions) await releaseSession(db, id, release, caller, operatorOrigin());
+    const [sessionId = null, other = null] = sessions;
+    const refund = { kind: "adjust", amount: PRICE, reference: "r", sessionId } as const;
+    const move = async (change: Parameters<typeof seedMovement>[2]) =>
+      (await seedMovement(db, tenant, { ...refund, ...change })).kind;
+    expect([await move({}), await move({})]).toEqual(["written", "repeated"]);
+    for (const change of [{ sessionId: other }, { amount: 1 }, { kind: "grant", sessionId: null }] as const) {
+      expect([change, await move(change)]).toEqual([change, "reference_used"]);
+    }
+    // A reference belongs to its environment.
+    expect(await move({ kind: "grant", sessionId: null, environment: "test" })).toBe("written");
+    expect(await findCreditBalance(db, tenant, "live")).toMatchObject({ lifetimeUsedCreditMicros: 7 * PRICE });
   });
 
   test("a session, the clock set back: does not end before its start", async () => {

@@ -343,6 +343,10 @@ test("a signed URL, created: binds host, size, type and MD5, lives as long as as
   expect(url.searchParams.get("X-Amz-Expires")).toBe("60");
   expect(url.searchParams.get("X-Amz-SignedHeaders")).toBe("host");
   expect(url.searchParams.get("X-Amz-Security-Token")).toBe("session-token");
+  // Whole seconds, that end no later than they should.
+  now = new Date("2026-11-20T12:00:00.001Z");
+  const rounded = new URL(await storage.signGet("a/b", new Date("2026-11-20T12:01:00.999Z")));
+  expect(rounded.searchParams.get("X-Amz-Expires")).toBe("60");
   now = new Date("2026-11-20T12:00:00.000Z");
   const upload = { contentType: "image/png", sizeBytes: 5, md5: md5Of(bytesOf(0, 5)) };
   const signed = await storage.signPut("a/b", { ...upload, expiresAt: new Date("2026-11-20T12:00:01.000Z") });

@@ -7,7 +7,7 @@ import { seedCaller, seedKey, seedTenant } from "@realtime-avatar/testing/seeds"
 import { until } from "@realtime-avatar/testing/until";
 import { startApi, testStorage } from "../../../test/support/api.ts";
 import { pageHeaders, seedPerson } from "../../../test/support/people/people.ts";
-import { encodedFor } from "./export.ts";
+import { encodedFor, streamOf } from "./export.ts";
 
 let isEnding = false;
 const api = await startApi(testStorage, { isEnding: () => isEnding }, { deadlineMs: 60_000 });
@@ -190,6 +190,27 @@ describe("a compressed file that is being sent", () => {
     });
     await expect(new Response(encodedFor(source, true)).bytes()).rejects.toThrow("revoked");
   });
+
+  // The end comes at once, or never.
+  const timeout = 10_000;
+  test.each([true, false])(
+    "its client disconnects, compressed %p: no further part is made",
+    async (isCompressed) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      async function* parts(): AsyncGenerator<string, void> {
+        try {
+          for (;;) yield "x,y\r\n".repeat(1000);
+        } finally {
+          resolve();
+        }
+      }
+      const reader = encodedFor(streamOf(parts()), isCompressed).getReader();
+      await reader.read();
+      await reader.cancel();
+      await promise;
+    },
+    timeout,
+  );
 
   test("its client disconnects: the source is cancelled", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -121,8 +121,8 @@ async function* logged(
 
 const ENCODER = new TextEncoder();
 
-/** A stream of the parts, which asks for none before it is read. */
-const streamOf = (parts: AsyncGenerator<string, void>): ReadableStream<Uint8Array> =>
+/** A stream of the parts, which asks for none before it is read. A client that leaves ends them. */
+export const streamOf = (parts: AsyncGenerator<string, void>): ReadableStream<Uint8Array> =>
   new ReadableStream(
     {
       async pull(controller) {

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import {
   bytes,
+  compactCredits,
   counted,
   creditAmount,
   credits,
@@ -17,6 +18,9 @@ test.each([
   [".5", 500_000],
   ["0", 0],
   ["0.000001", 1],
+  // In binary, this is a little less than 290,000 micros.
+  ["0.29", 290_000],
+  ["1.000001", 1_000_001],
   ["0.0000001", null],
   ["1,5", null],
   ["-1", null],
@@ -34,6 +38,9 @@ test.each([
   [1, "1 byte"],
   [1023, "1,023 bytes"],
   [1024, "1 KiB"],
+  [1025, "2 KiB"],
+  [1024 * 1024 - 1, "1024 KiB"],
+  [1024 * 1024, "1 MiB"],
   [16 * 1024 * 1024, "16 MiB"],
 ])("a size, %p bytes: in words", (count, text) => expect(bytes(count)).toBe(text));
 
@@ -41,7 +48,13 @@ test.each([
   [0, "0"],
   [9999, "< 0.01"],
   [10_000, "0.01"],
+  [1_239_000, "1.24"],
 ])("credits, of %p micros: in words", (micros, text) => expect(credits(micros)).toBe(text));
+
+test.each([
+  [999_000_000, "999"],
+  [12_340_000_000, "12.3K"],
+])("credits in a chart, of %p micros: short", (micros, text) => expect(compactCredits(micros)).toBe(text));
 
 test.each([
   [0, "0 credits"],
@@ -71,14 +84,21 @@ test.each([
   [86_400, "in 24 hours"],
   [7200, "in 2 hours"],
   [5400, "in 90 minutes"],
+  [3 * 3600 - 600, "in 3 hours"],
+  [20 * 3600, "in 20 hours"],
   [1799, "in 30 minutes"],
-  [30, "in less than a minute"],
+  [60, "in 1 minute"],
+  [59, "in less than a minute"],
+  [0.5, "in less than a minute"],
   [0, "just now"],
   [-59, "just now"],
   [-90, "1 minute ago"],
   [-7200, "2 hours ago"],
   [-86_400, "yesterday"],
+  [-60, "1 minute ago"],
+  [-30 * 86_400, "last month"],
   [-70 * 86_400, "2 months ago"],
+  [-365 * 86_400, "last year"],
 ])("a time, %p seconds from now: in words, the days until it whole", (seconds, text) =>
   expect(relativeTime(new Date(NOW + seconds * 1000).toISOString(), NOW)).toBe(text),
 );

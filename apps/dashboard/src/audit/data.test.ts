@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { UpdateApiKey } from "@realtime-avatar/domain/api-keys/schemas";
 import { UpdateAvatar } from "@realtime-avatar/domain/avatars/schemas";
 import { UpdateWebhookEndpoint } from "@realtime-avatar/domain/webhooks/schemas";
-import { ACTION_TEXTS, auditQuery, fieldsText } from "./data.ts";
+import { ACTION_TEXTS, auditQuery, fieldsText, serviceText } from "./data.ts";
 
 /** The fields that the database names when an avatar changes. */
 const AVATAR_FIELDS = join(import.meta.dir, "../../../../packages/db/src/audit/functions/internal/changed_fields.sql");
@@ -31,3 +31,23 @@ test("the events of some days: from the midnight before the first day to the mid
   const midnight = (date: number): string => new Date(2026, 10, date).toISOString();
   expect(auditQuery({ since: "2026-11-20", until: "2026-11-21" })).toEqual({ from: midnight(20), to: midnight(22) });
 });
+
+test("the filters of events: parameters of the API, and none for what is not chosen", () => {
+  expect(auditQuery({})).toEqual({});
+  const filters = { action: "api_key.revoked", target: "key_1", actor: "usr_1" };
+  expect(auditQuery(filters)).toEqual({ action: "api_key.revoked", targetId: "key_1", actorId: "usr_1" });
+});
+
+test.each([
+  ["api_key.reported_leaked", "a report of its secret"],
+  ["api_key.revoked", "the service or its operator"],
+  ["credits.granted", "the operator of the service"],
+  ["avatar.prepared", "the service itself"],
+  ["avatar.preparation_failed", "the service itself"],
+  ["avatar.deleted", "the service or its operator"],
+  ["asset.failed", "the service itself"],
+  ["webhook_endpoint.disabled", "the service itself"],
+  ["usage_session.ended", "the service or its operator"],
+] as const)("the event %s of neither a key nor a person: by %s", (action, text) =>
+  expect(serviceText(action)).toBe(text),
+);

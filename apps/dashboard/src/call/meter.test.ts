@@ -38,3 +38,13 @@ test("a call whose avatar is lost: does not count until it is back", () => {
     ]),
   ).toEqual([20, 22, 22, 22, 23]);
 });
+
+test("a part of a second: counts whole as the service says it, and not before it has passed as the page counts it", () => {
+  expect(
+    shownAt([
+      [100, 1.2],
+      [100.9, 1.2],
+      [101, 1.2],
+    ]),
+  ).toEqual([2, 2, 3]);
+});

@@ -1,5 +1,5 @@
 /** What the home page reads: a few short lists and the balance, at once. */
-import type { ApiKeyWithCreator, Avatar } from "@realtime-avatar/client";
+import type { ApiKeyWithCreator, Avatar, UsageSum } from "@realtime-avatar/client";
 import { useQuery } from "@tanstack/react-query";
 import { type PageOf, readUntilFound } from "../api/pages.ts";
 import { isTrialKey } from "../call/trial.ts";
@@ -28,38 +28,45 @@ export type Today = {
   hasMore: boolean;
 };
 
+/** The sums of a page, added up. */
+export const todayOf = ({ data, nextCursor }: PageOf<UsageSum>): Today => {
+  const sum = (of: (each: UsageSum) => number) => data.reduce((total, each) => total + of(each), 0);
+  return {
+    calls: sum(({ sessions }) => sessions),
+    seconds: sum(({ activeSeconds }) => activeSeconds),
+    billed: sum(({ billedCreditMicros }) => billedCreditMicros),
+    hasMore: nextCursor !== null,
+  };
+};
+
 export const useToday = () => {
   const { client, environment } = useAccount();
   return useQuery({
     queryKey: ["usage", environment, "today"],
-    queryFn: async (): Promise<Today> => {
+    queryFn: async () => {
       const query = { groupBy: "avatar" as const, from: today() };
-      const { data, nextCursor } = (await client.GET("/api/v1/usage/summary", { params: { query } })).data;
-      const sum = (of: (each: (typeof data)[number]) => number) => data.reduce((total, each) => total + of(each), 0);
-      return {
-        calls: sum(({ sessions }) => sessions),
-        seconds: sum(({ activeSeconds }) => activeSeconds),
-        billed: sum(({ billedCreditMicros }) => billedCreditMicros),
-        hasMore: nextCursor !== null,
-      };
+      return todayOf((await client.GET("/api/v1/usage/summary", { params: { query } })).data);
     },
     refetchInterval: REFRESH_MS,
   });
 };
 
 /** How many calls of today have failed: at most `MAX_FAILED_CALLS`, of the newest 1,000 that did not begin. */
+export const countFailures = async (calls: AsyncIterable<Parameters<typeof isFailure>[0]>): Promise<number> => {
+  let [read, failed] = [0, 0];
+  for await (const call of calls) {
+    if (isFailure(call)) failed++;
+    if (++read === MAX_CALLS_READ || failed === MAX_FAILED_CALLS) break;
+  }
+  return failed;
+};
+
 export const useFailedCalls = () => {
   const { client, environment } = useAccount();
   return useQuery({
     queryKey: ["usage", environment, "failed-calls"],
-    queryFn: async () => {
-      let [read, failed] = [0, 0];
-      for await (const call of client.list("/api/v1/usage/sessions", { status: "failed", from: today(), limit: 200 })) {
-        if (isFailure(call)) failed++;
-        if (++read === MAX_CALLS_READ || failed === MAX_FAILED_CALLS) break;
-      }
-      return failed;
-    },
+    queryFn: () =>
+      countFailures(client.list("/api/v1/usage/sessions", { status: "failed", from: today(), limit: 200 })),
     refetchInterval: REFRESH_MS,
   });
 };

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
-import type { ApiKey, Avatar, CreditBalance, WebhookEndpoint } from "@realtime-avatar/client";
+import type { ApiKey, Avatar, CreditBalance, UsageSum, WebhookEndpoint } from "@realtime-avatar/client";
 import { concernsOf, type HomeData } from "./attention.ts";
+import { countFailures, todayOf } from "./data.ts";
 import { stepsOf } from "./steps.ts";
 
 const NOW = Date.parse("2026-11-20T12:00:00.000Z");
@@ -33,6 +34,7 @@ test("credits, below the threshold and used up: named, and nothing while the thr
   expect(named({ balance: balance(12_500_000, 600_000_000) })).toEqual([
     ["12.5 credits are left", "This is less than the 600 that you have set.", "warn"],
   ]);
+  expect(named({ balance: balance(1_000_000, 600_000_000) })[0]?.[0]).toBe("1 credit is left");
   expect(named({ balance: balance(0) })).toEqual([
     [
       "No credits are left",
@@ -52,24 +54,27 @@ test("endpoints, failing and disabled: named, unless a person has disabled them"
     ["Slow", "No delivery succeeds. The first failure was", "warn"],
     ["Gone", "Disabled. It responded with 410 Gone, which asks for no more events.", "bad"],
   ]);
+  expect(concernsOf({ ...QUIET, endpoints }, NOW).map((concern) => concern.at)).toEqual([at(-1), null]);
 });
 
 test("keys, expiring soon: the first five to expire, and how many more there are", () => {
-  const keys = [9, 3, 8, 14.1, 1, 2, 5, 13.9].map((days) => key(String(days), at(days)));
+  const keys = [9, 3, 8, 14, 1, 2, 5, 13.9].map((days) => key(String(days), at(days)));
   const concerns = concernsOf({ ...QUIET, keys }, NOW);
   expect(concerns.map(({ name }) => name)).toEqual(["1", "2", "3", "5", "8", "2 more keys expire"]);
   expect(concerns[0]).toMatchObject({ to: "/keys", search: { key: "key_1" }, at: at(1) });
 });
 
 test("failed calls, as many as are counted: said to be that many or more", () => {
-  expect(named({ failedCalls: 1 }).map(([name]) => name)).toEqual(["1 call failed today"]);
+  const one = ["1 call failed today", "It could not begin, and cost nothing.", "warn"];
+  const two = ["2 calls failed today", "They could not begin, and cost nothing.", "warn"];
+  expect([named({ failedCalls: 1 }), named({ failedCalls: 2 })]).toEqual([[one], [two]]);
   expect(named({ failedCalls: 20 }).map(([name]) => name)).toEqual(["20 calls or more failed today"]);
 });
 
 test("avatars that have failed: named for a week, with the reason", () => {
   const failedAvatars = [
     avatar("New", { status: "failed", updatedAt: at(-1), error: "There is no face." }),
-    avatar("Old", { status: "failed", updatedAt: at(-8) }),
+    avatar("Old", { status: "failed", updatedAt: at(-7) }),
   ];
   expect(named({ failedAvatars })).toEqual([["New", "There is no face.", "bad"]]);
 });
@@ -94,4 +99,23 @@ test("the key of the first call: one that can start calls", () => {
   const caller = { ...key("Caller"), scopes: ["realtime:write"] } as ApiKey;
   expect(stepsOf([reader], []).callKey).toBeNull();
   expect(stepsOf([reader, caller], []).callKey).toBe("Caller");
+});
+
+test("the calls of a day: added up, and whether there are more", () => {
+  const sum = (sessions: number) => ({ sessions, activeSeconds: 10 * sessions, billedCreditMicros: 100 * sessions });
+  const page = (nextCursor: string | null) => ({ data: [sum(1), sum(2)] as UsageSum[], nextCursor });
+  expect(todayOf(page(null))).toEqual({ calls: 3, seconds: 30, billed: 300, hasMore: false });
+  expect(todayOf(page("x")).hasMore).toBe(true);
+});
+
+test("failed calls: counted up to twenty, among a thousand; one that its program has ended does not count", async () => {
+  const calls = async function* (count: number, endReason: "failed" | "released", read = { count: 0 }) {
+    for (; read.count < count; read.count++) yield { status: "failed", endReason } as const;
+  };
+  const [many, ended] = [{ count: 0 }, { count: 0 }];
+  expect(await countFailures(calls(3, "failed"))).toBe(3);
+  expect(await countFailures(calls(50, "failed", many))).toBe(20);
+  expect(await countFailures(calls(2000, "released", ended))).toBe(0);
+  // The one at which the reading ends is not counted by the generator.
+  expect([many.count, ended.count]).toEqual([19, 999]);
 });

@@ -4,7 +4,7 @@ import type { ApiKey } from "@realtime-avatar/client";
 import { isWider } from "@realtime-avatar/domain/api-keys/reach";
 import { SCOPES } from "@realtime-avatar/domain/api-keys/scope";
 import fc from "fast-check";
-import { differencesOf, effectText, type Fields, inheritedOf, requestOf } from "./changes.ts";
+import { descendantsText, differencesOf, effectText, type Fields, inheritedOf, requestOf } from "./changes.ts";
 
 const NO_LIMITS = { maxConcurrentSessions: null, expiresAt: null };
 const key = (fields: Partial<ApiKey>): ApiKey => {
@@ -64,6 +64,29 @@ test("a change, in words: each difference with its direction", () => {
 });
 
 const UNTIL = "2030-01-01T00:00:00.000Z";
+
+test("a change of a limit that is none, in words; spaces around a name are no change", () => {
+  const before = key({ name: " Shop ", maxConcurrentSessions: 2, expiresAt: UNTIL });
+  const texts = (from: Fields, to: Fields) => differencesOf(from, to).map(({ text, direction }) => [direction, text]);
+  const [wider, narrower] = [
+    texts(before, { ...before, name: "Shop", ...NO_LIMITS }),
+    texts(key({ name: " Shop " }), { ...before, name: "Shop" }),
+  ];
+  expect(wider[0]).toEqual(["wider", "Calls at once: 2 → no limit"]);
+  expect(wider[1]).toEqual(["wider", expect.stringMatching(/^Expires: .*20(29|30).* → never$/)]);
+  expect(narrower[0]).toEqual(["narrower", "Calls at once: no limit → 2"]);
+  expect(narrower[1]).toEqual(["narrower", expect.stringMatching(/^Expires: never → .*20(29|30)/)]);
+  expect([wider.length, narrower.length]).toEqual([2, 2]);
+});
+
+test("the keys below a changed key: keep their own limits, in the singular and the plural", () => {
+  expect(descendantsText(1)).toBe(
+    "1 active key below it keeps its own scopes and limits. The limits of this key bind it as well; its scopes do not.",
+  );
+  expect(descendantsText(2)).toBe(
+    "2 active keys below it keep their own scopes and limits. The limits of this key bind them as well; its scopes do not.",
+  );
+});
 
 test.each([
   ["a root key has none", key({}), undefined, { spendLimitCreditMicros: null, ...NO_LIMITS }],

@@ -1,8 +1,8 @@
 /** The tree of keys. */
 import { expect, test } from "bun:test";
-import type { ApiKeyWithCreator } from "@realtime-avatar/client";
+import { type ApiKeyWithCreator, createClient } from "@realtime-avatar/client";
 import { creatorText } from "./creator.tsx";
-import { treeOf } from "./data.ts";
+import { keysOf, readDescendants, shownKeys, treeOf } from "./data.ts";
 
 const key = (id: string, parentId: string | null, fields: Partial<ApiKeyWithCreator> = {}): ApiKeyWithCreator =>
   ({
@@ -49,4 +49,38 @@ test("the tree, of 5,000 keys in nine levels: complete and in order", () => {
   const listed = rows([...others.toReversed(), ...line.toReversed()]);
   expect(listed).toHaveLength(5009);
   expect(listed.slice(-9)).toEqual(line.map(({ id }, depth) => `${id} ${depth}`));
+});
+
+test("keys of trials: shown to a search alone", () => {
+  const trial = { name: "Try a call", createdAt: "2026-11-20T12:00:00Z", expiresAt: "2026-11-20T12:30:00Z" };
+  const found = [key("a", null), key("t", null, trial)];
+  const shown = (filter: string) => shownKeys(found, { filter, status: null }).map(({ id }) => id);
+  expect([shown(" "), shown("t")]).toEqual([["a"], ["a", "t"]]);
+});
+
+test("the keys that end with a key: read until there are a hundred, or no more", async () => {
+  const cursors: (string | null)[] = [];
+  const descendants = async (pages: number[]) => {
+    cursors.length = 0;
+    const fetch = async ({ url }: Request): Promise<Response> => {
+      const query = new URL(url).searchParams;
+      expect([query.get("ancestorId"), query.get("status"), query.get("limit")]).toEqual(["a", "active", "100"]);
+      const at = cursors.push(query.get("cursor")) - 1;
+      const data = Array.from({ length: pages[at] ?? 0 }, (_, index) => key(`k${at}-${index}`, "a"));
+      return Response.json({ data, nextCursor: at + 1 < pages.length ? `page ${at + 1}` : null });
+    };
+    const client = createClient({ baseUrl: "https://a.example", cookieEnvironment: "live", fetch });
+    const { keys, hasMore } = await readDescendants(client, "a", new AbortController().signal);
+    return [keys.length, hasMore, cursors.length];
+  };
+  expect(await descendants([0])).toEqual([0, false, 1]);
+  expect(await descendants([2, 0, 3])).toEqual([5, false, 3]);
+  expect(cursors).toEqual([null, "page 1", "page 2"]);
+  expect(await descendants([99, 1, 1])).toEqual([100, true, 2]);
+  expect(await descendants([100])).toEqual([100, false, 1]);
+});
+
+test("loaded keys: found by their id, and whether there are more", () => {
+  const keys = keysOf(ALL, true);
+  expect([keys.byId.get("b1")?.id, keys.byId.get("x"), keys.hasMore]).toEqual(["b1", undefined, true]);
 });

@@ -1,5 +1,5 @@
 /** The keys of the tenant, and which key created which. */
-import type { ApiKeyWithCreator } from "@realtime-avatar/client";
+import type { ApiKeyWithCreator, RealtimeAvatarClient } from "@realtime-avatar/client";
 import { MAX_NAME_LENGTH } from "@realtime-avatar/domain/text";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
@@ -29,10 +29,11 @@ export const keysOf = (all: ApiKeyWithCreator[], hasMore: boolean): Keys => ({
   hasMore,
 });
 
-/**
- * How the keys of the environment that match are read. Those that pages have created for themselves are left out: each trial of a
- * call makes one. A search by their name or id finds them.
- */
+/** Those that pages have created for themselves are left out: each trial of a call makes one. A search by name or id finds them. */
+export const shownKeys = (found: ApiKeyWithCreator[], { filter }: KeySearch): ApiKeyWithCreator[] =>
+  filter.trim() === "" ? found.filter((key) => !isTrialKey(key)) : found;
+
+/** How the keys of the environment that match are read. */
 export const keyPages = (environment: Environment, search: KeySearch) => {
   const client = clientFor(environment);
   const filters = {
@@ -43,7 +44,7 @@ export const keyPages = (environment: Environment, search: KeySearch) => {
   const read = async (page: { limit: number; cursor?: string }): Promise<PageOf<ApiKeyWithCreator>> => {
     const { data, nextCursor } = (await client.GET("/api/v1/api-keys", { params: { query: { ...filters, ...page } } }))
       .data;
-    return { data: search.filter.trim() === "" ? data.filter((key) => !isTrialKey(key)) : data, nextCursor };
+    return { data: shownKeys(data, search), nextCursor };
   };
   return searchedPages(environment, ["keys", filters], read);
 };
@@ -91,26 +92,32 @@ export type Descendants = {
 };
 
 /** The active keys that end when the key is revoked: its descendants in both environments, newest first. */
+export const readDescendants = async (
+  client: Pick<RealtimeAvatarClient, "GET">,
+  id: string,
+  signal: AbortSignal,
+): Promise<Descendants> => {
+  const read = async (cursor: string | undefined): Promise<PageOf<ApiKeyWithCreator>> => {
+    const query = { ancestorId: id, status: "active" as const, limit: MAX_DESCENDANTS };
+    const params = { query: { ...query, ...(cursor !== undefined && { cursor }) } };
+    return (await client.GET("/api/v1/api-keys", { params })).data;
+  };
+  const keys: ApiKeyWithCreator[] = [];
+  for (let next: string | undefined; ; ) {
+    const { data, nextCursor } = await readUntilFound(read, next, signal);
+    keys.push(...data);
+    if (nextCursor === null || keys.length >= MAX_DESCENDANTS || data.length === 0) {
+      return { keys, hasMore: nextCursor !== null };
+    }
+    next = nextCursor;
+  }
+};
+
 export const useDescendants = (id: string) => {
   const { client, environment } = useAccount();
   return useQuery({
     queryKey: ["keys", environment, "descendants", id],
-    queryFn: async ({ signal }): Promise<Descendants> => {
-      const read = async (cursor: string | undefined): Promise<PageOf<ApiKeyWithCreator>> => {
-        const query = { ancestorId: id, status: "active" as const, limit: MAX_DESCENDANTS };
-        const params = { query: { ...query, ...(cursor !== undefined && { cursor }) } };
-        return (await client.GET("/api/v1/api-keys", { params })).data;
-      };
-      const keys: ApiKeyWithCreator[] = [];
-      for (let next: string | undefined; ; ) {
-        const { data, nextCursor } = await readUntilFound(read, next, signal);
-        keys.push(...data);
-        if (nextCursor === null || keys.length >= MAX_DESCENDANTS || data.length === 0) {
-          return { keys, hasMore: nextCursor !== null };
-        }
-        next = nextCursor;
-      }
-    },
+    queryFn: ({ signal }) => readDescendants(client, id, signal),
     // What was created since is to be named as well.
     staleTime: 0,
   });

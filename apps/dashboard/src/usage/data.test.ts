@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { UsageSum } from "@realtime-avatar/client";
-import { addUp, largest, lastDays } from "./data.ts";
+import { addUp, callsQuery, largest, lastDays, namesOf } from "./data.ts";
 
 const sum = (day: string, apiKeyId: string, billedCreditMicros: number): UsageSum => ({
   day,
@@ -30,4 +30,17 @@ test("sums, of one group on several pages: added up", () => {
     { id: "a", label: "A", billed: 8, sessions: 2, seconds: 20 },
     { id: "b", label: "B", billed: 7, sessions: 1, seconds: 10 },
   ]);
+});
+
+test("the calls of the last days: from the midnight before the first of them, in UTC, with the other filters", () => {
+  const [first] = lastDays(7, new Date());
+  const query = callsQuery({ days: 7, status: "failed", apiKeyId: "key_1" });
+  expect(query).toEqual({ from: `${first}T00:00:00.000Z`, status: "failed", apiKeyId: "key_1" });
+});
+
+test("the names of keys and avatars in sums: by their ids", () => {
+  const byKey = [{ ...sum("2026-01-01", "key_1", 1), apiKeyName: "Shop" }];
+  const byAvatar = [{ ...sum("2026-01-01", "", 1), avatarId: "ava_1", avatarName: "Ada" }];
+  const names = namesOf({ days: [], byKey, byAvatar, hasMore: false });
+  expect([names.get("key_1"), names.get("ava_1")]).toEqual(["Shop", "Ada"]);
 });

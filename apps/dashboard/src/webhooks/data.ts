@@ -94,8 +94,8 @@ export const useEndpointVersion = (id: string) => {
 const SOON_MS = 30_000;
 
 /** Whether an attempt is expected before the next read. */
-const isDue = ({ nextAttemptAt }: WebhookDelivery): boolean => {
-  const waitMs = nextAttemptAt === null ? Number.NaN : Date.parse(nextAttemptAt) - Date.now();
+export const isDue = ({ nextAttemptAt }: WebhookDelivery, now: number): boolean => {
+  const waitMs = nextAttemptAt === null ? Number.NaN : Date.parse(nextAttemptAt) - now;
   return waitMs > -SOON_MS && waitMs < REFRESH_MS;
 };
 
@@ -118,7 +118,7 @@ export const useDeliveries = (endpointId: string, { status, event, target }: Fil
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
     refetchInterval: ({ state }) => {
       const pages = state.data?.pages ?? [];
-      const isWaiting = pages.some(({ data }) => data.some(isDue));
+      const isWaiting = pages.some(({ data }) => data.some((delivery) => isDue(delivery, Date.now())));
       return (isWaiting ? DUE_REFRESH_MS : REFRESH_MS) * Math.max(1, pages.length);
     },
   });
@@ -129,6 +129,6 @@ export const useDelivery = (id: string) => {
   return useQuery({
     queryKey: ["webhook-deliveries", environment, id],
     queryFn: async () => (await client.GET("/api/v1/webhook-deliveries/{id}", { params: { path: { id } } })).data,
-    refetchInterval: ({ state }) => (state.data && isDue(state.data) ? DUE_REFRESH_MS : REFRESH_MS),
+    refetchInterval: ({ state }) => (state.data && isDue(state.data, Date.now()) ? DUE_REFRESH_MS : REFRESH_MS),
   });
 };

@@ -1,5 +1,6 @@
 /** `avatars`: listed, shown, and prepared again. */
 import { describe, expect, test } from "bun:test";
+import { seedTenant } from "@realtime-avatar/testing/seeds";
 import { cliTests, seedAvatar, UNKNOWN_AVATAR } from "../../test/cli.ts";
 
 const { db, tenantId, cli, cliProcess, json, jsonProcess } = await cliTests();
@@ -16,8 +17,13 @@ describe("the avatars commands", () => {
     const second = await json("avatars", "list", "--tenant", tenantId, "--cursor", first.nextCursor);
     expect([...first.data, ...second.data]).toEqual(all.data);
     expect(second.nextCursor).toBeNull();
+    const other = await seedTenant(db);
     for (const avatar of all.data) {
       expect(await json("avatars", "show", avatar.id, "--tenant", tenantId)).toEqual(avatar);
+      for (const command of ["show", "prepare"]) {
+        const refused = await cli("avatars", command, avatar.id, "--tenant", other);
+        expect([refused.code, refused.stderr]).toEqual([1, "The tenant has no avatar with this id.\n"]);
+      }
     }
     const { stdout } = await cli("avatars", "list", "--tenant", tenantId, "--source-kind", "image");
     expect(stdout.split("\n")).toHaveLength(5);

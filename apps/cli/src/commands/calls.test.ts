@@ -4,7 +4,7 @@ import { readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/ca
 import { seedCaller } from "@realtime-avatar/testing/credits";
 import { startLivekitStandIn } from "@realtime-avatar/testing/livekit/stand-in";
 import { seedTenant } from "@realtime-avatar/testing/seeds";
-import { cliTests, runProcess } from "../../test/cli.ts";
+import { cliTests, run, runProcess } from "../../test/cli.ts";
 
 const tests = await cliTests();
 const { cli, cliProcess, json } = tests;
@@ -43,10 +43,18 @@ describe("the operator and calls", () => {
     const ended = await runProcess(variables, "sessions", "end", started, "--json");
     expect([ended.code, ended.stderr]).toEqual([0, ""]);
     expect(JSON.parse(ended.stdout)).toMatchObject({ tenantId: tenant, status: "released", billedCreditMicros: 3 });
+    // At once, not only by the reconciler.
+    expect(livekit.requests.map(({ method }) => method)).toEqual(["DeleteRoom"]);
     await livekit.stop();
     // Again: it stays as it is.
     expect(await json("sessions", "end", started)).toMatchObject({ status: "released", billedCreditMicros: 3 });
-    expect(await json("sessions", "end", reserved, "--tenant", tenant)).toMatchObject({ billedCreditMicros: 0 });
+    const foreign = await cli("sessions", "end", reserved, "--tenant", tests.tenantId);
+    expect([foreign.code, foreign.stderr]).toEqual([1, "There is no session with this id.\n"]);
+    expect(await listed("--open")).toEqual([reserved]);
+    // LiveKit is away.
+    const late = await run(variables, "sessions", "end", reserved, "--tenant", tenant, "--json");
+    expect([late.code, late.stderr]).toEqual([0, "LiveKit does not respond: the service deletes the room later.\n"]);
+    expect(JSON.parse(late.stdout)).toMatchObject({ billedCreditMicros: 0 });
     expect(await listed("--open")).toEqual([]);
     expect(await json("audit", "tail", "--tenant", tenant, "--action", "usage_session.ended")).toMatchObject([
       { actorId: null, targetId: started },

@@ -144,6 +144,15 @@ describe("a refund", () => {
       "The tenant has no session with this id.",
     ]);
     expect((await json("credits", "verify", "--tenant", tenant)).findings).toBe(0);
+    expect((await cli("credits", "verify", "--tenant", tenant)).stdout).toBe("No drift in 1 tenant.\n");
+    // A session of test is found as well, and one of another tenant is not.
+    const { caller } = await seedCaller(db, tenant, { environment: "test" });
+    const inTest = await seedSession(db, caller);
+    await releaseSession(db, inTest, release, caller, operatorOrigin());
+    const refund = (of: string) => credits("adjust", of, 1, "r3", "--session", inTest);
+    expect(await json(...refund(tenant))).toMatchObject({ environment: "test", sessionId: inTest });
+    const [code, , reason] = await refusal(...refund(await seedTenant(db)));
+    expect([code, reason]).toEqual([1, "The tenant has no session with this id."]);
   });
 });
 
@@ -230,6 +239,8 @@ describe("a limit of open sessions", () => {
       { environment: "live", targetId: tenant, actorId: null, changedFields: ["maxConcurrentSessions"] },
     ]);
     expect((await limit("0")).code).toBe(2);
+    const inTest = await cli("credits", "limit", "--tenant", tenant, "--max-concurrent-sessions", "7");
+    expect(inTest.stdout).toBe("At most 7 sessions of the tenant are open at once (test).\n");
     expect((await limit("5", UNKNOWN_TENANT)).stderr).toContain("No tenant has this id.");
   });
 });
@@ -249,6 +260,12 @@ describe("the threshold of low credits", () => {
       { environment: "live", targetId: tenant, actorId: null, changedFields: ["lowThresholdCreditMicros"] },
     ]);
     expect((await threshold("none")).stdout).toBe("The event credits.low is not sent (live).\n");
+    const inTest = await json("credits", "threshold", "--tenant", tenant, "--amount", "6000");
+    expect(inTest).toEqual({ tenantId: tenant, environment: "test", lowThresholdCreditMicros: 6000 });
+    expect(await json("credits", "balance", "--tenant", tenant)).toMatchObject([
+      { environment: "live", lowThresholdCreditMicros: null },
+      { environment: "test", lowThresholdCreditMicros: 6000 },
+    ]);
     for (const bad of ["0", "x", "1.5"]) expect([bad, (await threshold(bad)).code]).toEqual([bad, 2]);
     expect((await threshold("5", UNKNOWN_TENANT)).stderr).toContain("No tenant has this id.");
   });

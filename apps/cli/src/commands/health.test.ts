@@ -72,6 +72,23 @@ describe("the health command", () => {
     },
   );
 
+  test.each([
+    [{}, [], "127.0.0.1:3000"],
+    [{ HOST: "::", PORT: "1" }, [], "[::1]:1"],
+    [{ HOST: "0.0.0.0", PORT: "1" }, [], "127.0.0.1:1"],
+    [{ HOST: "avatars.invalid", WORKER_PORT: "1", PORT: "2" }, ["--worker"], "avatars.invalid:1"],
+    [{ HOST: "127.0.0.9" }, ["--worker"], "127.0.0.9:3001"],
+    [{ HOST: "127.0.0.9" }, ["--avatar-worker"], "127.0.0.9:3002"],
+  ] as const)("health, with %j and %j: asks at %s", async (variables, args, at) => {
+    const { stdout } = await health({ ...(variables as Record<string, string>) }, ...args, "--json");
+    expect(JSON.parse(stdout).url).toBe(`http://${at}/readyz`);
+  });
+
+  test.each(["ftp://127.0.0.1", "127.0.0.1:3000", "http://", "javascript:1"])(
+    "health, of --url %s: exit 2",
+    async (url) => expect((await health({}, "--url", url)).code).toBe(2),
+  );
+
   test.each<[string, (() => Response) | null]>([
     ["never answers", null],
     ["is not ours", () => new Response("<html>", { status: 200 })],

@@ -11,7 +11,10 @@ const { db, tenantId, cli, cliProcess, json, jsonProcess } = await cliTests();
 
 describe("keys create", () => {
   test("keys create, with all options: the key as the API returns it", async () => {
-    const limits = "--environment live --spend-limit 5000000 --expires-at 2090-01-01T00:00:00Z --scopes".split(" ");
+    const limits =
+      "--environment live --spend-limit 5000000 --max-concurrent-sessions 3 --expires-at 2090-01-01T00:00:00Z --scopes".split(
+        " ",
+      );
     const key = await jsonProcess(
       ..."keys create --name ops --tenant".split(" "),
       tenantId,
@@ -25,6 +28,7 @@ describe("keys create", () => {
       environment: "live",
       scopes: ["avatars:read", "avatars:write"],
       spendLimitCreditMicros: 5_000_000,
+      maxConcurrentSessions: 3,
       expiresAt: "2090-01-01T00:00:00.000Z",
       status: "active",
     });
@@ -41,7 +45,11 @@ describe("keys create", () => {
     expect(stdout).toContain("environment  test");
     expect(stdout).toContain("scopes       realtime:write, credits:read, avatars:read");
     expect(stdout).toContain("spend cap    none");
+    expect(stdout).toContain("max sessions none");
     expect(stdout).toContain("expires      never");
+    const limits = ["--spend-limit", "5000000", "--max-concurrent-sessions", "3"];
+    const limited = await cli("keys", "create", "--tenant", tenantId, "--name", "limited", ...limits);
+    expect(limited.stdout).toContain("spend cap    5,000,000 credit micros\n  max sessions 3\n");
     expect(parseApiKey(stdout.trim().split(/\s+/).at(-1) ?? "")?.environment).toBe("test");
   });
 });
@@ -139,6 +147,9 @@ describe("the life of a key", () => {
 
   test("a key, revoked twice: revoked, and it stays so", async () => {
     const { id, apiKey } = await create();
+    for (const overlap of ["604801", "-1", "x"]) {
+      expect((await cli("keys", "rotate", id, ...tenant(), `--overlap=${overlap}`)).code).toBe(2);
+    }
     expect((await cliProcess("keys", "revoke", id, ...tenant())).stdout).toBe(`${id} is revoked.\n`);
     expect(await json("keys", "revoke", id, ...tenant())).toMatchObject({ id, status: "revoked" });
     expect((await credential(apiKey))?.caller.status).toBe("revoked");

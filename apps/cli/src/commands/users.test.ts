@@ -5,6 +5,7 @@ import { newId } from "@realtime-avatar/domain/id";
 import { ROLES } from "@realtime-avatar/domain/people/roles";
 import { parseToken } from "@realtime-avatar/domain/people/tokens";
 import { random } from "@realtime-avatar/testing/random-bytes";
+import { seedTenant } from "@realtime-avatar/testing/seeds";
 import { cliTests, run, UNKNOWN_TENANT } from "../../test/cli.ts";
 
 const { db, tenantId, variables, cli, cliProcess, json, jsonProcess } = await cliTests();
@@ -49,6 +50,7 @@ describe("users invite", () => {
     const id = await seedUser("known@example.com");
     const { url } = await invite("--email", "KNOWN@example.com");
     expect(await invitationOf(url)).toMatchObject({ userId: id, role: "developer", isValid: true });
+    expect((await cli(...invitationArgs("--email", "known@example.com", "--role", "developer"))).code).toBe(0);
     const raised = await cli(...invitationArgs("--email", "known@example.com", "--role", "owner"));
     expect([raised.code, raised.stdout]).toEqual([2, ""]);
   });
@@ -79,6 +81,12 @@ describe("users list and remove", () => {
     const { stdout } = await cliProcess("users", "list", "--tenant", tenantId);
     expect(stdout).toContain("first@example.com");
     expect(stdout).not.toContain("\u0007");
+    // Not by another tenant.
+    const other = await seedTenant(db);
+    for (const user of [first, "first@example.com"]) {
+      const { code, stderr } = await cli("users", "remove", user, "--tenant", other);
+      expect([code, stderr]).toEqual([1, "The tenant has no such user.\n"]);
+    }
     const removed = await jsonProcess("users", "remove", first, "--tenant", tenantId);
     expect(removed).toMatchObject({ id: first, email: "first@example.com" });
     // The operator may remove the last owner.

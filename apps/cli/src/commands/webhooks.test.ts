@@ -21,6 +21,14 @@ describe("the operator and webhooks", () => {
     expect(await listed("--tenant", one.tenantId)).toEqual([endpoint.id]);
     expect(await listed("--disabled")).toEqual([]);
 
+    const since = new Date().toISOString();
+    for (const args of [
+      ["disable", endpoint.id],
+      ["recover", endpoint.id, "--since", since],
+    ]) {
+      const { code, stderr } = await cli("webhooks", ...args, "--tenant", other.tenantId);
+      expect([code, stderr]).toEqual([1, "There is no webhook endpoint with this id.\n"]);
+    }
     const { stdout, code } = await cliProcess("webhooks", "disable", endpoint.id);
     expect([code, stdout]).toEqual([0, expect.stringMatching(/disabledReason +operator/)]);
     expect(stdout).not.toContain("ecret ");

@@ -1,5 +1,15 @@
 import { describe, expect, test } from "bun:test";
-import { ConfigError, readCommonConfig, readMetricsPort, readPort, readVariables } from "./config.ts";
+import {
+  type CommonConfig,
+  ConfigError,
+  readAvatarWorkerSecret,
+  readCommonConfig,
+  readHost,
+  readMetricsPort,
+  readPort,
+  readSecret,
+  readVariables,
+} from "./config.ts";
 
 const defaults = {
   host: "127.0.0.1",
@@ -111,6 +121,11 @@ describe("readVariables", () => {
   });
 });
 
+test("the host at which a process listens: a name or an address, of either kind", () => {
+  for (const HOST of ["localhost", "0.0.0.0", "::1"]) expect(readHost({ HOST })).toBe(HOST);
+  for (const HOST of ["a/b", "a:b@c", "[::1]", "a b", "a\n"]) expect(() => readHost({ HOST })).toThrow("HOST must be");
+});
+
 describe("readPort", () => {
   test.each([
     ["0", 0],
@@ -123,3 +138,36 @@ describe("readPort", () => {
     expect(() => readPort({ PORT: text }, "PORT", 1)).toThrow(ConfigError);
   });
 });
+
+test.each([
+  ["REQUEST_TIMEOUT_MS", 1, 120_000, (read) => read.database.deadlineMs],
+  ["DATABASE_CONNECTIONS", 1, 1000, (read) => read.database.connections],
+  ["KEEP_ALIVE_MS", 1000, 240_000, (read) => read.keepAliveMs],
+  ["SHUTDOWN_GRACE_MS", 0, 600_000, (read) => read.shutdownGraceMs],
+] as [string, number, number, (read: CommonConfig) => number][])(
+  "%s: from %d to %d, and nothing beyond",
+  (name, minimum, maximum, valueOf) => {
+    const read = (value: number) => valueOf(readCommonConfig({ [name]: String(value) }));
+    expect([minimum, maximum].map(read)).toEqual([minimum, maximum]);
+    for (const value of [minimum - 1, maximum + 1]) expect(() => read(value)).toThrow(`${name} must be `);
+  },
+);
+
+test("a secret: 32 characters or more; that of avatar workers also visible, and 512 at most", () => {
+  const revealed = (read: typeof readSecret, name: string) => (text: string | undefined) =>
+    read({ [name]: text }, name)?.reveal() ?? null;
+  const secret = revealed(readSecret, "SESSION_SECRET");
+  const ofWorkers = revealed(readAvatarWorkerSecret, "AVATAR_WORKER_SECRET");
+  const [shortest, longest] = ["s".repeat(32), "s".repeat(512)];
+  expect([undefined, "", shortest, `${longest}s`].map(secret)).toEqual([null, null, shortest, `${longest}s`]);
+  expect([undefined, "", shortest, longest].map(ofWorkers)).toEqual([null, null, shortest, longest]);
+  expect(() => secret("s".repeat(31))).toThrow("SESSION_SECRET must be text of at least 32 characters.");
+  for (const bad of ["s".repeat(31), `${longest}s`, ` ${shortest}`, `${shortest} `, `${shortest}\n`, `ä${shortest}`]) {
+    expect(() => ofWorkers(bad)).toThrow("AVATAR_WORKER_SECRET must be 32 to 512 visible ASCII characters.");
+  }
+});
+
+test.each(["x postgres://h/d", "postgres://h/d x", "postgres://h/d\n", "postgres://h?x", "postgres://h#x"])(
+  "DATABASE_URL, %j: refused",
+  (text) => expect(() => readCommonConfig({ DATABASE_URL: text })).toThrow("DATABASE_URL must be"),
+);

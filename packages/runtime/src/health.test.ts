@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { notExecuted } from "@realtime-avatar/db/connection/errors";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { FUNCTIONS_SCHEMA } from "@realtime-avatar/db/functions/schema";
@@ -56,4 +56,38 @@ test("a process, its database unreachable: not ready, one check for concurrent c
   const expected = { status: "unavailable", reason: "database_unreachable" } as const;
   expect(results).toEqual([expected, expected]);
   expect(checks).toBe(1);
+});
+
+describe("a process of several shards", () => {
+  /** A shard whose check ends so; "waits": never. */
+  const shardThat = (how: "is ready" | "is away" | "is read-only" | "is not migrated" | "waits"): Db => {
+    if (how === "is ready") return db;
+    const run = async () => {
+      if (how === "waits") return new Promise(() => {});
+      if (how === "is away") throw new Error("away");
+      if (how === "is read-only") throw notExecuted("READ_ONLY", "x");
+      return [{ readOnly: false }];
+    };
+    return { within: () => ({ run }) } as unknown as Db;
+  };
+  const readyWith = async (...hows: Parameters<typeof shardThat>[0][]) => {
+    const health = await ready({ ...databases, all: () => hows.map(shardThat) }, () => false);
+    return health.status === "ok" ? "ok" : health.reason;
+  };
+
+  test("one that is away, read-only or silent: the others keep the process ready", async () => {
+    for (const how of ["is away", "is read-only", "waits"] as const) {
+      expect([how, await readyWith(how, "is ready")]).toEqual([how, "ok"]);
+    }
+  });
+
+  test("none that is ready: the reason of the first", async () => {
+    expect(await readyWith("is away", "is away")).toBe("database_unreachable");
+    expect(await readyWith("is read-only")).toBe("database_read_only");
+  });
+
+  test("one with pending migrations: not ready, whatever the others are", async () => {
+    expect(await readyWith("is ready", "is not migrated")).toBe("migrations_pending");
+    expect(await readyWith("is away", "is not migrated", "is ready")).toBe("migrations_pending");
+  });
 });

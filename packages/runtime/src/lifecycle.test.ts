@@ -80,6 +80,24 @@ describe("runProcess", () => {
     expect(stderr).toBe("DATABSE_URL is not a setting. Did you mean DATABASE_URL?\nno database\n");
   });
 
+  test("a process that another one has started: ignores the signals of a terminal, and ends with its standard input", async () => {
+    const lifecycle = JSON.stringify(join(import.meta.dir, "lifecycle.ts"));
+    const program = `const { runProcess } = await import(${lifecycle});
+      process.on("SIGUSR2", () => console.log("running"));
+      runProcess(async (atExit) => {
+        atExit(async (signal) => console.log("closed", signal));
+        console.log("started");
+      }, { endsWithStdin: true });`;
+    const child = Bun.spawn([process.execPath, "--no-env-file", "-e", program], { stdin: "pipe", stdout: "pipe" });
+    let text = "";
+    for await (const part of child.stdout.pipeThrough(new TextDecoderStream())) {
+      text += part;
+      if (text === "started\n") for (const signal of ["SIGINT", "SIGHUP", "SIGUSR2"] as const) child.kill(signal);
+      if (text === "started\nrunning\n") child.stdin.end();
+    }
+    expect([await child.exited, text]).toEqual([0, "started\nrunning\nclosed SIGTERM\n"]);
+  });
+
   test("a process, closing fails: exit 1", async () => {
     const running = startProcess(command(`atExit(() => Promise.reject(new Error("x"))); console.log("started");`));
     await running.waitFor(/started/);

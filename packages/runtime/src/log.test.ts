@@ -103,6 +103,57 @@ describe("the buffered log", () => {
   );
 });
 
+describe("the buffer of a reader that stalls", () => {
+  /** The characters that are buffered at most. */
+  const MOST = 4 * 1024 * 1024;
+  /** A stream that accepts nothing more after each write, until `drain`. */
+  const stalling = () => {
+    const written: number[] = [];
+    const listeners = new Map<string, () => void>();
+    const output = inTurns({
+      write: (text) => {
+        written.push(text.length);
+        return false;
+      },
+      on: (event, listener) => void listeners.set(event, listener),
+    });
+    const resumed: number[] = [];
+    output.onResume((dropped) => resumed.push(dropped));
+    return { output, written, resumed, tell: (event: "drain" | "error") => listeners.get(event)?.() };
+  };
+
+  test("filled, and a character more: dropped and counted; each number is told once, after what was buffered", async () => {
+    const { output, written, resumed, tell } = stalling();
+    output.write("x");
+    await new Promise(setImmediate);
+    output.write("x".repeat(MOST));
+    expect([written, output.dropped()]).toEqual([[1], 0]);
+    for (let line = 0; line < 3; line++) output.write("x");
+    expect([written, output.dropped(), resumed]).toEqual([[1], 3, []]);
+    tell("drain");
+    expect([written, resumed]).toEqual([[1, MOST], [3]]);
+    output.write("more");
+    tell("drain");
+    expect([written, resumed]).toEqual([[1, MOST, 4], [3]]);
+    tell("drain");
+    await output.drained();
+    output.write("last");
+    await new Promise(setImmediate);
+    expect(written.at(-1)).toBe(4);
+  });
+
+  test("its reader gone: the lines that waited and all later ones count as dropped, and nothing waits for them", async () => {
+    const { output, written, resumed, tell } = stalling();
+    output.write("x\n");
+    await new Promise(setImmediate);
+    for (let line = 0; line < 3; line++) output.write("y\n");
+    tell("error");
+    output.write("z\n");
+    await output.drained();
+    expect([written, output.dropped(), resumed]).toEqual([[2], 4, []]);
+  });
+});
+
 /** Runs `program`, whose log goes to a pipe that only the test reads. */
 const withPipe = async (
   program: string,

@@ -4,7 +4,9 @@ import { readStorageConfig } from "./storage-config.ts";
 
 const KEYS = { AWS_ACCESS_KEY_ID: "AKIA", AWS_SECRET_ACCESS_KEY: "the-secret" };
 const MALFORMED_URLS =
-  "https://bucket s3:// s3://b s3://Bucket s3://bucket/../x s3://bucket//a s3://user@bucket s3://bucket?a=x".split(" ");
+  "https://bucket xs3://bucket s3:// s3://b s3://Bucket s3://bucket/../x s3://bucket//a s3://user@bucket s3://bucket?a=x".split(
+    " ",
+  );
 const s3 = (variables: Record<string, string>) =>
   readStorageConfig({ STORAGE_URL: "s3://bucket", ...KEYS, ...variables }, ".data");
 
@@ -61,6 +63,7 @@ describe("readStorageConfig", () => {
     ["AWS_ENDPOINT_URL", { AWS_ENDPOINT_URL: "ftp://host" }],
     ["AWS_ENDPOINT_URL_S3", { AWS_ENDPOINT_URL_S3: "https://user:pass@host" }],
     ["AWS_ENDPOINT_URL_S3", { AWS_ENDPOINT_URL_S3: "https://host/?query" }],
+    ["AWS_ENDPOINT_URL_S3", { AWS_ENDPOINT_URL_S3: "x-https://host" }],
   ])("the storage, %s wrong in %j: refused by its name without the value", (name, variables) => {
     const read = () => s3(variables);
     expect(read).toThrow(ConfigError);

@@ -14,6 +14,8 @@ test("an image, checked: every check of the table, in order, within bounds", () 
   expect(codes(checks)).toEqual(REQUIREMENTS.image.map(({ code }) => code));
   for (const check of checks) expect([check.code, Value.Check(CheckSchema, check)]).toEqual([check.code, true]);
   expect(checks.filter(({ verdict }) => verdict !== "pass")).toEqual([]);
+  // The shorter side, 600 of 800 pixels.
+  expect(checks.find(({ code }) => code === "resolution")?.measured).toBe(600);
 });
 
 test("a code, of the table: has its own words", () => {

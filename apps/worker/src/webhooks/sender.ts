@@ -104,7 +104,7 @@ const createWaking = () => {
  * The bounds of a claim, while `held` of `sends` places are taken. While receivers that do not respond hold a quarter of them, each
  * endpoint has one; while they hold half, each tenant.
  */
-const boundsOf = (held: number, sends: number, leaseSeconds: number) => ({
+export const boundsOf = (held: number, sends: number, leaseSeconds: number) => ({
   leaseSeconds,
   limit: Math.min(MAX_BATCH, sends - held),
   perEndpoint: held < sends / 4 ? PER_ENDPOINT : 1,

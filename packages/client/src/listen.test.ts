@@ -1,7 +1,7 @@
 /** Listening beside a service. `apps/api/test/e2e/webhooks.system.test.ts` has it with a worker, and forwards events. */
 import { expect, test } from "bun:test";
 import { createClient } from "./index.ts";
-import { listen } from "./listen.ts";
+import { type Forwarded, forwardedLine, listen } from "./listen.ts";
 import { serviceOfFile } from "./testing.ts";
 
 const { service, apiKey } = await serviceOfFile();
@@ -54,4 +54,89 @@ test("a delivery that has no body yet: is forwarded when it has one", async () =
   const options = { client, forwardTo: "http://localhost:1/", signal: ending.signal, fetch: program };
   await listen({ ...options, onReady: () => {}, onForwarded: () => {} });
   expect(forwarded).toEqual(['{"type":"avatar.created"}']);
+});
+
+/** Listens to a service whose looks get these pages of deliveries, one look after another, for a program that answers with `statuses`. */
+const listenTo = async (looks: object[][][], statuses: (number | null)[]) => {
+  const ending = new AbortController();
+  const requests: string[] = [];
+  const sent: { request: Request; body: string }[] = [];
+  const forwarded: Forwarded[] = [];
+  let pages: object[][] = [];
+  const fetch = async (request: Request): Promise<Response> => {
+    const { pathname, searchParams } = new URL(request.url);
+    requests.push(`${request.method} ${pathname}`);
+    if (request.method === "POST") return Response.json({ id: "whe_1", secret: SECRET }, { status: 201 });
+    if (request.method === "DELETE") return Response.json({ id: "whe_1" });
+    const at = Number(searchParams.get("cursor") ?? 0);
+    if (at === 0 && looks.length === 0) ending.abort();
+    if (at === 0) pages = looks.shift() ?? [];
+    return Response.json({ data: pages[at] ?? [], nextCursor: at + 1 < pages.length ? String(at + 1) : null });
+  };
+  const program = async (request: Request): Promise<Response> => {
+    sent.push({ request, body: await request.text() });
+    const status = statuses.shift();
+    if (status === null) throw new Error("the program does not run");
+    return new Response(null, { status: status ?? 200 });
+  };
+  const client = createClient({ baseUrl: "https://a.example", apiKey, fetch });
+  const options = { client, forwardTo: "http://localhost:1/hooks", signal: ending.signal, fetch: program };
+  const onForwarded = (event: Forwarded) => void forwarded.push(event);
+  await listen({ ...options, onReady: (secret) => expect(secret).toBe(SECRET), onForwarded });
+  return { requests, sent, forwarded };
+};
+const SECRET = `whsec_${Buffer.from("s".repeat(32)).toString("base64")}`;
+const delivery = (id: string, createdAt = "2026-01-01T00:00:00Z") => ({
+  ...{ id, eventId: `evt_${id}`, eventType: "avatar.created", createdAt, body: `{"id":"${id}"}` },
+});
+
+test("deliveries: forwarded once, the oldest first, signed as the service signs, and redirects are not followed", async () => {
+  const { requests, sent, forwarded } = await listenTo([[[delivery("b"), delivery("a")]]], [204, null]);
+  expect(forwarded).toEqual([
+    { id: "evt_a", type: "avatar.created", status: 204 },
+    { id: "evt_b", type: "avatar.created", status: null },
+  ]);
+  expect(forwarded.map(forwardedLine)).toEqual(["evt_a avatar.created 204\n", "evt_b avatar.created no response\n"]);
+  const [{ request, body } = { request: new Request("http://x"), body: "" }] = sent;
+  const timestamp = request.headers.get("webhook-timestamp");
+  const content = `evt_a.${timestamp}.{"id":"a"}`;
+  const signature = new Bun.CryptoHasher("sha256", "s".repeat(32)).update(content).digest("base64");
+  expect([body, request.method, request.redirect]).toEqual(['{"id":"a"}', "POST", "manual"]);
+  expect(request.headers.get("webhook-id")).toBe("evt_a");
+  expect(request.headers.get("webhook-signature")).toBe(`v1,${signature}`);
+  expect(Math.abs(Number(timestamp) - Date.now() / 1000)).toBeLessThan(600);
+  expect(requests.at(-1)).toBe("DELETE /api/v1/webhook-endpoints/whe_1");
+});
+
+test("a look: goes back for a minute behind the newest delivery, and no further", async () => {
+  const at = (seconds: number): string => new Date(Date.parse("2026-01-01T00:10:00Z") + 1000 * seconds).toISOString();
+  const first = [[delivery("new", at(0))]];
+  // Later than the newest one, it lists one of a minute ago, one that is older, and a page that is not read.
+  const second = [
+    [delivery("new", at(0)), delivery("late", at(-60)), delivery("old", at(-61))],
+    [delivery("older", at(-30))],
+  ];
+  const { forwarded, requests } = await listenTo([first, second], []);
+  expect(forwarded.map(({ id }) => id)).toEqual(["evt_new", "evt_late"]);
+  expect(requests.filter((request) => request.startsWith("GET"))).toHaveLength(3);
+});
+
+test("a listing that fails: thrown, and the endpoint is removed", async () => {
+  const requests: string[] = [];
+  const fetch = async (request: Request): Promise<Response> => {
+    requests.push(request.method);
+    if (request.method === "POST") return Response.json({ id: "whe_1", secret: SECRET }, { status: 201 });
+    return request.method === "GET" ? new Response("gone", { status: 400 }) : Response.json({});
+  };
+  const client = createClient({ baseUrl: "https://a.example", apiKey, fetch });
+  const { signal } = new AbortController();
+  const listening = listen({
+    client,
+    forwardTo: "http://localhost:1/",
+    signal,
+    onReady: () => {},
+    onForwarded: () => {},
+  });
+  await expect(listening).rejects.toThrow("is not one of the service");
+  expect(requests).toEqual(["POST", "GET", "DELETE"]);
 });

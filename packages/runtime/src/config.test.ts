@@ -146,10 +146,10 @@ test.each([
   ["SHUTDOWN_GRACE_MS", 0, 600_000, (read) => read.shutdownGraceMs],
 ] as [string, number, number, (read: CommonConfig) => number][])(
   "%s: from %d to %d, and nothing beyond",
-  (name, minimum, maximum, valueOf) => {
-    const read = (value: number) => valueOf(readCommonConfig({ [name]: String(value) }));
-    expect([minimum, maximum].map(read)).toEqual([minimum, maximum]);
-    for (const value of [minimum - 1, maximum + 1]) expect(() => read(value)).toThrow(`${name} must be `);
+  (name, minimum, maximum, read) => {
+    const parse = (value: number) => read(readCommonConfig({ [name]: String(value) }));
+    expect([minimum, maximum].map(parse)).toEqual([minimum, maximum]);
+    for (const value of [minimum - 1, maximum + 1]) expect(() => parse(value)).toThrow(`${name} must be `);
   },
 );
 

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import { rm, writeFile } from "node:fs/promises";
+import { rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { inspect } from "node:util";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { embeddedConfigFile, readEmbeddedConfig, readLivekitConfig } from "./config.ts";
@@ -45,6 +46,8 @@ test("LIVEKIT_URL with a slash at its end: without it", () => {
 test("the configuration file of a LiveKit of the service, missing or incomplete, or without the service: null; complete: read", async () => {
   const folder = await temporaryFolder();
   const unlock = takeLock(folder);
+  // No other user can hold it.
+  expect((await stat(join(folder, "livekit.lock"))).mode & 0o777).toBe(0o600);
   expect(await readEmbeddedConfig(folder)).toBeNull();
   for (const text of ["", "{", '{"port":7880}', '{"port":7880,"keys":{}}']) {
     await writeFile(embeddedConfigFile(folder), text);

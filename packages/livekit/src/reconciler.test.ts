@@ -149,3 +149,20 @@ test("a stop while rooms are deleted: waits for their deletion", async () => {
   await stop();
   expect(deleted.sort()).toEqual(names.sort());
 });
+
+test("the end of due calls fails: lost workers are looked for all the same", async () => {
+  const asked = Promise.withResolvers<void>();
+  const failing: typeof db = {
+    ...db,
+    run: (text, parameters, name) => {
+      if (name === "end_due_calls") return Promise.reject(new Error("no connection"));
+      if (name === "expire_workers") asked.resolve();
+      return db.run(text, parameters, name);
+    },
+  };
+  const rooms = { list: async () => [], autoCreates: async () => false } as unknown as Rooms;
+  const log = { info: () => {}, warn: () => {} };
+  const { stop } = startReconciler({ db: failing, rooms, log, random, tracing: null });
+  await asked.promise;
+  await stop();
+}, 20_000);

@@ -1,8 +1,9 @@
 import { expect, test } from "bun:test";
 import { chmod, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { Secret } from "@realtime-avatar/storage/secret";
 import { removeAtEnd, temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
-import { readStoredSecret } from "./stored-secret.ts";
+import { openStoredSecret, readStoredSecret } from "./stored-secret.ts";
 
 const folderOf = async (): Promise<string> => {
   const folder = await temporaryFolder();
@@ -25,4 +26,11 @@ test("a stored secret, too short: refused", async () => {
   await chmod(join(folder, "session-secret"), 0o600);
   await writeFile(join(folder, "session-secret"), "short");
   await expect(readStoredSecret(folder, "session-secret")).rejects.toThrow("too short");
+  // No random one takes its place: what the secret has sealed could not be opened.
+  const warnings: unknown[] = [];
+  const log = { warn: (warning: unknown) => void warnings.push(warning) };
+  const open = (secret: Secret | null) =>
+    openStoredSecret(secret, { dataDirectory: folder, name: "session-secret", warning: "w" }, log as never);
+  await expect(open(null)).rejects.toThrow("too short");
+  expect([(await open(new Secret("s".repeat(32)))).reveal(), warnings]).toEqual(["s".repeat(32), []]);
 });

@@ -1,14 +1,17 @@
 /** The job loop on a real queue: how jobs are run, retried, kept and handed back. */
 import { expect, spyOn, test } from "bun:test";
+import { getEventListeners } from "node:events";
 import { finishAsset, startAsset } from "@realtime-avatar/db/assets/processing";
 import type { ClaimedJob } from "@realtime-avatar/db/jobs/jobs";
 import { createMetrics } from "@realtime-avatar/runtime/metrics";
+import { random } from "@realtime-avatar/testing/random-bytes";
 import { countIntervals } from "@realtime-avatar/testing/run/intervals";
 import { originOf, seedCaller } from "@realtime-avatar/testing/seeds";
 import { until } from "@realtime-avatar/testing/until";
 import { eachWorld, type World } from "../../test/support/world.ts";
 import type { JobHandler, JobOutcome } from "./handler.ts";
 import type { JobLoop } from "./loop.ts";
+import { JOB_TIMING, type JobRunner, runJob } from "./run-job.ts";
 
 const world = eachWorld();
 
@@ -348,4 +351,13 @@ test("a renewal that takes longer than its lease: the job is lost, as another wo
   while (reasons.length === 0) await Bun.sleep(5);
   clock.mockRestore();
   expect(reasons).toEqual(["lost"]);
+});
+
+test("a job that has ended: leaves no listener on the signal of the worker, which runs many", async () => {
+  const handlers = { process_asset: async () => ({ kind: "gone" }), prepare_avatar: async () => ({ kind: "gone" }) };
+  const runner = { db: world.database.db, handlers, log: world.log, random, timing: JOB_TIMING } as JobRunner;
+  const { signal } = new AbortController();
+  const job = { id: "job_1", kind: "process_asset", attempts: 1 } as unknown as ClaimedJob;
+  expect(await runJob(runner, job, performance.now(), signal)).toBe("gone");
+  expect(getEventListeners(signal, "abort")).toEqual([]);
 });

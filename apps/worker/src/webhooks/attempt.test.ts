@@ -1,11 +1,14 @@
 /** What follows from each way in which an attempt can end. The sender with real receivers is in sender.test.ts and hostile.test.ts. */
 import { describe, expect, test } from "bun:test";
+import type { Db } from "@realtime-avatar/db/connection/pool";
 import { sealWebhookSecret } from "@realtime-avatar/domain/webhooks/secret";
+import { createLog } from "@realtime-avatar/runtime/log";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { refused, unavailable } from "../remote/outcome.ts";
 import type { Message, Posted, Poster } from "../remote/post.ts";
 import { type AttemptOptions, attemptDelivery, handedBack, responseText } from "./attempt.ts";
 import type { ReadyDelivery } from "./body.ts";
+import { createRecorder, type Finished } from "./record.ts";
 import { boundsOf } from "./sender.ts";
 
 const endpointId = "whe_01h455vb4pex5vsknk084sn02q";
@@ -137,3 +140,32 @@ test.each([
   (held, limit, perEndpoint, perTenant) =>
     expect(boundsOf(held, 100, 60)).toEqual({ leaseSeconds: 60, limit, perEndpoint, perTenant }),
 );
+
+test("outcomes that wait: recorded together; one by one after a failure; not those whose lease has ended", async () => {
+  const statements: string[] = [];
+  const run = async (_: string, parameters: readonly unknown[]): Promise<never[]> => {
+    const text = JSON.stringify(parameters);
+    statements.push(["a", "b", "c", "d"].filter((id) => text.includes(`whd_${id}`)).join(""));
+    if (statements.length === 1) throw new Error("refused");
+    return [];
+  };
+  let recorded = 0;
+  const log = createLog("silent");
+  const recorder = createRecorder({ db: { run } as unknown as Db, log, random }, () => recorded++);
+  const add = (id: string, leaseEndsAt: number): void =>
+    recorder.add({
+      id: `whd_${id}`,
+      tenantId: "ten_x",
+      lease: "l",
+      attemptCount: 0,
+      leaseEndsAt,
+      ...handedBack(0),
+    } as Finished);
+  const later = performance.now() + 60_000;
+  // The first one is on its way while the others come.
+  add("a", later);
+  for (const id of ["b", "c"]) add(id, later);
+  add("d", performance.now() - 1);
+  await recorder.stop();
+  expect([statements, recorded]).toEqual([["a", "b", "ac"], 2]);
+});

@@ -348,7 +348,7 @@ test("a renewal that takes longer than its lease: the job is lost, as another wo
     reasons.push(signal.reason);
     return { kind: "gone" };
   });
-  while (reasons.length === 0) await Bun.sleep(5);
+  await until(() => reasons.length > 0, { pollMs: 5 });
   clock.mockRestore();
   expect(reasons).toEqual(["lost"]);
 });

@@ -42,8 +42,8 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
     await Bun.write(damaged, DAMAGED_PNG);
     await Bun.write(text, "This is no picture.");
     for (const [file, words] of [
-      [SMALL, "400 × 400 pixels; each side at least 512"],
-      [damaged, "The file is damaged."],
+      [SMALL, "400 × 400 pixels; each side at least 512. Use a photo of a higher resolution."],
+      [damaged, "The file is damaged or incomplete."],
       [text, "This is a text. Accepted: image (JPEG, PNG or WebP), video (MP4, MOV or WebM)."],
       [heic, "This is a HEIC photo. Export it as JPEG."],
     ] as const) {

@@ -40,7 +40,8 @@ const completionOf = (asset: AssetRecord): Completion | null => {
     throw invalidTransition(status, allowedFrom<AssetStatus>(ASSET_TRANSITIONS, status));
   if (status !== "pending_upload") return { asset, file: null };
   if (remoteUrl === null) return null;
-  const detail = "The file of this asset is fetched from its `remoteUrl`; there is no upload to complete.";
+  const detail =
+    "The file of this asset is fetched from its `remoteUrl`; there is no upload to complete. Wait until its status is `ready`.";
   throw new Problem("invalid_transition", detail, { currentStatus: status, allowedStatuses: ["deleted"] });
 };
 
@@ -64,13 +65,16 @@ const inspect = (
   { head, sizeBytes }: { head: Uint8Array; sizeBytes: number },
 ): { code: FieldErrorCode; detail: string } | { contentType: string } => {
   if (sizeBytes !== asset.reservedBytes) {
-    return { code: "wrong_size", detail: `The file must have ${asset.reservedBytes} bytes, as was declared.` };
+    return {
+      code: "wrong_size",
+      detail: `The file has ${sizeBytes} bytes, and ${asset.reservedBytes} were declared. Send that file, or create another upload.`,
+    };
   }
   const magic = contentTypeOf(head);
   if (magic === null) return { code: "unsupported_file", detail: describeRefusedType(head, [asset.kind]) };
   const { kind, contentType } = magic;
   if (kind === asset.kind) return { contentType };
-  const detail = `The file begins as ${contentType}, which is of kind ${kind}, not ${asset.kind}.`;
+  const detail = `The file begins as ${contentType}, which is of kind ${kind}, not ${asset.kind}. Create another upload, of the kind ${kind}.`;
   return { code: "asset_kind_mismatch", detail };
 };
 

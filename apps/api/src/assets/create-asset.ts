@@ -20,7 +20,8 @@ export const quotaOf = ({ config }: Pick<Dependencies, "config">): AssetQuota =>
 
 const quotaExceeded = ({ maxAssets, maxBytes }: AssetQuota): Problem => {
   const limits = `${maxAssets} assets, and ${maxBytes} bytes in all`;
-  return new Problem("quota_exceeded", `In each environment, a tenant can have ${limits}. Failed ones do not count.`);
+  const facts = `In each environment, a tenant can have ${limits}. Failed ones do not count.`;
+  return new Problem("quota_exceeded", `${facts} Delete assets, or ask the operator for a higher quota.`);
 };
 
 /** The job that fetches and processes an asset. */

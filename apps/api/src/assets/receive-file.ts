@@ -1,6 +1,6 @@
 /** Receives the file of a form into the spool. Its first bytes decide what it is, and its size is bounded by its kind. */
 import { createHash } from "node:crypto";
-import { ASSET_KINDS, ASSET_LIMITS, type AssetKind } from "@realtime-avatar/domain/assets/limits";
+import { ASSET_KINDS, ASSET_LIMITS, type AssetKind, inMib, MAKE_SMALLER } from "@realtime-avatar/domain/assets/limits";
 import { contentTypeOf, MAGIC_BYTES, type Magic } from "@realtime-avatar/domain/assets/magic";
 import { describeRefusedType } from "@realtime-avatar/domain/assets/refused-type";
 import { UploadFields } from "@realtime-avatar/domain/assets/schemas";
@@ -10,7 +10,6 @@ import type { BodyReader } from "../http/files/body-reader.ts";
 import { FORM_OVERHEAD_BYTES, type FormFile, fieldError, readForm } from "../http/files/form.ts";
 import { release } from "../http/files/release.ts";
 import type { SpoolFile } from "./spool.ts";
-import { inMib } from "./upload-form.ts";
 
 /** A file that has been received. `sha256` is in hexadecimal. */
 export type ReceivedFile = {
@@ -35,14 +34,14 @@ export const fileTooLarge = (kind: AssetKind): Problem => {
   const { maxBytes } = ASSET_LIMITS[kind];
   return new Problem(
     "body_too_large",
-    `A file of kind ${kind} must have at most ${inMib(maxBytes)} (${maxBytes} bytes).`,
+    `A file of kind ${kind} must have at most ${inMib(maxBytes)} (${maxBytes} bytes). ${MAKE_SMALLER[kind]}`,
   );
 };
 
 /** A form that is too large for any file. */
 export const formTooLarge = (): Problem => {
   const limits = ASSET_KINDS.map((kind) => `${kind} ${inMib(ASSET_LIMITS[kind].maxBytes)}`);
-  return new Problem("body_too_large", `A file must have at most, by kind: ${limits.join(", ")}.`);
+  return new Problem("body_too_large", `A file must have at most, by kind: ${limits.join(", ")}. Make it smaller.`);
 };
 
 /** What a file is. Throws the problem `validation_failed` when it is not accepted, or not of the kind that was declared. */

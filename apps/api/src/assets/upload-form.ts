@@ -1,10 +1,8 @@
 /** The form of an upload, and the limits of assets in words, for the OpenAPI document. All numbers come from the domain's table. */
-import { ASSET_KINDS, ASSET_LIMITS, type AssetKind } from "@realtime-avatar/domain/assets/limits";
+import { ASSET_KINDS, ASSET_LIMITS, type AssetKind, inMib } from "@realtime-avatar/domain/assets/limits";
 import { UploadFields } from "@realtime-avatar/domain/assets/schemas";
 import { ClosedObject } from "@realtime-avatar/domain/schema";
 import { Type } from "@sinclair/typebox";
-
-export const inMib = (bytes: number): string => `${bytes / 1024 / 1024} MiB`;
 
 const { image, video } = ASSET_LIMITS;
 /** What a kind allows beside its content types and its size. */

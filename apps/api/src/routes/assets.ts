@@ -52,6 +52,9 @@ const OPERATIONS = operations({
   },
 });
 
+const ASSET_IN_USE =
+  "An avatar that is not deleted is built from the asset. Delete the avatar, or give it another source, first.";
+
 const ASSET = { schema: Asset, toText: assetText };
 
 const IMPORT_ASSET = {
@@ -88,7 +91,7 @@ const DELETE_ASSET = {
   ): Promise<Settled<Asset>> => {
     switch (outcome.kind) {
       case "in_use":
-        throw new Problem("asset_in_use", "An avatar that is not deleted is built from the asset.");
+        throw new Problem("asset_in_use", ASSET_IN_USE);
       case "not_found":
         throw notFound();
       case "stale":

@@ -90,9 +90,11 @@ const OPERATIONS = operations({
 const AVATAR = { schema: Avatar, toText: avatarText };
 
 const SOURCE_DETAILS: Record<SourceRefusal, string> = {
-  asset_not_found: "There is no such asset in the environment of the calling key.",
-  asset_kind_mismatch: "The kind of the asset is not `sourceKind`.",
-  asset_not_usable: "The asset is failed or deleted.",
+  asset_not_found:
+    "There is no such asset in the environment of the calling key. Check the id, or upload the file first.",
+  asset_kind_mismatch:
+    "The kind of the asset is not `sourceKind`. Use another asset, or create the avatar with the other `sourceKind`.",
+  asset_not_usable: "The asset is failed or deleted. Its `error` says why it failed. Upload another file.",
 };
 const invalidSource = (code: SourceRefusal): Problem =>
   validationFailed([{ pointer: "#/sourceAssetId", code, detail: SOURCE_DETAILS[code] }]);

@@ -3,7 +3,7 @@
  * has as well; what an avatar requires comes from `GET /models`. The service checks everything again.
  */
 import type { components } from "@realtime-avatar/client";
-import { ASSET_LIMITS, type ContentType } from "@realtime-avatar/domain/assets/limits";
+import { ASSET_LIMITS, type ContentType, MAKE_SMALLER } from "@realtime-avatar/domain/assets/limits";
 import { describeRefusedType, TYPE_NAMES, typesOf } from "@realtime-avatar/domain/assets/refused-type";
 import { bytes, duration } from "../format.ts";
 
@@ -34,6 +34,8 @@ export const KIND_NAMES: Record<SourceKind, string> = { image: "photo", video: "
 export const acceptOf = (kinds: readonly SourceKind[]): string =>
   kinds.flatMap((kind) => ASSET_LIMITS[kind].contentTypes).join(",");
 
+const DAMAGED = "The file is damaged or incomplete. Export it anew as JPEG or PNG, or use another photo.";
+
 type Bounds = { min: number | null; max: number | null };
 
 const boundsOf = (requirements: Requirements | undefined, kind: SourceKind, code: string): Bounds =>
@@ -49,31 +51,39 @@ export const hintsOf = (requirements: Requirements | undefined, kinds: readonly 
     return `A ${KIND_NAMES[kind]}${lasting}: ${typesOf(kind)}, at most ${bytes(ASSET_LIMITS[kind].maxBytes)}${sides}.`;
   });
 
-const check = (name: string, refusal: string | null, measured: string): SourceCheck => ({
+/** Why a file is refused: the bound that it breaks, and what to do. */
+type Refusal = { bound: string; advice: string };
+
+const check = (name: string, refusal: Refusal | null, measured: string): SourceCheck => ({
   name,
   verdict: refusal === null ? "pass" : "fail",
-  detail: refusal === null ? measured : `${measured}; ${refusal}.`,
+  detail: refusal === null ? measured : `${measured}; ${refusal.bound}. ${refusal.advice}`,
 });
 
 /** Why the service takes no file of this size; null when it does. */
-const pixelRefusal = (kind: SourceKind, width: number, height: number, { min }: Bounds): string | null => {
-  if (min !== null && Math.min(width, height) < min) return `each side at least ${min}`;
+const pixelRefusal = (kind: SourceKind, width: number, height: number, { min }: Bounds): Refusal | null => {
+  if (min !== null && Math.min(width, height) < min) {
+    return { bound: `each side at least ${min}`, advice: `Use a ${KIND_NAMES[kind]} of a higher resolution.` };
+  }
+  const advice = `Scale the ${KIND_NAMES[kind]} down.`;
   if (kind === "image") {
     const { maxPixels } = ASSET_LIMITS.image;
-    return width * height > maxPixels ? `at most ${maxPixels / 1_000_000} megapixels` : null;
+    return width * height > maxPixels ? { bound: `at most ${maxPixels / 1_000_000} megapixels`, advice } : null;
   }
   const { maxLongSide, maxShortSide } = ASSET_LIMITS.video;
   const isTooLarge = Math.max(width, height) > maxLongSide || Math.min(width, height) > maxShortSide;
-  return isTooLarge ? `at most ${maxLongSide} × ${maxShortSide}` : null;
+  return isTooLarge ? { bound: `at most ${maxLongSide} × ${maxShortSide}`, advice } : null;
 };
 
 const lengthCheck = (seconds: number | null, { min, max }: Bounds): SourceCheck => {
   if (seconds === null) {
     return { name: "Length", verdict: "unknown", detail: "The file does not say it. The service will measure it." };
   }
-  const isTooShort = min !== null && seconds < min;
-  const refusal = isTooShort ? `at least ${min} s` : max !== null && seconds > max ? `at most ${max} s` : null;
-  return check("Length", refusal, seconds < 60 ? `${Math.round(seconds * 10) / 10} s` : duration(seconds));
+  const measured = seconds < 60 ? `${Math.round(seconds * 10) / 10} s` : duration(seconds);
+  const refusal = (bound: string, advice: string) => check("Length", { bound, advice }, measured);
+  if (min !== null && seconds < min) return refusal(`at least ${min} s`, "Use a longer video.");
+  if (max !== null && seconds > max) return refusal(`at most ${max} s`, "Cut the video.");
+  return check("Length", null, measured);
 };
 
 /** The checks of a file that is to be a source of one of these kinds. */
@@ -83,19 +93,22 @@ export const checkSource = (
   kinds: readonly SourceKind[],
 ): SourceCheck[] => {
   if (type === null || !kinds.includes(type.kind)) {
-    const detail = firstBytes ? describeRefusedType(firstBytes, kinds) : "The file cannot be read. Is it a folder?";
+    const detail = firstBytes
+      ? describeRefusedType(firstBytes, kinds)
+      : "The file cannot be read. Choose a file, not a folder.";
     return [{ name: "Type", verdict: "fail", detail }];
   }
   const { kind, contentType } = type;
   const { maxBytes } = ASSET_LIMITS[kind];
+  const tooLarge = { bound: `at most ${bytes(maxBytes)}`, advice: MAKE_SMALLER[kind] };
   const checks = [
     check("Type", null, TYPE_NAMES[contentType]),
-    check("Size", sizeBytes > maxBytes ? `at most ${bytes(maxBytes)}` : null, bytes(sizeBytes)),
+    check("Size", sizeBytes > maxBytes ? tooLarge : null, bytes(sizeBytes)),
   ];
   if (picture === null) {
     // Browsers decode every accepted type of image, but not every codec of the accepted videos.
     const detail = "This browser cannot open the video. The service will check it.";
-    const damaged = { name: "Dimensions", verdict: "fail" as const, detail: "The file is damaged." };
+    const damaged = { name: "Dimensions", verdict: "fail" as const, detail: DAMAGED };
     return [...checks, kind === "image" ? damaged : { name: "Dimensions", verdict: "unknown", detail }];
   }
   const { width, height, seconds } = picture;

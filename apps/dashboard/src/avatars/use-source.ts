@@ -83,7 +83,7 @@ export const untilExamined = async (
 ): Promise<void> => {
   let asset = first;
   for (let polls = 0; polls < MAX_POLLS && asset.status !== "ready"; polls++) {
-    if (asset.status === "failed") throw new Error(asset.error?.detail ?? "The file was refused.");
+    if (asset.status === "failed") throw new Error(asset.error?.detail ?? "The file was refused. Use another one.");
     await sleep(POLL_MS, signal);
     asset = await read(asset.id);
   }

@@ -134,14 +134,35 @@ describe("an asset from a URL", () => {
   });
 
   test.each([
-    ["is not there", () => http(404, {}), "unexpected_status"],
-    ["is larger than its kind may be", () => http(200, { "content-length": 17 * 1024 * 1024 }), "too_large"],
-    ["is a page of HTML", () => http(200, { "content-length": 6 }, "<html>"), "unsupported_type"],
-  ])("a remote file that %s, fetched: failed at once", async (_, response, code) => {
+    [
+      "is not there",
+      () => http(404, {}),
+      "unexpected_status",
+      "The host responded with status 404 instead of 200. Use a URL at which everyone can get the file without signing in, or upload the file instead.",
+    ],
+    [
+      "is larger than its kind may be",
+      () => http(200, { "content-length": 17 * 1024 * 1024 }),
+      "too_large",
+      "The file is larger than 16 MiB. Scale the picture down, or export it as JPEG.",
+    ],
+    [
+      "is a page of HTML",
+      () => http(200, { "content-length": 6 }, "<html>"),
+      "unsupported_type",
+      "This is a page of HTML. Send the file itself, not the page that shows it. Accepted: JPEG, PNG or WebP.",
+    ],
+    [
+      "is redirected to http",
+      () => http(302, { location: "http://files.example.com/ada.png" }),
+      "https_required",
+      "The URL to which the host redirects does not begin with https://. Use a URL that begins with https://, or upload the file instead.",
+    ],
+  ])("a remote file that %s, fetched: failed at once, and says what to do", async (_, response, code, detail) => {
     respond = response;
     const asset = await world.seedRemote(urlOf("ada.png"));
     start();
-    expect(await settled(asset)).toMatchObject({ status: "failed", errorCode: code });
+    expect(await settled(asset)).toMatchObject({ status: "failed", errorCode: code, errorDetail: detail });
     await world.removed();
     expect(await world.filesOf(asset)).toEqual({ original: false, public: false });
   });
@@ -164,7 +185,8 @@ describe("an asset from a URL", () => {
     expect(await world.stateOf(asset)).toMatchObject({
       status: "failed",
       errorCode: "unexpected_status",
-      errorDetail: "The host responded with status 503 instead of 200.",
+      errorDetail:
+        "The host responded with status 503 instead of 200. Import it again later, or upload the file instead.",
     });
   });
 

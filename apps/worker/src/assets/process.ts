@@ -10,7 +10,7 @@ import type { Db } from "@realtime-avatar/db/connection/pool";
 import type { ClaimedJob } from "@realtime-avatar/db/jobs/jobs";
 import { type AssetRecord, originalKey, publicKey } from "@realtime-avatar/domain/assets/asset";
 import type { AssetErrorCode } from "@realtime-avatar/domain/assets/errors";
-import { ASSET_LIMITS } from "@realtime-avatar/domain/assets/limits";
+import { ASSET_LIMITS, inMib, MAKE_SMALLER } from "@realtime-avatar/domain/assets/limits";
 import { contentTypeOf, type Magic } from "@realtime-avatar/domain/assets/magic";
 import { describeRefusedType } from "@realtime-avatar/domain/assets/refused-type";
 import { newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
@@ -21,6 +21,7 @@ import { errorText } from "../jobs/run-job.ts";
 import { copyStored, firstBytesOf, type LocalFile, MISSING_FILE } from "../jobs/stored-copy.ts";
 import type { TemporaryFolders } from "../jobs/temporary-folders.ts";
 import type { fetchRemote } from "../remote/fetch.ts";
+import { importAdvice } from "./import-advice.ts";
 import type { Inspect } from "./inspect.ts";
 
 export type ProcessOptions = {
@@ -50,7 +51,9 @@ const fetchFile = async (
   const { maxBytes } = ASSET_LIMITS[asset.kind];
   const outcome = await options.fetchRemote(remoteUrl, { path, maxBytes, signal });
   if (outcome.kind === "fetched") return { ...outcome, kind: "file" };
-  if (outcome.kind === "refused" || (isLastAttempt && !signal.aborted)) return failed(outcome.code, outcome.detail);
+  if (outcome.kind === "refused" || (isLastAttempt && !signal.aborted)) {
+    return failed(outcome.code, `${outcome.detail} ${importAdvice(outcome, asset.kind)}`);
+  }
   return { kind: "retry", error: outcome.detail };
 };
 
@@ -64,7 +67,8 @@ const refusalOf = (asset: AssetRecord, { sizeBytes }: LocalFile, magic: Magic): 
     );
   }
   if (sizeBytes > maxBytes) {
-    return failed("too_large", `The file has ${sizeBytes} bytes; the limit is ${maxBytes}. Make it smaller.`);
+    const measured = `The file has ${inMib(sizeBytes)}; the limit is ${inMib(maxBytes)}.`;
+    return failed("too_large", `${measured} ${MAKE_SMALLER[asset.kind]}`);
   }
   return null;
 };

@@ -28,6 +28,35 @@ test("a code, of the table: has its own words", () => {
   }
 });
 
+test("a check of a video that does not pass: no word of a photo; of an image: none of a video", () => {
+  const [WORST, OTHER] = [1e6, { image: /video/i, video: /photo|image/i }];
+  for (const kind of ["image", "video"] as const) {
+    for (const { code, required } of REQUIREMENTS[kind]) {
+      if (required === null) continue;
+      for (const measured of [WORST, -WORST]) {
+        const { verdict, detail } = measuredCheck(kind, code, measured);
+        if (verdict === "fail") expect([code, detail]).toEqual([code, expect.not.stringMatching(OTHER[kind])]);
+      }
+    }
+    const [count] = faceChecks(kind, report({ roll: 60 }));
+    expect(count?.detail).toMatch(/ turn the \w+ so that the face is upright/);
+    expect(count?.detail).not.toMatch(OTHER[kind]);
+  }
+});
+
+test("a check, not passed: says what to do", () => {
+  for (const kind of ["image", "video"] as const) {
+    for (const { code, required } of REQUIREMENTS[kind]) {
+      if (required === null) continue;
+      const checks = [measuredCheck(kind, code, 1e6), measuredCheck(kind, code, -1e6)];
+      const failed = checks.filter(({ verdict }) => verdict === "fail");
+      expect([code, failed.length > 0]).toEqual([code, true]);
+      for (const { detail } of failed)
+        expect([code, detail]).toEqual([code, expect.stringMatching(/\. (Use|Cut|Convert) /)]);
+    }
+  }
+});
+
 describe("the detail of a check", () => {
   test.each([
     [
@@ -77,7 +106,7 @@ describe("the checks of a refused file", () => {
     ["too_long", 130, "duration", "video"],
     ["frame_rate_too_high", 90, "frame_rate", "video"],
   ] as const)("a file, refused as %s: one failed check with what was measured", (code, measured, failed, kind) => {
-    const [check, ...others] = refusedChecks(kind, refused(code, "x", measured));
+    const [check, ...others] = refusedChecks(kind, refused(code, "x", "y", measured));
     expect([check, others]).toMatchObject([{ code: failed, verdict: "fail", measured }, []]);
   });
 
@@ -90,8 +119,8 @@ describe("the checks of a refused file", () => {
     ["too_short", "duration", "video"],
   ] as const)("a file, refused as %s: one failed check with the inspection's words", (code, failed, kind) => {
     const measured = code === "too_short" ? 1 : 50_000_000;
-    const [check, ...others] = refusedChecks(kind, refused(code, "What was found.", measured));
-    expect([check, others]).toEqual([plainCheck(failed, "fail", "What was found."), []]);
+    const [check, ...others] = refusedChecks(kind, refused(code, "What was found.", "What to do.", measured));
+    expect([check, others]).toEqual([plainCheck(failed, "fail", "What was found. What to do."), []]);
   });
 });
 

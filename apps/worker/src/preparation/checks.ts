@@ -16,9 +16,12 @@ import type { Refused, Report } from "../sandbox/report.ts";
 type Wording = {
   /** What was measured, as a sentence without its end. `amount`: the value with its unit. */
   measured: (amount: string, value: number) => string;
-  /** What to do when the check does not pass. */
-  advice: string;
+  /** What to do when the check does not pass. `source`: the name of what the avatar is built from. */
+  advice: (source: string) => string;
 };
+
+/** What avatars are built from, as people call it. */
+const SOURCE_NAMES: Record<SourceKind, string> = { image: "photo", video: "video" };
 
 const direction = (positive: string, negative: string) => (_: string, value: number) =>
   value === 0 ? "The face is not turned" : `The face is turned ${Math.abs(value)}° ${value > 0 ? positive : negative}`;
@@ -26,45 +29,51 @@ const direction = (positive: string, negative: string) => (_: string, value: num
 const WORDING: Partial<Record<CheckCode, Wording>> = {
   single_frame: {
     measured: (amount) => `The image has ${amount}`,
-    advice: "Use an image that is not animated.",
+    advice: () => "Use an image that is not animated.",
   },
-  duration: { measured: (amount) => `The video lasts ${amount}`, advice: "Cut the video, or use another one." },
-  frame_rate: { measured: (amount) => `The video has ${amount}`, advice: "Convert the video to a lower frame rate." },
+  duration: { measured: (amount) => `The video lasts ${amount}`, advice: () => "Cut the video, or use another one." },
+  frame_rate: {
+    measured: (amount) => `The video has ${amount}`,
+    advice: () => "Convert the video to a lower frame rate.",
+  },
   resolution: {
     measured: (amount) => `The shorter side has ${amount}`,
-    advice: "Use a file of a higher resolution; enlarging this one does not help.",
+    advice: () => "Use a file of a higher resolution; enlarging this one does not help.",
   },
   face_count: {
     measured: (_, value) => {
       if (value === 0) return "No face was found";
       return value === 1 ? "One face was found" : `${value} faces were found`;
     },
-    advice: "Use a photo in which exactly one face looks at the camera.",
+    advice: (source) => `Use a ${source} in which exactly one face looks at the camera.`,
   },
   face_confidence: {
     measured: (amount) => `The face was recognized with a confidence of ${amount}`,
-    advice: "Use a photo in which nothing covers the face.",
+    advice: (source) => `Use a ${source} in which nothing covers the face.`,
   },
   face_size: {
     measured: (amount) => `The face has ${amount} of the height of the picture`,
-    advice: "Use a photo that is taken nearer to the face, or cut this one.",
+    advice: (source) => `Use a ${source} that is taken nearer to the face, or crop this one.`,
   },
   face_yaw: {
     measured: direction("to the right", "to the left"),
-    advice: "Use a photo in which the face is turned less to the side.",
+    advice: (source) => `Use a ${source} in which the face is turned less to the side.`,
   },
-  face_pitch: { measured: direction("down", "up"), advice: "Use a photo in which the face is turned less up or down." },
+  face_pitch: {
+    measured: direction("down", "up"),
+    advice: (source) => `Use a ${source} in which the face is turned less up or down.`,
+  },
   cropped: {
     measured: (amount) => `The distance of the face from the nearest edge is ${amount} of its height`,
-    advice: "Use a photo that shows the whole head with space around it.",
+    advice: (source) => `Use a ${source} that shows the whole head with space around it.`,
   },
   sharpness: {
     measured: (amount) => `The sharpness of the face is ${amount}`,
-    advice: "Use a photo that is in focus and not blurred by movement.",
+    advice: (source) => `Use a ${source} that is in focus and not blurred by movement.`,
   },
   brightness: {
     measured: (amount) => `The brightness of the face is ${amount}`,
-    advice: "Use a photo in which light falls evenly on the face.",
+    advice: (source) => `Use a ${source} in which light falls evenly on the face.`,
   },
 };
 
@@ -97,7 +106,7 @@ const rangeSentence = ({ required, recommended, unit }: Requirement, verdict: Ve
 export const measuredCheck = (kind: SourceKind, code: CheckCode, measured: number): Check => {
   const requirement = requirementOf(kind, code);
   const verdict = verdictOf(requirement, measured);
-  const { measured: sentence, advice } = WORDING[code] ?? { measured: () => requirement.description, advice: "" };
+  const { measured: sentence, advice } = WORDING[code] ?? { measured: () => requirement.description, advice: () => "" };
   const range = rangeSentence(requirement, verdict);
   const facts = `${sentence(amountOf(measured, requirement.unit), measured)}${range === "" ? "" : `; ${range}`}.`;
   return {
@@ -105,7 +114,7 @@ export const measuredCheck = (kind: SourceKind, code: CheckCode, measured: numbe
     verdict,
     measured,
     limit: limitOf(requirement, measured),
-    detail: verdict === "pass" ? facts : `${facts} ${advice}`,
+    detail: verdict === "pass" ? facts : `${facts} ${advice(SOURCE_NAMES[kind])}`,
   };
 };
 
@@ -125,12 +134,12 @@ const MAX_TILT_DEGREES = 35;
  * What to know of the tilt of a face; empty for an upright one. `turned`: by how many degrees its picture was turned for it. It is no
  * check of its code, because releases up to 0017_one_invitation respond with 500 to a code that they do not know.
  */
-const tiltText = (roll: number, turned: number): string => {
+const tiltText = (kind: SourceKind, roll: number, turned: number): string => {
   const direction = turned === 270 ? "90° counterclockwise" : `${turned}°${turned === 90 ? " clockwise" : ""}`;
   const turn = turned === 0 ? "" : ` The picture was turned by ${direction}, so that the face is upright.`;
   if (Math.abs(roll) <= MAX_TILT_DEGREES) return turn;
   const tilt = `${Math.abs(roll)}° ${roll > 0 ? "clockwise" : "counterclockwise"}`;
-  return `${turn} The face is tilted ${tilt}: turn the photo so that the face is upright, and upload it again.`;
+  return `${turn} The face is tilted ${tilt}: turn the ${SOURCE_NAMES[kind]} so that the face is upright, and upload it again.`;
 };
 
 /** The checks of the face in an image, or in a frame of a video. What needs a face is left out where there is not exactly one. */
@@ -141,7 +150,7 @@ export const faceChecks = (
   const count = measuredCheck(kind, "face_count", faces);
   if (!face) return [count];
   return [
-    { ...count, detail: count.detail + tiltText(face.roll, turned) },
+    { ...count, detail: count.detail + tiltText(kind, face.roll, turned) },
     measuredCheck(kind, "face_confidence", face.confidence),
     measuredCheck(kind, "face_size", face.size),
     measuredCheck(kind, "face_yaw", face.yaw),

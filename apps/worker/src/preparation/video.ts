@@ -29,7 +29,8 @@ export const containerChecks = ({ codec, seconds, framesPerSecond }: VideoProper
   measuredCheck("video", "frame_rate", Math.round(framesPerSecond)),
 ];
 
-const NO_FFMPEG = "No frame of the video was examined, because this server has no ffmpeg. The face was not checked.";
+const NO_FFMPEG =
+  "No frame of the video was examined, because this server has no ffmpeg. The face was not checked. Use a photo, or have the operator install ffmpeg and prepare the avatar again.";
 const NO_FRAME = "No frame of the video could be decoded. Use another video, or convert this one to H.264.";
 
 /** Fewer is better: no single face, failed checks, warnings. */

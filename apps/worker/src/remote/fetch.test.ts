@@ -194,7 +194,7 @@ describe("the fetcher", () => {
 
   test("a refusal, its detail: the limit or status, not the host's words", async () => {
     expect((await fetchPath("/large")).outcome).toMatchObject({
-      detail: "The file is larger than 100000 bytes. Make it smaller.",
+      detail: "The file is larger than 0.1 MiB.",
     });
     expect((await fetchPath("/secret")).outcome).toMatchObject({
       detail: "The host responded with status 404 instead of 200.",
@@ -208,7 +208,7 @@ describe("the fetcher", () => {
       expect(outcome).toEqual({
         kind: "unavailable",
         code: "timed_out",
-        detail: "The file did not arrive within 300 ms.",
+        detail: "The file did not arrive within 0.3 s.",
       });
     },
   );

@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import { type FileHandle, open, rm } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
+import { inMib } from "@realtime-avatar/domain/assets/limits";
 import { type Refused, refused, type Unavailable, unavailable } from "./outcome.ts";
 import { type Network, openTarget, PUBLIC_INTERNET } from "./request.ts";
 import { targetOf } from "./target.ts";
@@ -49,15 +50,14 @@ const readHead = (
     // A compressed body could expand to any size.
     return refused(
       "encoding_not_allowed",
-      "The host sent an encoded body although only identity was accepted. Upload the file instead.",
+      "The host sent the file compressed, although the request does not accept that.",
     );
   }
   const declared = Number(headers["content-length"] ?? 0);
   return declared > maxBytes ? tooLarge(maxBytes) : { kind: "body" };
 };
 
-const tooLarge = (maxBytes: number): Refused =>
-  refused("too_large", `The file is larger than ${maxBytes} bytes. Make it smaller.`);
+const tooLarge = (maxBytes: number): Refused => refused("too_large", `The file is larger than ${inMib(maxBytes)}.`);
 
 const lost = unavailable("connection_lost", "The connection was closed before the end of the file.");
 
@@ -83,7 +83,7 @@ const readBody = async (
   }
   // A body without a length ends with its connection. Bun says `complete` also when the connection failed or was aborted.
   if (!response.complete || isCut()) return lost;
-  if (sizeBytes === 0) return refused("empty", "The file is empty. Check what is at the URL.");
+  if (sizeBytes === 0) return refused("empty", "The host sent an empty file.");
   return { kind: "fetched", sizeBytes, sha256: hash.digest("hex") };
 };
 
@@ -157,7 +157,7 @@ export const fetchRemote = async (url: string, options: FetchOptions): Promise<F
     if (outcome.kind !== "unavailable" || !end.signal.aborted) return outcome;
     return options.signal?.aborted
       ? unavailable("canceled", "The request was canceled.")
-      : unavailable("timed_out", `The file did not arrive within ${totalMs} ms.`);
+      : unavailable("timed_out", `The file did not arrive within ${totalMs / 1000} s.`);
   } finally {
     clearTimeout(timer);
     options.signal?.removeEventListener("abort", cancel);

@@ -161,7 +161,9 @@ export const sendTo = (
       resolve(outcome);
     };
     const giveUp = setTimeout(() => {
-      settle(unavailable("timed_out", `The host did not accept a TLS connection within ${connectMs} ms.`));
+      // The look-up has taken a part of the time.
+      const seconds = Math.ceil(connectMs / 1000);
+      settle(unavailable("timed_out", `The host did not accept a TLS connection within ${seconds} s.`));
       outgoing.destroy();
     }, connectMs);
     onConnected(outgoing, () => clearTimeout(giveUp));
@@ -179,7 +181,7 @@ export const resolveTarget = async (
 ): Promise<string[] | Refused | Unavailable> => {
   const { promise: tooLate, resolve } = Promise.withResolvers<Unavailable>();
   // A look-up cannot be canceled. Its result is ignored.
-  const stop = () => resolve(unavailable("host_not_found", `The host was not resolved within ${connectMs} ms.`));
+  const stop = () => resolve(unavailable("host_not_found", `The host was not resolved within ${connectMs / 1000} s.`));
   const timer = setTimeout(stop, connectMs);
   signal.addEventListener("abort", stop, { once: true });
   if (signal.aborted) stop();

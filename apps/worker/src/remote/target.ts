@@ -16,24 +16,25 @@ export type Target = { kind: "target"; url: URL; host: string; port: number };
  * forms, full-width digits, a dot at the end. So one comparison refuses them all.
  */
 export const targetOf = (text: string, base: URL | null, ports: readonly number[]): Target | Refused => {
+  const name = base === null ? "The URL" : "The URL to which the host redirects";
   const url = URL.parse(text, base?.href);
-  if (!url) return refused("invalid_url", "The URL is malformed.");
-  if (url.protocol !== "https:") return refused("https_required", "Only https URLs are fetched.");
+  if (!url) return refused("invalid_url", `${name} is malformed.`);
+  if (url.protocol !== "https:") return refused("https_required", `${name} does not begin with https://.`);
   if (url.username !== "" || url.password !== "") {
-    return refused("credentials_not_allowed", "The URL contains a user name or a password.");
+    return refused("credentials_not_allowed", `${name} contains a user name or a password.`);
   }
   const port = url.port === "" ? 443 : Number(url.port);
   if (!ports.includes(port)) {
-    return refused("port_not_allowed", `The port is ${port}; allowed are ${ports.join(" and ")}.`);
+    return refused("port_not_allowed", `${name} has the port ${port}; allowed are ${ports.join(" and ")}.`);
   }
   // The dot at the end of an absolute name is not part of the name in its certificate.
   const host = url.hostname.replace(/\.$/, "");
   if (host.startsWith("[") || isIP(host) !== 0) {
-    return refused("ip_address_not_allowed", "The URL contains an IP address. Only host names are fetched.");
+    return refused("ip_address_not_allowed", `${name} contains an IP address instead of a host name.`);
   }
   // A name without a dot is that of a machine of the own network.
   if (!/^[^.]+(\.[^.]+)+$/.test(host) || PRIVATE_NAME.test(host)) {
-    return refused("host_not_public", "The host of the URL is not a public host name.");
+    return refused("host_not_public", `${name} has a host that is not on the internet.`);
   }
   return { kind: "target", url, host, port };
 };

@@ -117,5 +117,8 @@ export const REPORTS = {
 
 export type Report<Kind extends TaskKind = TaskKind> = Static<(typeof REPORTS)[Kind]>;
 
-export const refused = (code: RefusalCode, detail: string, measured?: number): Refused =>
-  measured === undefined ? { kind: "refused", code, detail } : { kind: "refused", code, detail, measured };
+/** `facts`: what was found, and the limit. `advice`: what a person can do. Each is one or more sentences. */
+export const refused = (code: RefusalCode, facts: string, advice: string, measured?: number): Refused => {
+  const detail = `${facts} ${advice}`;
+  return measured === undefined ? { kind: "refused", code, detail } : { kind: "refused", code, detail, measured };
+};

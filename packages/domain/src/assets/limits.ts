@@ -37,5 +37,15 @@ export const ASSET_LIMITS = {
   },
 } as const;
 
+/** A size for people: `16 MiB`. Rounded up, so that a file above a limit never seems to be at it. */
+export const inMib = (bytes: number): string => `${Math.ceil((bytes / MIB) * 10) / 10} MiB`;
+
+/** What to do about a file that has more bytes than its kind may have. */
+export const MAKE_SMALLER: Record<AssetKind, string> = {
+  image: "Scale the picture down, or export it as JPEG.",
+  video: "Cut the video, or convert it with a lower resolution or bit rate.",
+  audio: "Cut the recording, or convert it to MP3.",
+};
+
 /** The content types of a kind, or of all kinds. They are decided by the bytes of a file, never by a declared type. */
 export type ContentType<Kind extends AssetKind = AssetKind> = (typeof ASSET_LIMITS)[Kind]["contentTypes"][number];

@@ -26,8 +26,12 @@ export const restrict = (sharp: typeof Sharp): void => {
 
 export const notDecodable = refused(
   "not_decodable",
-  "The image cannot be decoded: it is damaged or incomplete. Upload it again, or export it anew as JPEG or PNG.",
+  "The image cannot be decoded: it is damaged or incomplete.",
+  "Upload it again, or export it anew as JPEG or PNG.",
 );
+
+/** What to do with a file that a decoder or this service does not accept in its present form. */
+const EXPORT = "Export it anew as JPEG or PNG.";
 
 /** What to do with too many pixels. A face of an avatar needs far fewer. */
 const SMALLER = `Scale it down to at most ${maxPublicSide} pixels on its longer side: an avatar needs no more.`;
@@ -58,8 +62,7 @@ export const readHeader = async (
   if (bytes.length === 0) return notDecodable;
   const scans = contentType === "image/jpeg" ? countScans(bytes) : 0;
   if (scans > MAX_SCANS) {
-    const detail = `The image has ${scans} scans; the maximum is ${MAX_SCANS}. Export it anew as JPEG or PNG.`;
-    return refused("not_decodable", detail);
+    return refused("not_decodable", `The image has ${scans} scans; the maximum is ${MAX_SCANS}.`, EXPORT);
   }
   reduceExif(bytes, contentType);
   if (contentType === "image/jpeg") correctScans(bytes);
@@ -70,18 +73,17 @@ export const readHeader = async (
   stop();
   if (!header) return notDecodable;
   if (`image/${header.format}` !== contentType) {
-    const detail = `The file begins as ${contentType}, and is none. Export it anew as JPEG or PNG.`;
-    return refused("content_type_mismatch", detail);
+    return refused("content_type_mismatch", `The file begins as ${contentType}, but is of another type.`, EXPORT);
   }
   const frames = header.format === "png" ? pngFrames(bytes) : (header.pages ?? 1);
   if (frames > maxFrames) {
-    const detail = `The image has ${frames} frames; the maximum is ${maxFrames}. Export one of them as PNG.`;
-    return refused("too_many_frames", detail, frames);
+    const facts = `The image has ${frames} frames; the maximum is ${maxFrames}.`;
+    return refused("too_many_frames", facts, "Export one of them as PNG.", frames);
   }
   const { width, height } = header.autoOrient;
   if (width * height > maxPixels) {
     const measured = `The image has ${width} x ${height} = ${width * height} pixels; the maximum is ${maxPixels}`;
-    return refused("too_many_pixels", `${measured}. ${SMALLER}`, width * height);
+    return refused("too_many_pixels", `${measured}.`, SMALLER, width * height);
   }
   const { depth, channels } = header;
   const colors = header.format === "png" ? pngColors(bytes) : null;

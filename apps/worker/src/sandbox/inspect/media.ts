@@ -45,7 +45,7 @@ const AGAIN = {
   audio: "Upload it again, or convert it to MP3.",
 };
 const notReadable = (kind: keyof typeof AGAIN): Refused =>
-  refused("not_decodable", `The file cannot be read: it is damaged or incomplete. ${AGAIN[kind]}`);
+  refused("not_decodable", "The file cannot be read: it is damaged or incomplete.", AGAIN[kind]);
 
 /** A file that is being read, and the edits of its tracks by their ids. */
 type Opened = { input: Input; edits: Map<number, Edit[]> };
@@ -67,10 +67,11 @@ const isComplete = async (track: InputTrack): Promise<boolean> =>
 const durationRefusal = (seconds: number): Refused | null => {
   const { minSeconds, maxSeconds } = ASSET_LIMITS.video;
   const measured = `The video lasts ${rounded(seconds)} s`;
-  if (seconds < minSeconds)
-    return refused("too_short", `${measured}; the minimum is ${minSeconds} s. Use a longer one.`, rounded(seconds));
+  if (seconds < minSeconds) {
+    return refused("too_short", `${measured}; the minimum is ${minSeconds} s.`, "Use a longer one.", rounded(seconds));
+  }
   if (seconds <= maxSeconds) return null;
-  return refused("too_long", `${measured}; the maximum is ${maxSeconds} s. Cut it.`, rounded(seconds));
+  return refused("too_long", `${measured}; the maximum is ${maxSeconds} s.`, "Cut it.", rounded(seconds));
 };
 
 /** Codecs divide frames into blocks of 16 pixels, so the coded height of 1080p is 1088. */
@@ -81,7 +82,7 @@ const sizeRefusal = (width: number, height: number, round = (pixels: number) => 
   const { maxLongSide, maxShortSide } = ASSET_LIMITS.video;
   if (Math.max(width, height) <= round(maxLongSide) && Math.min(width, height) <= round(maxShortSide)) return null;
   const measured = `The video has ${width} x ${height} pixels; the maximum is ${maxLongSide} x ${maxShortSide}`;
-  return refused("resolution_too_high", `${measured}. Scale it down.`);
+  return refused("resolution_too_high", `${measured}.`, "Scale it down.");
 };
 
 const CODEC_NAMES = { avc: "H.264", vp9: "VP9" };
@@ -140,21 +141,21 @@ const rateRefusal = (framesPerSecond: number): Refused | null => {
   // Timestamps are rounded: a video of 60 frames per second can measure 60.02.
   if (Math.round(framesPerSecond) <= maxFramesPerSecond) return null;
   const measured = `The video has ${rounded(framesPerSecond)} frames per second`;
-  const detail = `${measured}; the maximum is ${maxFramesPerSecond}. Convert it to a lower frame rate.`;
-  return refused("frame_rate_too_high", detail, rounded(framesPerSecond));
+  const facts = `${measured}; the maximum is ${maxFramesPerSecond}.`;
+  return refused("frame_rate_too_high", facts, "Convert it to a lower frame rate.", rounded(framesPerSecond));
 };
 
 const readVideo = async (opened: Opened): Promise<Report<"video">> => {
   const { input } = opened;
   const track = await input.getPrimaryVideoTrack();
-  if (!track) return refused("no_video_track", "The file has no video track. Use one with pictures.");
+  if (!track) return refused("no_video_track", "The file has no video track.", "Use one with pictures.");
   const codec = await track.getCodec();
   const { codecs } = ASSET_LIMITS.video;
   if (codec === null || !codecs.some((allowed) => allowed === codec)) {
     const allowed = codecs.map((name) => CODEC_NAMES[name]).join(" and ");
     // Often HEVC, which phones record by default.
-    const detail = `The codec is ${codec ?? "unknown"}; allowed are ${allowed}. Convert the video to MP4 with H.264.`;
-    return refused("codec_not_allowed", detail);
+    const facts = `The codec is ${codec ?? "unknown"}; allowed are ${allowed}.`;
+    return refused("codec_not_allowed", facts, "Convert the video to MP4 with H.264.");
   }
   const [width, height] = [await track.getDisplayWidth(), await track.getDisplayHeight()];
   if (!areCounts(width, height)) return notReadable("video");
@@ -188,22 +189,23 @@ const readVideo = async (opened: Opened): Promise<Report<"video">> => {
 const readAudio = async (opened: Opened): Promise<Report<"audio">> => {
   const { input } = opened;
   const track = await input.getPrimaryAudioTrack();
-  if (!track) return refused("no_audio_track", "The file has no audio track. Use one with sound.");
+  if (!track) return refused("no_audio_track", "The file has no audio track.", "Use one with sound.");
   if (await input.getPrimaryVideoTrack()) {
-    return refused("unexpected_video_track", "The file is an audio file and has a video track. Convert it to MP3.");
+    return refused("unexpected_video_track", "The file is an audio file and has a video track.", "Convert it to MP3.");
   }
   const codec = await track.getCodec();
   if (codec === null)
-    return refused("codec_not_allowed", "The codec of the audio track is unknown. Convert it to MP3.");
+    return refused("codec_not_allowed", "The codec of the audio track is unknown.", "Convert it to MP3.");
   const heard = await heardOf(track, opened);
-  if (!heard) return refused("too_short", "The audio has no samples. Record it again.");
+  if (!heard) return refused("too_short", "The audio has no samples.", "Record it again.");
   const seconds = heard.end - heard.start;
   const { minSecondsExclusive } = ASSET_LIMITS.audio;
   if (!Number.isFinite(seconds)) return notReadable("audio");
   if (seconds <= minSecondsExclusive) {
     return refused(
       "too_short",
-      `The audio lasts ${rounded(seconds)} s; it must last longer than ${minSecondsExclusive} s. Record it again.`,
+      `The audio lasts ${rounded(seconds)} s; it must last longer than ${minSecondsExclusive} s.`,
+      "Record it again.",
     );
   }
   const [channels, sampleRate] = [await track.getNumberOfChannels(), await track.getSampleRate()];

@@ -112,4 +112,10 @@ test.each([
 test("the total of a list, with and without older items", () => {
   expect(totalText(53, "avatar", false)).toBe("53 avatars");
   expect(totalText(50, "avatar", true)).toBe("The newest 50 avatars, and there may be more");
+  expect(totalText(50, "avatar", true, { count: 1234, isExact: true })).toBe("The newest 50 of 1,234 avatars");
+  const many = { count: 10_000, isExact: false };
+  expect(totalText(50, "key", true, many)).toBe("The newest 50 of more than 10,000 keys");
+  // Loaded whole, or no more counted than loaded.
+  expect(totalText(50, "key", false, many)).toBe("50 keys");
+  expect(totalText(60, "key", true, { count: 60, isExact: true })).toBe("The newest 60 keys, and there may be more");
 });

@@ -92,6 +92,15 @@ const plural = (noun: string): string => (/[^aeiou]y$/.test(noun) ? `${noun.slic
 export const counted = (count: number, noun: string): string =>
   `${count.toLocaleString("en")} ${count === 1 ? noun : plural(noun)}`;
 
-/** How many items a list has, or shows so far. */
-export const totalText = (count: number, noun: string, hasMore: boolean): string =>
-  hasMore ? `The newest ${counted(count, noun)}, and there may be more` : counted(count, noun);
+/** How many items a list has, or shows so far. `total`: of how many, where it is known. */
+export const totalText = (
+  count: number,
+  noun: string,
+  hasMore: boolean,
+  total?: { count: number; isExact: boolean },
+): string => {
+  if (!hasMore) return counted(count, noun);
+  // What was created since the list was read is not in it.
+  if (!total || total.count <= count) return `The newest ${counted(count, noun)}, and there may be more`;
+  return `The newest ${count.toLocaleString("en")} of ${total.isExact ? "" : "more than "}${counted(total.count, noun)}`;
+};

@@ -103,9 +103,14 @@ describe.skipIf(!BROWSER)("many keys in Chromium", () => {
       expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(viewport.width);
       if (SCREENSHOTS) await page.screenshot({ path: join(SCREENSHOTS, `keys-many-${viewport.width}.png`) });
     }
-    // The first rows, and those that follow them: nothing else is loaded.
+    // The total of the list, which is longer than what is loaded: 60 rows, 1,000 old keys, the line, a child, the owner's own.
+    const [{ count: keys }] = (await db.client`
+      select count(*)::integer as count from api_keys
+      where tenant_id = ${service.tenantId} and environment = 'live' and revoked_at is null`) as [{ count: number }];
+    await page.getByText(`The newest 50 of ${keys.toLocaleString("en")} keys`, { exact: true }).waitFor();
+    // The first rows, those that follow them, and one for the total: nothing else is loaded.
     const limits = requests.flatMap((url) => new URL(url).searchParams.get("limit") ?? []);
-    expect(limits).toEqual(["20", "30"]);
+    expect(limits).toEqual(["20", "30", "1"]);
     // Its parent is not among the loaded keys.
     await card("Child of an old key").getByText("Created by Old key 0").waitFor();
     // All keys, the oldest at the end: it is in the page once it is near what is seen. A click while older ones load has no effect.

@@ -2034,6 +2034,12 @@ export interface components {
       createdAt: string;
     };
     ApiKeyPage: {
+      total?: {
+        /** @description How many were counted, at most 10000. */
+        count: number;
+        /** @description Whether there are no more than these. */
+        isExact: boolean;
+      };
       data: components["schemas"]["ApiKeyWithCreator"][];
       /** @description The `cursor` for the next page; null on the last page. */
       nextCursor: string | null;
@@ -2361,6 +2367,12 @@ export interface components {
       updatedAt: string;
     };
     AvatarPage: {
+      total?: {
+        /** @description How many were counted, at most 10000. */
+        count: number;
+        /** @description Whether there are no more than these. */
+        isExact: boolean;
+      };
       data: components["schemas"]["Avatar"][];
       /** @description The `cursor` for the next page; null on the last page. */
       nextCursor: string | null;
@@ -5697,6 +5709,8 @@ export interface operations {
         limit?: number;
         /** @description The `nextCursor` of the previous page. */
         cursor?: string;
+        /** @description Adds `total` to the page: how many items match the filters. */
+        total?: "true";
       };
       header?: {
         /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
@@ -6790,6 +6804,8 @@ export interface operations {
         limit?: number;
         /** @description The `nextCursor` of the previous page. */
         cursor?: string;
+        /** @description Adds `total` to the page: how many items match the filters. */
+        total?: "true";
       };
       header?: {
         /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */

@@ -8,6 +8,8 @@ export type Described = {
     isStarted: boolean | null;
   };
   confirm_revocation: object;
+  count_api_keys: { position: number | null; count: number | null; isExact: boolean | null };
+  count_avatars: { position: number | null; count: number | null; isExact: boolean | null };
   count_fleet: { slots: number | null; usedSlots: number | null; openCalls: number | null; tickets: number | null };
   count_open_sessions: {
     position: number | null;

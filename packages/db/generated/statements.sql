@@ -35,6 +35,1105 @@ where api_keys.tenant_id = $1 and api_keys.id = (
   order by api_keys.id limit 1
 )
 
+-- count_api_keys. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", position) cross join lateral (
+  select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select api_keys.id from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", coalesce(inputs.before, 'key~')) and (api_keys.environment, api_keys.tenant_id) >= (inputs.environment, inputs."tenantId") and exists (
+    select from api_keys expired where expired.tenant_id = inputs."tenantId" and expired.expires_at <= now()
+  ) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+  from (select api_keys.id from (
+      select api_keys.* from (select * from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", coalesce(inputs.before, 'key~')) and (api_keys.environment, api_keys.tenant_id) >= (inputs.environment, inputs."tenantId") and exists (
+    select from api_keys expired where expired.tenant_id = inputs."tenantId" and expired.expires_at <= now()
+  ) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit inputs."maxRead"::bigint) api_keys 
+  cross join lateral (
+    select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
+      bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
+      min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
+    from unnest(api_keys.lineage) ancestor (id)
+    cross join lateral (
+      select * from api_keys ancestors
+      where ancestors.tenant_id = api_keys.tenant_id and ancestors.id = ancestor.id collate "C"
+      offset 0
+    ) ancestors
+  ) ancestry
+      where case
+  when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
+  when api_keys.expires_at <= now() or ancestry.expired then 'expired'
+  else 'active'
+end = inputs.status
+      order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit inputs.limit::bigint + 1
+    ) api_keys ) counted) page
+
+-- count_api_keys. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", position) cross join lateral (
+  select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select api_keys.id from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", coalesce(inputs.before, 'key~')) and (api_keys.environment, api_keys.tenant_id) >= (inputs.environment, inputs."tenantId") and exists (
+    select from api_keys revoked where revoked.tenant_id = inputs."tenantId" and revoked.revoked_at is not null
+  ) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+  from (select api_keys.id from (
+      select api_keys.* from (select * from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", coalesce(inputs.before, 'key~')) and (api_keys.environment, api_keys.tenant_id) >= (inputs.environment, inputs."tenantId") and exists (
+    select from api_keys revoked where revoked.tenant_id = inputs."tenantId" and revoked.revoked_at is not null
+  ) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit inputs."maxRead"::bigint) api_keys 
+  cross join lateral (
+    select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
+      bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
+      min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
+    from unnest(api_keys.lineage) ancestor (id)
+    cross join lateral (
+      select * from api_keys ancestors
+      where ancestors.tenant_id = api_keys.tenant_id and ancestors.id = ancestor.id collate "C"
+      offset 0
+    ) ancestors
+  ) ancestry
+      where case
+  when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
+  when api_keys.expires_at <= now() or ancestry.expired then 'expired'
+  else 'active'
+end = inputs.status
+      order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit inputs.limit::bigint + 1
+    ) api_keys ) counted) page
+
+-- count_api_keys. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", position) cross join lateral (
+  select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select api_keys.id from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", coalesce(inputs.before, 'key~')) and (api_keys.environment, api_keys.tenant_id) >= (inputs.environment, inputs."tenantId") and true order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+  from (select api_keys.id from (
+      select api_keys.* from (select * from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", coalesce(inputs.before, 'key~')) and (api_keys.environment, api_keys.tenant_id) >= (inputs.environment, inputs."tenantId") and true order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit inputs."maxRead"::bigint) api_keys 
+  cross join lateral (
+    select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
+      bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
+      min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
+    from unnest(api_keys.lineage) ancestor (id)
+    cross join lateral (
+      select * from api_keys ancestors
+      where ancestors.tenant_id = api_keys.tenant_id and ancestors.id = ancestor.id collate "C"
+      offset 0
+    ) ancestors
+  ) ancestry
+      where case
+  when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
+  when api_keys.expires_at <= now() or ancestry.expired then 'expired'
+  else 'active'
+end = inputs.status
+      order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit inputs.limit::bigint + 1
+    ) api_keys ) counted) page
+
+-- count_api_keys. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", position) cross join lateral (
+  select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select api_keys.id from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", coalesce(inputs.before, 'key~')) and (api_keys.tenant_id) >= (inputs."tenantId") and exists (
+    select from api_keys expired where expired.tenant_id = inputs."tenantId" and expired.expires_at <= now()
+  ) order by api_keys.tenant_id desc, api_keys.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+  from (select api_keys.id from (
+      select api_keys.* from (select * from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", coalesce(inputs.before, 'key~')) and (api_keys.tenant_id) >= (inputs."tenantId") and exists (
+    select from api_keys expired where expired.tenant_id = inputs."tenantId" and expired.expires_at <= now()
+  ) order by api_keys.tenant_id desc, api_keys.id desc limit inputs."maxRead"::bigint) api_keys 
+  cross join lateral (
+    select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
+      bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
+      min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
+    from unnest(api_keys.lineage) ancestor (id)
+    cross join lateral (
+      select * from api_keys ancestors
+      where ancestors.tenant_id = api_keys.tenant_id and ancestors.id = ancestor.id collate "C"
+      offset 0
+    ) ancestors
+  ) ancestry
+      where case
+  when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
+  when api_keys.expires_at <= now() or ancestry.expired then 'expired'
+  else 'active'
+end = inputs.status
+      order by api_keys.tenant_id desc, api_keys.id desc limit inputs.limit::bigint + 1
+    ) api_keys ) counted) page
+
+-- count_api_keys. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", position) cross join lateral (
+  select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select api_keys.id from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", coalesce(inputs.before, 'key~')) and (api_keys.tenant_id) >= (inputs."tenantId") and exists (
+    select from api_keys revoked where revoked.tenant_id = inputs."tenantId" and revoked.revoked_at is not null
+  ) order by api_keys.tenant_id desc, api_keys.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+  from (select api_keys.id from (
+      select api_keys.* from (select * from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", coalesce(inputs.before, 'key~')) and (api_keys.tenant_id) >= (inputs."tenantId") and exists (
+    select from api_keys revoked where revoked.tenant_id = inputs."tenantId" and revoked.revoked_at is not null
+  ) order by api_keys.tenant_id desc, api_keys.id desc limit inputs."maxRead"::bigint) api_keys 
+  cross join lateral (
+    select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
+      bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
+      min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
+    from unnest(api_keys.lineage) ancestor (id)
+    cross join lateral (
+      select * from api_keys ancestors
+      where ancestors.tenant_id = api_keys.tenant_id and ancestors.id = ancestor.id collate "C"
+      offset 0
+    ) ancestors
+  ) ancestry
+      where case
+  when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
+  when api_keys.expires_at <= now() or ancestry.expired then 'expired'
+  else 'active'
+end = inputs.status
+      order by api_keys.tenant_id desc, api_keys.id desc limit inputs.limit::bigint + 1
+    ) api_keys ) counted) page
+
+-- count_api_keys. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", position) cross join lateral (
+  select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select api_keys.id from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", coalesce(inputs.before, 'key~')) and (api_keys.tenant_id) >= (inputs."tenantId") and true order by api_keys.tenant_id desc, api_keys.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+  from (select api_keys.id from (
+      select api_keys.* from (select * from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", coalesce(inputs.before, 'key~')) and (api_keys.tenant_id) >= (inputs."tenantId") and true order by api_keys.tenant_id desc, api_keys.id desc limit inputs."maxRead"::bigint) api_keys 
+  cross join lateral (
+    select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
+      bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
+      min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
+    from unnest(api_keys.lineage) ancestor (id)
+    cross join lateral (
+      select * from api_keys ancestors
+      where ancestors.tenant_id = api_keys.tenant_id and ancestors.id = ancestor.id collate "C"
+      offset 0
+    ) ancestors
+  ) ancestry
+      where case
+  when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
+  when api_keys.expires_at <= now() or ancestry.expired then 'expired'
+  else 'active'
+end = inputs.status
+      order by api_keys.tenant_id desc, api_keys.id desc limit inputs.limit::bigint + 1
+    ) api_keys ) counted) page
+
+-- count_api_keys. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and null is null as "isExact"
+from (select api_keys.id from (select * from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", coalesce(inputs.before, 'key~')) and (api_keys.environment, api_keys.tenant_id) >= (inputs.environment, inputs."tenantId") order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit inputs.limit::bigint + 1) api_keys ) counted) page
+
+-- count_api_keys. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and null is null as "isExact"
+from (select api_keys.id from (select * from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", coalesce(inputs.before, 'key~')) and (api_keys.tenant_id) >= (inputs."tenantId") order by api_keys.tenant_id desc, api_keys.id desc limit inputs.limit::bigint + 1) api_keys ) counted) page
+
+-- count_api_keys. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, decomposed, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
+    sample as materialized (
+      select lower(api_keys.name collate "C") as name from api_keys
+      where api_keys.tenant_id = inputs."tenantId" and (hashtext(api_keys.id) & 1023) = 0 and inputs.pattern <> ''
+      order by api_keys.tenant_id desc, api_keys.id desc limit 2048
+    ),
+    reading as materialized (
+      select is_rare, case when is_rare then least(inputs."maxRead"::bigint, 1000) else inputs."maxRead"::bigint end as limit from (
+        select exists (
+          select from unnest(inputs.parts::text[]) part
+          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
+        ) as is_rare
+      ) parts
+    ),
+    hits as materialized (
+      select '' as range, hit.id from  lateral (
+        select api_keys.id as id from (select * from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", inputs.before) and (api_keys.environment, api_keys.tenant_id, api_keys.id) >= (inputs.environment, inputs."tenantId", inputs.first) and exists (
+    select from api_keys expired where expired.tenant_id = inputs."tenantId" and expired.expires_at <= now()
+  ) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit (select reading.limit from reading)) api_keys
+        where (
+    inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
+      or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.decomposed) > 0
+  )
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage)) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit 1000
+      ) hit
+    ),
+    unread as materialized (
+      select max(last_read.id) as id from  lateral (
+        select api_keys.id as id from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", inputs.before) and (api_keys.environment, api_keys.tenant_id, api_keys.id) >= (inputs.environment, inputs."tenantId", inputs.first) and exists (
+    select from api_keys expired where expired.tenant_id = inputs."tenantId" and expired.expires_at <= now()
+  ) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit 1 offset (select reading.limit - 1 from reading)
+      ) last_read
+      where (select count(*) from hits where hits.range = '') < 1000
+    ),
+    by_index as materialized (
+      select from unread
+      where unread.id is not null and (select is_rare from reading)
+        and (select count(*) from hits where hits.id >= unread.id) < 1000
+    ),
+    candidates as materialized (
+      select api_keys.id, api_keys.name, api_keys.environment, api_keys.lineage from api_keys
+      where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
+        and exists (select from by_index)
+      limit inputs."maxRead"::bigint + 1
+    ),
+    all_found as materialized (
+      select from by_index where (select count(*) from candidates) <= inputs."maxRead"::bigint
+    ),
+    older as materialized (
+      select api_keys.id as id from candidates api_keys
+      where exists (select from all_found) and api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first
+        and api_keys.environment = inputs.environment and (
+    inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
+      or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.decomposed) > 0
+  )
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage))
+      order by api_keys.id desc limit 1000
+    ),
+    edge as materialized (select unread.id from unread where not exists (select from all_found)),
+    found as materialized (
+      select both_parts.id from (
+        select hits.id from hits where hits.id >= coalesce((select edge.id from edge), '')
+        union select older.id from older
+      ) both_parts
+      order by both_parts.id desc limit 1000
+    ) 
+  select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (
+  select case when count(*) >= 1000 then min(found.id) else (select edge.id from edge) end from found
+) is null as "isExact"
+  from (select api_keys.id from (
+    select api_keys.* from found cross join lateral (
+      select * from api_keys where api_keys.tenant_id = inputs."tenantId" and api_keys.id = found.id
+    ) api_keys 
+  cross join lateral (
+    select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
+      bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
+      min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
+    from unnest(api_keys.lineage) ancestor (id)
+    cross join lateral (
+      select * from api_keys ancestors
+      where ancestors.tenant_id = api_keys.tenant_id and ancestors.id = ancestor.id collate "C"
+      offset 0
+    ) ancestors
+  ) ancestry where case
+  when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
+  when api_keys.expires_at <= now() or ancestry.expired then 'expired'
+  else 'active'
+end = inputs.status
+    order by api_keys.id desc limit inputs.limit::bigint + 1
+  ) api_keys ) counted) page
+
+-- count_api_keys. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, decomposed, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
+    sample as materialized (
+      select lower(api_keys.name collate "C") as name from api_keys
+      where api_keys.tenant_id = inputs."tenantId" and (hashtext(api_keys.id) & 1023) = 0 and inputs.pattern <> ''
+      order by api_keys.tenant_id desc, api_keys.id desc limit 2048
+    ),
+    reading as materialized (
+      select is_rare, case when is_rare then least(inputs."maxRead"::bigint, 1000) else inputs."maxRead"::bigint end as limit from (
+        select exists (
+          select from unnest(inputs.parts::text[]) part
+          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
+        ) as is_rare
+      ) parts
+    ),
+    hits as materialized (
+      select '' as range, hit.id from  lateral (
+        select api_keys.id as id from (select * from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", inputs.before) and (api_keys.environment, api_keys.tenant_id, api_keys.id) >= (inputs.environment, inputs."tenantId", inputs.first) and exists (
+    select from api_keys revoked where revoked.tenant_id = inputs."tenantId" and revoked.revoked_at is not null
+  ) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit (select reading.limit from reading)) api_keys
+        where (
+    inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
+      or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.decomposed) > 0
+  )
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage)) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit 1000
+      ) hit
+    ),
+    unread as materialized (
+      select max(last_read.id) as id from  lateral (
+        select api_keys.id as id from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", inputs.before) and (api_keys.environment, api_keys.tenant_id, api_keys.id) >= (inputs.environment, inputs."tenantId", inputs.first) and exists (
+    select from api_keys revoked where revoked.tenant_id = inputs."tenantId" and revoked.revoked_at is not null
+  ) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit 1 offset (select reading.limit - 1 from reading)
+      ) last_read
+      where (select count(*) from hits where hits.range = '') < 1000
+    ),
+    by_index as materialized (
+      select from unread
+      where unread.id is not null and (select is_rare from reading)
+        and (select count(*) from hits where hits.id >= unread.id) < 1000
+    ),
+    candidates as materialized (
+      select api_keys.id, api_keys.name, api_keys.environment, api_keys.lineage from api_keys
+      where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
+        and exists (select from by_index)
+      limit inputs."maxRead"::bigint + 1
+    ),
+    all_found as materialized (
+      select from by_index where (select count(*) from candidates) <= inputs."maxRead"::bigint
+    ),
+    older as materialized (
+      select api_keys.id as id from candidates api_keys
+      where exists (select from all_found) and api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first
+        and api_keys.environment = inputs.environment and (
+    inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
+      or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.decomposed) > 0
+  )
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage))
+      order by api_keys.id desc limit 1000
+    ),
+    edge as materialized (select unread.id from unread where not exists (select from all_found)),
+    found as materialized (
+      select both_parts.id from (
+        select hits.id from hits where hits.id >= coalesce((select edge.id from edge), '')
+        union select older.id from older
+      ) both_parts
+      order by both_parts.id desc limit 1000
+    ) 
+  select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (
+  select case when count(*) >= 1000 then min(found.id) else (select edge.id from edge) end from found
+) is null as "isExact"
+  from (select api_keys.id from (
+    select api_keys.* from found cross join lateral (
+      select * from api_keys where api_keys.tenant_id = inputs."tenantId" and api_keys.id = found.id
+    ) api_keys 
+  cross join lateral (
+    select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
+      bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
+      min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
+    from unnest(api_keys.lineage) ancestor (id)
+    cross join lateral (
+      select * from api_keys ancestors
+      where ancestors.tenant_id = api_keys.tenant_id and ancestors.id = ancestor.id collate "C"
+      offset 0
+    ) ancestors
+  ) ancestry where case
+  when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
+  when api_keys.expires_at <= now() or ancestry.expired then 'expired'
+  else 'active'
+end = inputs.status
+    order by api_keys.id desc limit inputs.limit::bigint + 1
+  ) api_keys ) counted) page
+
+-- count_api_keys. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, decomposed, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
+    sample as materialized (
+      select lower(api_keys.name collate "C") as name from api_keys
+      where api_keys.tenant_id = inputs."tenantId" and (hashtext(api_keys.id) & 1023) = 0 and inputs.pattern <> ''
+      order by api_keys.tenant_id desc, api_keys.id desc limit 2048
+    ),
+    reading as materialized (
+      select is_rare, case when is_rare then least(inputs."maxRead"::bigint, 1000) else inputs."maxRead"::bigint end as limit from (
+        select exists (
+          select from unnest(inputs.parts::text[]) part
+          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
+        ) as is_rare
+      ) parts
+    ),
+    hits as materialized (
+      select '' as range, hit.id from  lateral (
+        select api_keys.id as id from (select * from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", inputs.before) and (api_keys.environment, api_keys.tenant_id, api_keys.id) >= (inputs.environment, inputs."tenantId", inputs.first) and true order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit (select reading.limit from reading)) api_keys
+        where (
+    inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
+      or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.decomposed) > 0
+  )
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage)) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit 1000
+      ) hit
+    ),
+    unread as materialized (
+      select max(last_read.id) as id from  lateral (
+        select api_keys.id as id from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", inputs.before) and (api_keys.environment, api_keys.tenant_id, api_keys.id) >= (inputs.environment, inputs."tenantId", inputs.first) and true order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit 1 offset (select reading.limit - 1 from reading)
+      ) last_read
+      where (select count(*) from hits where hits.range = '') < 1000
+    ),
+    by_index as materialized (
+      select from unread
+      where unread.id is not null and (select is_rare from reading)
+        and (select count(*) from hits where hits.id >= unread.id) < 1000
+    ),
+    candidates as materialized (
+      select api_keys.id, api_keys.name, api_keys.environment, api_keys.lineage from api_keys
+      where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
+        and exists (select from by_index)
+      limit inputs."maxRead"::bigint + 1
+    ),
+    all_found as materialized (
+      select from by_index where (select count(*) from candidates) <= inputs."maxRead"::bigint
+    ),
+    older as materialized (
+      select api_keys.id as id from candidates api_keys
+      where exists (select from all_found) and api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first
+        and api_keys.environment = inputs.environment and (
+    inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
+      or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.decomposed) > 0
+  )
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage))
+      order by api_keys.id desc limit 1000
+    ),
+    edge as materialized (select unread.id from unread where not exists (select from all_found)),
+    found as materialized (
+      select both_parts.id from (
+        select hits.id from hits where hits.id >= coalesce((select edge.id from edge), '')
+        union select older.id from older
+      ) both_parts
+      order by both_parts.id desc limit 1000
+    ) 
+  select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (
+  select case when count(*) >= 1000 then min(found.id) else (select edge.id from edge) end from found
+) is null as "isExact"
+  from (select api_keys.id from (
+    select api_keys.* from found cross join lateral (
+      select * from api_keys where api_keys.tenant_id = inputs."tenantId" and api_keys.id = found.id
+    ) api_keys 
+  cross join lateral (
+    select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
+      bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
+      min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
+    from unnest(api_keys.lineage) ancestor (id)
+    cross join lateral (
+      select * from api_keys ancestors
+      where ancestors.tenant_id = api_keys.tenant_id and ancestors.id = ancestor.id collate "C"
+      offset 0
+    ) ancestors
+  ) ancestry where case
+  when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
+  when api_keys.expires_at <= now() or ancestry.expired then 'expired'
+  else 'active'
+end = inputs.status
+    order by api_keys.id desc limit inputs.limit::bigint + 1
+  ) api_keys ) counted) page
+
+-- count_api_keys. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, decomposed, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
+    sample as materialized (
+      select lower(api_keys.name collate "C") as name from api_keys
+      where api_keys.tenant_id = inputs."tenantId" and (hashtext(api_keys.id) & 1023) = 0 and inputs.pattern <> ''
+      order by api_keys.tenant_id desc, api_keys.id desc limit 2048
+    ),
+    reading as materialized (
+      select is_rare, case when is_rare then least(inputs."maxRead"::bigint, 1000) else inputs."maxRead"::bigint end as limit from (
+        select exists (
+          select from unnest(inputs.parts::text[]) part
+          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
+        ) as is_rare
+      ) parts
+    ),
+    hits as materialized (
+      select '' as range, hit.id from  lateral (
+        select api_keys.id as id from (select * from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", inputs.before) and (api_keys.environment, api_keys.tenant_id, api_keys.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit (select reading.limit from reading)) api_keys
+        where (
+    inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
+      or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.decomposed) > 0
+  )
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage)) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit inputs.limit::bigint + 1
+      ) hit
+    ),
+    unread as materialized (
+      select max(last_read.id) as id from  lateral (
+        select api_keys.id as id from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", inputs.before) and (api_keys.environment, api_keys.tenant_id, api_keys.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit 1 offset (select reading.limit - 1 from reading)
+      ) last_read
+      where (select count(*) from hits where hits.range = '') < inputs.limit::bigint + 1
+    ),
+    by_index as materialized (
+      select from unread
+      where unread.id is not null and (select is_rare from reading)
+        and (select count(*) from hits where hits.id >= unread.id) < inputs.limit::bigint + 1
+    ),
+    candidates as materialized (
+      select api_keys.id, api_keys.name, api_keys.environment, api_keys.lineage from api_keys
+      where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
+        and exists (select from by_index)
+      limit inputs."maxRead"::bigint + 1
+    ),
+    all_found as materialized (
+      select from by_index where (select count(*) from candidates) <= inputs."maxRead"::bigint
+    ),
+    older as materialized (
+      select api_keys.id as id from candidates api_keys
+      where exists (select from all_found) and api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first
+        and api_keys.environment = inputs.environment and (
+    inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
+      or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.decomposed) > 0
+  )
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage))
+      order by api_keys.id desc limit inputs.limit::bigint + 1
+    ),
+    edge as materialized (select unread.id from unread where not exists (select from all_found)),
+    found as materialized (
+      select both_parts.id from (
+        select hits.id from hits where hits.id >= coalesce((select edge.id from edge), '')
+        union select older.id from older
+      ) both_parts
+      order by both_parts.id desc limit inputs.limit::bigint + 1
+    ) 
+  select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (
+  select case when count(*) >= inputs.limit::bigint + 1 then min(found.id) else (select edge.id from edge) end from found
+) is null as "isExact"
+  from (select api_keys.id from (
+    select api_keys.* from found cross join lateral (
+      select * from api_keys where api_keys.tenant_id = inputs."tenantId" and api_keys.id = found.id
+    ) api_keys 
+    order by api_keys.id desc limit inputs.limit::bigint + 1
+  ) api_keys ) counted) page
+
+-- count_api_keys. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, decomposed, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
+    sample as materialized (
+      select lower(api_keys.name collate "C") as name from api_keys
+      where api_keys.tenant_id = inputs."tenantId" and (hashtext(api_keys.id) & 1023) = 0 and inputs.pattern <> ''
+      order by api_keys.tenant_id desc, api_keys.id desc limit 2048
+    ),
+    reading as materialized (
+      select is_rare, case when is_rare then least(inputs."maxRead"::bigint, 1000) else inputs."maxRead"::bigint end as limit from (
+        select exists (
+          select from unnest(inputs.parts::text[]) part
+          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
+        ) as is_rare
+      ) parts
+    ),
+    hits as materialized (
+      select '' as range, hit.id from  lateral (
+        select api_keys.id as id from (select * from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", inputs.before) and (api_keys.tenant_id, api_keys.id) >= (inputs."tenantId", inputs.first) and exists (
+    select from api_keys expired where expired.tenant_id = inputs."tenantId" and expired.expires_at <= now()
+  ) order by api_keys.tenant_id desc, api_keys.id desc limit (select reading.limit from reading)) api_keys
+        where (
+    inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
+      or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.decomposed) > 0
+  )
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage)) order by api_keys.tenant_id desc, api_keys.id desc limit 1000
+      ) hit
+    ),
+    unread as materialized (
+      select max(last_read.id) as id from  lateral (
+        select api_keys.id as id from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", inputs.before) and (api_keys.tenant_id, api_keys.id) >= (inputs."tenantId", inputs.first) and exists (
+    select from api_keys expired where expired.tenant_id = inputs."tenantId" and expired.expires_at <= now()
+  ) order by api_keys.tenant_id desc, api_keys.id desc limit 1 offset (select reading.limit - 1 from reading)
+      ) last_read
+      where (select count(*) from hits where hits.range = '') < 1000
+    ),
+    by_index as materialized (
+      select from unread
+      where unread.id is not null and (select is_rare from reading)
+        and (select count(*) from hits where hits.id >= unread.id) < 1000
+    ),
+    candidates as materialized (
+      select api_keys.id, api_keys.name, api_keys.environment, api_keys.lineage from api_keys
+      where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
+        and exists (select from by_index)
+      limit inputs."maxRead"::bigint + 1
+    ),
+    all_found as materialized (
+      select from by_index where (select count(*) from candidates) <= inputs."maxRead"::bigint
+    ),
+    older as materialized (
+      select api_keys.id as id from candidates api_keys
+      where exists (select from all_found) and api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first
+        and true and (
+    inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
+      or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.decomposed) > 0
+  )
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage))
+      order by api_keys.id desc limit 1000
+    ),
+    edge as materialized (select unread.id from unread where not exists (select from all_found)),
+    found as materialized (
+      select both_parts.id from (
+        select hits.id from hits where hits.id >= coalesce((select edge.id from edge), '')
+        union select older.id from older
+      ) both_parts
+      order by both_parts.id desc limit 1000
+    ) 
+  select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (
+  select case when count(*) >= 1000 then min(found.id) else (select edge.id from edge) end from found
+) is null as "isExact"
+  from (select api_keys.id from (
+    select api_keys.* from found cross join lateral (
+      select * from api_keys where api_keys.tenant_id = inputs."tenantId" and api_keys.id = found.id
+    ) api_keys 
+  cross join lateral (
+    select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
+      bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
+      min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
+    from unnest(api_keys.lineage) ancestor (id)
+    cross join lateral (
+      select * from api_keys ancestors
+      where ancestors.tenant_id = api_keys.tenant_id and ancestors.id = ancestor.id collate "C"
+      offset 0
+    ) ancestors
+  ) ancestry where case
+  when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
+  when api_keys.expires_at <= now() or ancestry.expired then 'expired'
+  else 'active'
+end = inputs.status
+    order by api_keys.id desc limit inputs.limit::bigint + 1
+  ) api_keys ) counted) page
+
+-- count_api_keys. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, decomposed, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
+    sample as materialized (
+      select lower(api_keys.name collate "C") as name from api_keys
+      where api_keys.tenant_id = inputs."tenantId" and (hashtext(api_keys.id) & 1023) = 0 and inputs.pattern <> ''
+      order by api_keys.tenant_id desc, api_keys.id desc limit 2048
+    ),
+    reading as materialized (
+      select is_rare, case when is_rare then least(inputs."maxRead"::bigint, 1000) else inputs."maxRead"::bigint end as limit from (
+        select exists (
+          select from unnest(inputs.parts::text[]) part
+          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
+        ) as is_rare
+      ) parts
+    ),
+    hits as materialized (
+      select '' as range, hit.id from  lateral (
+        select api_keys.id as id from (select * from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", inputs.before) and (api_keys.tenant_id, api_keys.id) >= (inputs."tenantId", inputs.first) and exists (
+    select from api_keys revoked where revoked.tenant_id = inputs."tenantId" and revoked.revoked_at is not null
+  ) order by api_keys.tenant_id desc, api_keys.id desc limit (select reading.limit from reading)) api_keys
+        where (
+    inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
+      or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.decomposed) > 0
+  )
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage)) order by api_keys.tenant_id desc, api_keys.id desc limit 1000
+      ) hit
+    ),
+    unread as materialized (
+      select max(last_read.id) as id from  lateral (
+        select api_keys.id as id from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", inputs.before) and (api_keys.tenant_id, api_keys.id) >= (inputs."tenantId", inputs.first) and exists (
+    select from api_keys revoked where revoked.tenant_id = inputs."tenantId" and revoked.revoked_at is not null
+  ) order by api_keys.tenant_id desc, api_keys.id desc limit 1 offset (select reading.limit - 1 from reading)
+      ) last_read
+      where (select count(*) from hits where hits.range = '') < 1000
+    ),
+    by_index as materialized (
+      select from unread
+      where unread.id is not null and (select is_rare from reading)
+        and (select count(*) from hits where hits.id >= unread.id) < 1000
+    ),
+    candidates as materialized (
+      select api_keys.id, api_keys.name, api_keys.environment, api_keys.lineage from api_keys
+      where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
+        and exists (select from by_index)
+      limit inputs."maxRead"::bigint + 1
+    ),
+    all_found as materialized (
+      select from by_index where (select count(*) from candidates) <= inputs."maxRead"::bigint
+    ),
+    older as materialized (
+      select api_keys.id as id from candidates api_keys
+      where exists (select from all_found) and api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first
+        and true and (
+    inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
+      or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.decomposed) > 0
+  )
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage))
+      order by api_keys.id desc limit 1000
+    ),
+    edge as materialized (select unread.id from unread where not exists (select from all_found)),
+    found as materialized (
+      select both_parts.id from (
+        select hits.id from hits where hits.id >= coalesce((select edge.id from edge), '')
+        union select older.id from older
+      ) both_parts
+      order by both_parts.id desc limit 1000
+    ) 
+  select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (
+  select case when count(*) >= 1000 then min(found.id) else (select edge.id from edge) end from found
+) is null as "isExact"
+  from (select api_keys.id from (
+    select api_keys.* from found cross join lateral (
+      select * from api_keys where api_keys.tenant_id = inputs."tenantId" and api_keys.id = found.id
+    ) api_keys 
+  cross join lateral (
+    select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
+      bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
+      min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
+    from unnest(api_keys.lineage) ancestor (id)
+    cross join lateral (
+      select * from api_keys ancestors
+      where ancestors.tenant_id = api_keys.tenant_id and ancestors.id = ancestor.id collate "C"
+      offset 0
+    ) ancestors
+  ) ancestry where case
+  when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
+  when api_keys.expires_at <= now() or ancestry.expired then 'expired'
+  else 'active'
+end = inputs.status
+    order by api_keys.id desc limit inputs.limit::bigint + 1
+  ) api_keys ) counted) page
+
+-- count_api_keys. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, decomposed, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
+    sample as materialized (
+      select lower(api_keys.name collate "C") as name from api_keys
+      where api_keys.tenant_id = inputs."tenantId" and (hashtext(api_keys.id) & 1023) = 0 and inputs.pattern <> ''
+      order by api_keys.tenant_id desc, api_keys.id desc limit 2048
+    ),
+    reading as materialized (
+      select is_rare, case when is_rare then least(inputs."maxRead"::bigint, 1000) else inputs."maxRead"::bigint end as limit from (
+        select exists (
+          select from unnest(inputs.parts::text[]) part
+          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
+        ) as is_rare
+      ) parts
+    ),
+    hits as materialized (
+      select '' as range, hit.id from  lateral (
+        select api_keys.id as id from (select * from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", inputs.before) and (api_keys.tenant_id, api_keys.id) >= (inputs."tenantId", inputs.first) and true order by api_keys.tenant_id desc, api_keys.id desc limit (select reading.limit from reading)) api_keys
+        where (
+    inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
+      or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.decomposed) > 0
+  )
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage)) order by api_keys.tenant_id desc, api_keys.id desc limit 1000
+      ) hit
+    ),
+    unread as materialized (
+      select max(last_read.id) as id from  lateral (
+        select api_keys.id as id from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", inputs.before) and (api_keys.tenant_id, api_keys.id) >= (inputs."tenantId", inputs.first) and true order by api_keys.tenant_id desc, api_keys.id desc limit 1 offset (select reading.limit - 1 from reading)
+      ) last_read
+      where (select count(*) from hits where hits.range = '') < 1000
+    ),
+    by_index as materialized (
+      select from unread
+      where unread.id is not null and (select is_rare from reading)
+        and (select count(*) from hits where hits.id >= unread.id) < 1000
+    ),
+    candidates as materialized (
+      select api_keys.id, api_keys.name, api_keys.environment, api_keys.lineage from api_keys
+      where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
+        and exists (select from by_index)
+      limit inputs."maxRead"::bigint + 1
+    ),
+    all_found as materialized (
+      select from by_index where (select count(*) from candidates) <= inputs."maxRead"::bigint
+    ),
+    older as materialized (
+      select api_keys.id as id from candidates api_keys
+      where exists (select from all_found) and api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first
+        and true and (
+    inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
+      or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.decomposed) > 0
+  )
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage))
+      order by api_keys.id desc limit 1000
+    ),
+    edge as materialized (select unread.id from unread where not exists (select from all_found)),
+    found as materialized (
+      select both_parts.id from (
+        select hits.id from hits where hits.id >= coalesce((select edge.id from edge), '')
+        union select older.id from older
+      ) both_parts
+      order by both_parts.id desc limit 1000
+    ) 
+  select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (
+  select case when count(*) >= 1000 then min(found.id) else (select edge.id from edge) end from found
+) is null as "isExact"
+  from (select api_keys.id from (
+    select api_keys.* from found cross join lateral (
+      select * from api_keys where api_keys.tenant_id = inputs."tenantId" and api_keys.id = found.id
+    ) api_keys 
+  cross join lateral (
+    select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
+      bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
+      min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
+    from unnest(api_keys.lineage) ancestor (id)
+    cross join lateral (
+      select * from api_keys ancestors
+      where ancestors.tenant_id = api_keys.tenant_id and ancestors.id = ancestor.id collate "C"
+      offset 0
+    ) ancestors
+  ) ancestry where case
+  when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
+  when api_keys.expires_at <= now() or ancestry.expired then 'expired'
+  else 'active'
+end = inputs.status
+    order by api_keys.id desc limit inputs.limit::bigint + 1
+  ) api_keys ) counted) page
+
+-- count_api_keys. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", first, text, decomposed, upper, lower, pattern, parts, "ancestorId", position) cross join lateral (with
+    sample as materialized (
+      select lower(api_keys.name collate "C") as name from api_keys
+      where api_keys.tenant_id = inputs."tenantId" and (hashtext(api_keys.id) & 1023) = 0 and inputs.pattern <> ''
+      order by api_keys.tenant_id desc, api_keys.id desc limit 2048
+    ),
+    reading as materialized (
+      select is_rare, case when is_rare then least(inputs."maxRead"::bigint, 1000) else inputs."maxRead"::bigint end as limit from (
+        select exists (
+          select from unnest(inputs.parts::text[]) part
+          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
+        ) as is_rare
+      ) parts
+    ),
+    hits as materialized (
+      select '' as range, hit.id from  lateral (
+        select api_keys.id as id from (select * from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", inputs.before) and (api_keys.tenant_id, api_keys.id) >= (inputs."tenantId", inputs.first) order by api_keys.tenant_id desc, api_keys.id desc limit (select reading.limit from reading)) api_keys
+        where (
+    inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
+      or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.decomposed) > 0
+  )
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage)) order by api_keys.tenant_id desc, api_keys.id desc limit inputs.limit::bigint + 1
+      ) hit
+    ),
+    unread as materialized (
+      select max(last_read.id) as id from  lateral (
+        select api_keys.id as id from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", inputs.before) and (api_keys.tenant_id, api_keys.id) >= (inputs."tenantId", inputs.first) order by api_keys.tenant_id desc, api_keys.id desc limit 1 offset (select reading.limit - 1 from reading)
+      ) last_read
+      where (select count(*) from hits where hits.range = '') < inputs.limit::bigint + 1
+    ),
+    by_index as materialized (
+      select from unread
+      where unread.id is not null and (select is_rare from reading)
+        and (select count(*) from hits where hits.id >= unread.id) < inputs.limit::bigint + 1
+    ),
+    candidates as materialized (
+      select api_keys.id, api_keys.name, api_keys.environment, api_keys.lineage from api_keys
+      where (api_keys.tenant_id || '') = inputs."tenantId" || '' and lower(api_keys.name collate "C") like inputs.pattern
+        and exists (select from by_index)
+      limit inputs."maxRead"::bigint + 1
+    ),
+    all_found as materialized (
+      select from by_index where (select count(*) from candidates) <= inputs."maxRead"::bigint
+    ),
+    older as materialized (
+      select api_keys.id as id from candidates api_keys
+      where exists (select from all_found) and api_keys.id < (select unread.id from unread) and api_keys.id >= inputs.first
+        and true and (
+    inputs.text is null or strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
+      or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(api_keys.name collate "C")
+    else translate(lower(api_keys.name collate "C"), inputs.upper, inputs.lower) end, inputs.decomposed) > 0
+  )
+      and (inputs."ancestorId" is null or inputs."ancestorId" = any(api_keys.lineage))
+      order by api_keys.id desc limit inputs.limit::bigint + 1
+    ),
+    edge as materialized (select unread.id from unread where not exists (select from all_found)),
+    found as materialized (
+      select both_parts.id from (
+        select hits.id from hits where hits.id >= coalesce((select edge.id from edge), '')
+        union select older.id from older
+      ) both_parts
+      order by both_parts.id desc limit inputs.limit::bigint + 1
+    ) 
+  select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (
+  select case when count(*) >= inputs.limit::bigint + 1 then min(found.id) else (select edge.id from edge) end from found
+) is null as "isExact"
+  from (select api_keys.id from (
+    select api_keys.* from found cross join lateral (
+      select * from api_keys where api_keys.tenant_id = inputs."tenantId" and api_keys.id = found.id
+    ) api_keys 
+    order by api_keys.id desc limit inputs.limit::bigint + 1
+  ) api_keys ) counted) page
+
+-- count_avatars. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) with ordinality inputs ("tenantId", environment, origin, before, limit, position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and null is null as "isExact"
+from (select avatars.id from (
+  select * from avatars where (avatars.environment, avatars.tenant_id, avatars.id) < (inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ava~')) and (avatars.environment, avatars.tenant_id) >= (inputs.environment, inputs."tenantId") and avatars.status <> 'deleted' order by avatars.environment desc, avatars.tenant_id desc, avatars.id desc limit inputs.limit::bigint + 1
+) avatars) counted) page
+
+-- count_avatars. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, origin, before, limit, statuses, kinds, position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and null is null as "isExact"
+from (select avatars.id from (
+    select avatars.*
+    from unnest(inputs.statuses::text[]) listed_status
+    cross join unnest(inputs.kinds::text[]) listed_kind
+    cross join lateral (
+      select * from avatars where (avatars.environment, avatars.tenant_id, avatars.status, avatars.source_kind, avatars.id) < (inputs.environment, inputs."tenantId", listed_status, listed_kind, coalesce(inputs.before, 'ava~')) and (avatars.environment, avatars.tenant_id, avatars.status, avatars.source_kind) >= (inputs.environment, inputs."tenantId", listed_status, listed_kind) order by avatars.environment desc, avatars.tenant_id desc, avatars.status desc, avatars.source_kind desc, avatars.id desc limit inputs.limit::bigint + 1
+    ) avatars
+    order by avatars.id desc limit inputs.limit::bigint + 1
+  ) avatars) counted) page
+
+-- count_avatars. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[]) with ordinality inputs ("tenantId", environment, origin, before, limit, "maxRead", first, text, decomposed, upper, lower, pattern, parts, position) cross join lateral (with
+    sample as materialized (
+      select lower(avatars.display_name collate "C") as name from avatars
+      where avatars.tenant_id = inputs."tenantId" and (hashtext(avatars.id) & 1023) = 0 and inputs.pattern <> ''
+      order by avatars.tenant_id desc, avatars.id desc limit 2048
+    ),
+    reading as materialized (
+      select is_rare, case when is_rare then least(inputs."maxRead"::bigint, 1000) else inputs."maxRead"::bigint end as limit from (
+        select exists (
+          select from unnest(inputs.parts::text[]) part
+          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
+        ) as is_rare
+      ) parts
+    ),
+    hits as materialized (
+      select '' as range, hit.id from  lateral (
+        select avatars.id as id from (select * from avatars where (avatars.environment, avatars.tenant_id, avatars.id) < (inputs.environment, inputs."tenantId", inputs.before) and (avatars.environment, avatars.tenant_id, avatars.id) >= (inputs.environment, inputs."tenantId", inputs.first) and avatars.status <> 'deleted' order by avatars.environment desc, avatars.tenant_id desc, avatars.id desc limit (select reading.limit from reading)) avatars
+        where (
+    inputs.text is null or strpos(case when inputs.upper is null then lower(avatars.display_name collate "C")
+    else translate(lower(avatars.display_name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
+      or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(avatars.display_name collate "C")
+    else translate(lower(avatars.display_name collate "C"), inputs.upper, inputs.lower) end, inputs.decomposed) > 0
+  ) order by avatars.environment desc, avatars.tenant_id desc, avatars.id desc limit inputs.limit::bigint + 1
+      ) hit
+    ),
+    unread as materialized (
+      select max(last_read.id) as id from  lateral (
+        select avatars.id as id from avatars where (avatars.environment, avatars.tenant_id, avatars.id) < (inputs.environment, inputs."tenantId", inputs.before) and (avatars.environment, avatars.tenant_id, avatars.id) >= (inputs.environment, inputs."tenantId", inputs.first) and avatars.status <> 'deleted' order by avatars.environment desc, avatars.tenant_id desc, avatars.id desc limit 1 offset (select reading.limit - 1 from reading)
+      ) last_read
+      where (select count(*) from hits where hits.range = '') < inputs.limit::bigint + 1
+    ),
+    by_index as materialized (
+      select from unread
+      where unread.id is not null and (select is_rare from reading)
+        and (select count(*) from hits where hits.id >= unread.id) < inputs.limit::bigint + 1
+    ),
+    candidates as materialized (
+      select avatars.id, avatars.display_name, avatars.environment, avatars.status, avatars.source_kind from avatars
+      where (avatars.tenant_id || '') = inputs."tenantId" || '' and lower(avatars.display_name collate "C") like inputs.pattern
+        and exists (select from by_index)
+      limit inputs."maxRead"::bigint + 1
+    ),
+    all_found as materialized (
+      select from by_index where (select count(*) from candidates) <= inputs."maxRead"::bigint
+    ),
+    older as materialized (
+      select avatars.id as id from candidates avatars
+      where exists (select from all_found) and avatars.id < (select unread.id from unread) and avatars.id >= inputs.first
+        and avatars.environment = inputs.environment and avatars.status <> 'deleted' and (
+    inputs.text is null or strpos(case when inputs.upper is null then lower(avatars.display_name collate "C")
+    else translate(lower(avatars.display_name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
+      or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(avatars.display_name collate "C")
+    else translate(lower(avatars.display_name collate "C"), inputs.upper, inputs.lower) end, inputs.decomposed) > 0
+  )
+      order by avatars.id desc limit inputs.limit::bigint + 1
+    ),
+    edge as materialized (select unread.id from unread where not exists (select from all_found)),
+    found as materialized (
+      select both_parts.id from (
+        select hits.id from hits where hits.id >= coalesce((select edge.id from edge), '')
+        union select older.id from older
+      ) both_parts
+      order by both_parts.id desc limit inputs.limit::bigint + 1
+    ) 
+  select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (
+  select case when count(*) >= inputs.limit::bigint + 1 then min(found.id) else (select edge.id from edge) end from found
+) is null as "isExact"
+  from (select avatars.id from (
+    select avatars.* from found cross join lateral (
+      select * from avatars where avatars.tenant_id = inputs."tenantId" and avatars.id = found.id
+    ) avatars
+  ) avatars) counted) page
+
+-- count_avatars. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[]) with ordinality inputs ("tenantId", environment, origin, before, limit, statuses, kinds, "maxRead", first, text, decomposed, upper, lower, pattern, parts, position) cross join lateral (with
+    sample as materialized (
+      select lower(avatars.display_name collate "C") as name from avatars
+      where avatars.tenant_id = inputs."tenantId" and (hashtext(avatars.id) & 1023) = 0 and inputs.pattern <> ''
+      order by avatars.tenant_id desc, avatars.id desc limit 2048
+    ),
+    reading as materialized (
+      select is_rare, case when is_rare then least(inputs."maxRead"::bigint, 1000) else inputs."maxRead"::bigint end as limit from (
+        select exists (
+          select from unnest(inputs.parts::text[]) part
+          where (select count(*) from sample where strpos(sample.name, part) > 0) <= 8
+        ) as is_rare
+      ) parts
+    ),
+    hits as materialized (
+      select listed_status || listed_kind as range, hit.id from unnest(inputs.statuses::text[]) listed_status
+          cross join unnest(inputs.kinds::text[]) listed_kind cross join lateral (
+        select avatars.id as id from (select * from avatars where (avatars.environment, avatars.tenant_id, avatars.status, avatars.source_kind, avatars.id) < (inputs.environment, inputs."tenantId", listed_status, listed_kind, inputs.before) and (avatars.environment, avatars.tenant_id, avatars.status, avatars.source_kind, avatars.id) >= (inputs.environment, inputs."tenantId", listed_status, listed_kind, inputs.first) and true order by avatars.environment desc, avatars.tenant_id desc, avatars.status desc, avatars.source_kind desc, avatars.id desc limit (select reading.limit from reading)) avatars
+        where (
+    inputs.text is null or strpos(case when inputs.upper is null then lower(avatars.display_name collate "C")
+    else translate(lower(avatars.display_name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
+      or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(avatars.display_name collate "C")
+    else translate(lower(avatars.display_name collate "C"), inputs.upper, inputs.lower) end, inputs.decomposed) > 0
+  ) order by avatars.environment desc, avatars.tenant_id desc, avatars.status desc, avatars.source_kind desc, avatars.id desc limit inputs.limit::bigint + 1
+      ) hit
+    ),
+    unread as materialized (
+      select max(last_read.id) as id from unnest(inputs.statuses::text[]) listed_status
+          cross join unnest(inputs.kinds::text[]) listed_kind cross join lateral (
+        select avatars.id as id from avatars where (avatars.environment, avatars.tenant_id, avatars.status, avatars.source_kind, avatars.id) < (inputs.environment, inputs."tenantId", listed_status, listed_kind, inputs.before) and (avatars.environment, avatars.tenant_id, avatars.status, avatars.source_kind, avatars.id) >= (inputs.environment, inputs."tenantId", listed_status, listed_kind, inputs.first) and true order by avatars.environment desc, avatars.tenant_id desc, avatars.status desc, avatars.source_kind desc, avatars.id desc limit 1 offset (select reading.limit - 1 from reading)
+      ) last_read
+      where (select count(*) from hits where hits.range = listed_status || listed_kind) < inputs.limit::bigint + 1
+    ),
+    by_index as materialized (
+      select from unread
+      where unread.id is not null and (select is_rare from reading)
+        and (select count(*) from hits where hits.id >= unread.id) < inputs.limit::bigint + 1
+    ),
+    candidates as materialized (
+      select avatars.id, avatars.display_name, avatars.environment, avatars.status, avatars.source_kind from avatars
+      where (avatars.tenant_id || '') = inputs."tenantId" || '' and lower(avatars.display_name collate "C") like inputs.pattern
+        and exists (select from by_index)
+      limit inputs."maxRead"::bigint + 1
+    ),
+    all_found as materialized (
+      select from by_index where (select count(*) from candidates) <= inputs."maxRead"::bigint
+    ),
+    older as materialized (
+      select avatars.id as id from candidates avatars
+      where exists (select from all_found) and avatars.id < (select unread.id from unread) and avatars.id >= inputs.first
+        and avatars.environment = inputs.environment and avatars.status = any(inputs.statuses::text[])
+        and avatars.source_kind = any(inputs.kinds::text[]) and (
+    inputs.text is null or strpos(case when inputs.upper is null then lower(avatars.display_name collate "C")
+    else translate(lower(avatars.display_name collate "C"), inputs.upper, inputs.lower) end, inputs.text) > 0
+      or inputs.decomposed is not null and strpos(case when inputs.upper is null then lower(avatars.display_name collate "C")
+    else translate(lower(avatars.display_name collate "C"), inputs.upper, inputs.lower) end, inputs.decomposed) > 0
+  )
+      order by avatars.id desc limit inputs.limit::bigint + 1
+    ),
+    edge as materialized (select unread.id from unread where not exists (select from all_found)),
+    found as materialized (
+      select both_parts.id from (
+        select hits.id from hits where hits.id >= coalesce((select edge.id from edge), '')
+        union select older.id from older
+      ) both_parts
+      order by both_parts.id desc limit inputs.limit::bigint + 1
+    ) 
+  select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (
+  select case when count(*) >= inputs.limit::bigint + 1 then min(found.id) else (select edge.id from edge) end from found
+) is null as "isExact"
+  from (select avatars.id from (
+    select avatars.* from found cross join lateral (
+      select * from avatars where avatars.tenant_id = inputs."tenantId" and avatars.id = found.id
+    ) avatars
+  ) avatars) counted) page
+
 -- count_fleet. Columns: slots integer, usedSlots integer, openCalls integer, tickets integer.
 select
 (

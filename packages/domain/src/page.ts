@@ -5,7 +5,7 @@
 import { type Static, type TObject, type TProperties, type TSchema, Type } from "@sinclair/typebox";
 import { type Id, type IdPrefix, isId } from "./id.ts";
 import { type Problem, validationFailed } from "./problem.ts";
-import { ClosedObject, Count, isValid, Nullable, Text } from "./schema.ts";
+import { ClosedObject, Count, isValid, Nullable, OneOf, Text } from "./schema.ts";
 
 export const PAGE_LIMITS = { minimum: 1, maximum: 100 };
 export const DEFAULT_PAGE_LIMIT = 50;
@@ -35,6 +35,22 @@ export const Page = <Item extends TSchema, Head extends TProperties = Record<nev
     nextCursor: Nullable(Cursor, { description: "The `cursor` for the next page; null on the last page." }),
   });
 
+/** How many items of a list are counted at most. */
+export const MAX_COUNTED = 10_000;
+
+/** How many items of a list match its filters, however many its page has. */
+export const Total = ClosedObject({
+  count: Count({ maximum: MAX_COUNTED, description: `How many were counted, at most ${MAX_COUNTED}.` }),
+  isExact: Type.Boolean({ description: "Whether there are no more than these." }),
+});
+export type Total = Static<typeof Total>;
+
+/** The field of a page with `total=true`. */
+export const TOTAL_FIELD = { total: Type.Optional(Total) };
+const TOTAL_PARAMETER = Type.Optional(
+  OneOf(["true"], { description: "Adds `total` to the page: how many items match the filters." }),
+);
+
 /** The definition of a list: the prefix of its ids, its filters, and its query parameters, which include the filters. */
 export type List<Prefix extends IdPrefix, Filters extends TProperties> = {
   prefix: Prefix;
@@ -42,17 +58,19 @@ export type List<Prefix extends IdPrefix, Filters extends TProperties> = {
   query: TObject;
 };
 
-/** Defines a list. `limits` are the bounds of its `limit`; null: its pages have no `limit`. */
+/** Defines a list. `limits` are the bounds of its `limit`; null: its pages have no `limit`. `hasTotal`: whether its items are counted. */
 export const listOf = <Prefix extends IdPrefix, Filters extends TProperties>(
   prefix: Prefix,
   filters: Filters,
   limits: { minimum: number; maximum: number } | null = PAGE_LIMITS,
+  { hasTotal = false }: { hasTotal?: boolean } = {},
 ): List<Prefix, Filters> => {
   const description = `Maximum number of items in the page; default ${DEFAULT_PAGE_LIMIT}.`;
   const parameters: TProperties = {
     ...filters,
     ...(limits && { limit: Type.Optional(Count({ ...limits, description })) }),
     cursor: Type.Optional(Cursor),
+    ...(hasTotal && { total: TOTAL_PARAMETER }),
   };
   return { prefix, filters: ClosedObject(filters), query: ClosedObject(parameters) };
 };
@@ -94,6 +112,8 @@ const readCursor = <Prefix extends IdPrefix, Filters extends TProperties>(
   throw invalidCursor("Must be the `nextCursor` of a page of this list.");
 };
 
+type PageParameters = { limit?: number; cursor?: string; total?: "true" };
+
 /**
  * Reads the query parameters of a list, which are valid for `list.query`. With a cursor, filters may be omitted; if present,
  * they must equal those of the cursor. Throws the problem `validation_failed`.
@@ -102,7 +122,7 @@ export const readPage = <Prefix extends IdPrefix, Filters extends TProperties>(
   list: List<Prefix, Filters>,
   parameters: Readonly<Record<string, unknown>>,
 ): { filters: Static<TObject<Filters>>; before: Id<Prefix> | null; limit: number } => {
-  const { limit = DEFAULT_PAGE_LIMIT, cursor, ...filters } = parameters as { limit?: number; cursor?: string };
+  const { limit = DEFAULT_PAGE_LIMIT, cursor, total: _, ...filters } = parameters as PageParameters;
   if (cursor === undefined) return { filters: filters as Static<TObject<Filters>>, before: null, limit };
   const continued = readCursor(list, cursor);
   for (const [name, value] of Object.entries(filters)) {

@@ -2,7 +2,14 @@
 import type { AnyCaller } from "@realtime-avatar/db/api-keys/callers";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import type { IdPrefix } from "@realtime-avatar/domain/id";
-import { type List, type PageRequest, pageText, readPage, type WrittenPage } from "@realtime-avatar/domain/page";
+import {
+  type List,
+  type PageRequest,
+  pageText,
+  readPage,
+  type Total,
+  type WrittenPage,
+} from "@realtime-avatar/domain/page";
 import type { TProperties } from "@sinclair/typebox";
 import type { Dependencies } from "../dependencies.ts";
 import { isPerson } from "./people/person.ts";
@@ -27,18 +34,34 @@ const compressed = (parts: readonly string[], set: ResponseHead): Uint8Array<Arr
   return Bun.gzipSync(parts.join(""));
 };
 
-/** The handler of a list: reads the parameters of the page by `requestOf`, and sends what `read` finds. */
+/** Counts what matches the filters of a list. */
+type Counting<OfList> = (
+  reading: Pick<Reading, "caller" | "db">,
+  filters: PageRequest<OfList> extends { filters: infer Filters } ? Filters : never,
+) => Promise<Total>;
+
+/**
+ * The handler of a list: reads the parameters of the page by `requestOf`, and sends what `read` finds. `count`: of a list whose items
+ * are counted on request (`hasTotal`), beside the page.
+ */
 export const listHandler =
   <Prefix extends IdPrefix, Filters extends TProperties>(
     { responseBytes }: Pick<Dependencies, "responseBytes">,
     list: List<Prefix, Filters>,
     read: (reading: Pick<Reading, "caller" | "db">, page: PageRequest<List<Prefix, Filters>>) => Promise<WrittenPage>,
     requestOf: typeof readPage = readPage,
+    count: Counting<List<Prefix, Filters>> | null = null,
   ) =>
   // Elysia prepares what the parameters name, and no more.
   async ({ caller, db, request, set }: Reading) => {
-    const page = requestOf(list, readQuery(request, list.query));
-    const text = pageText(list, page, await read({ caller, db }, page));
+    const parameters = readQuery(request, list.query);
+    const page = requestOf(list, parameters);
+    const reading = { caller, db };
+    const [written, total] = await Promise.all([
+      read(reading, page),
+      count !== null && "total" in parameters ? count(reading, page.filters) : null,
+    ]);
+    const text = pageText(list, page, written, total === null ? {} : { total });
     const length = text.reduce((sum, part) => sum + part.length, 0);
     if (isPerson(caller) && length >= MIN_COMPRESSED && length <= MAX_COMPRESSED && acceptsCoding(request, "gzip")) {
       return compressed(text, set);

@@ -10,7 +10,7 @@ import {
 } from "@realtime-avatar/db/api-keys/api-keys";
 import type { AnyCaller } from "@realtime-avatar/db/api-keys/callers";
 import { findCreator } from "@realtime-avatar/db/api-keys/creator";
-import { listApiKeys } from "@realtime-avatar/db/api-keys/list";
+import { countApiKeys, listApiKeys } from "@realtime-avatar/db/api-keys/list";
 import type { Origin } from "@realtime-avatar/db/audit/audit-events";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { type ApiKeyRecord, presentApiKey, presentApiKeyWithSecret } from "@realtime-avatar/domain/api-keys/api-key";
@@ -179,6 +179,8 @@ export const apiKeyRoutes = (dependencies: Dependencies) =>
         API_KEY_LIST,
         ({ caller, db }, page) => listApiKeys(db, caller.tenantId, managedEnvironments(caller.environment), page),
         readSearch,
+        ({ caller, db }, filters) =>
+          countApiKeys(db, caller.tenantId, managedEnvironments(caller.environment), filters),
       ),
       { scope: "api_keys:write", detail: OPERATIONS.listApiKeys },
     )

@@ -10,7 +10,7 @@ import {
   type UpdateAvatarOutcome,
   updateAvatar,
 } from "@realtime-avatar/db/avatars/avatars";
-import { listAvatars } from "@realtime-avatar/db/avatars/list";
+import { countAvatars, listAvatars } from "@realtime-avatar/db/avatars/list";
 import {
   type AvatarRecord,
   avatarText,
@@ -215,6 +215,7 @@ export const avatarRoutes = (dependencies: Dependencies) => {
         AVATAR_LIST,
         ({ caller, db }, page) => listAvatars(db, caller, page, assetOrigin()),
         readAvatarPage,
+        ({ caller, db }, filters) => countAvatars(db, caller, filters),
       ),
       { scope: "avatars:read", detail: OPERATIONS.listAvatars },
     )

@@ -91,6 +91,28 @@ describe("the list of keys", () => {
     expect(names(await list(inTest.apiKey, `?cursor=${body.nextCursor}`))).toEqual([]);
   });
 
+  test("the list, with its total: of the tenant's keys that the caller can see, by the filters", async () => {
+    const { db } = api.database;
+    const id = await seedTenant(db);
+    const { secret } = await seedKey(db, id, { environment: "live", scopes: ["*"] });
+    const { secret: inTest } = await seedKey(db, id, { environment: "test", scopes: ["*"] });
+    await seedKey(db, id, { environment: "test", name: "another" });
+    const total = async (key: string, query: string) =>
+      (await api.call("GET", `${PATH}?limit=1&${query}`, { key })).body.total;
+    expect(await total(secret.reveal(), "total=true")).toEqual({ count: 3, isExact: true });
+    expect(await total(secret.reveal(), "total=true&environment=test&status=active")).toEqual({
+      count: 2,
+      isExact: true,
+    });
+    expect(await total(secret.reveal(), "total=true&name=anoth")).toEqual({ count: 1, isExact: true });
+    expect(await total(inTest.reveal(), "total=true")).toEqual({ count: 2, isExact: true });
+    expect(await total(inTest.reveal(), "total=true&environment=live")).toEqual({ count: 0, isExact: true });
+    // Only on request.
+    expect(await total(secret.reveal(), "status=active")).toBeUndefined();
+    const refused = await api.call("GET", `${PATH}?total=1`, { key: secret.reveal() });
+    expect([refused.status, refused.body.errors[0].parameter]).toEqual([422, "total"]);
+  });
+
   test("the list, several parameters wrong: all errors, no value repeated", async () => {
     const { body, text } = await list(root, "?limit=forbidden&status=forbidden&cursor=forbidden%00&other=forbidden");
     expect(body.errors.map(({ parameter }: { parameter: string }) => parameter)).toEqual([

@@ -1,6 +1,6 @@
 /** Avatars by id and in lists. */
 import { describe, expect, test } from "bun:test";
-import { Avatar } from "@realtime-avatar/domain/avatars/schemas";
+import { Avatar, AvatarPage } from "@realtime-avatar/domain/avatars/schemas";
 import { AVATAR_STATUSES } from "@realtime-avatar/domain/avatars/status";
 import { validate } from "@realtime-avatar/domain/schema";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
@@ -92,6 +92,13 @@ describe("the list of avatars", () => {
           }
           expect(seen).toEqual(expected);
         }
+        // On any page, and with a cursor: how many match in all.
+        const { body } = await list(by, `?limit=1&total=true${filters}`);
+        expect(body.total).toEqual({ count: expected.length, isExact: true });
+        if (body.nextCursor === null) continue;
+        const second = await list(by, `?cursor=${body.nextCursor}&total=true`);
+        expect(second.body.total).toEqual(body.total);
+        expect(validate(AvatarPage, second.body)).toEqual([]);
       }
     }
   });

@@ -6,7 +6,7 @@ import { clientFor, type Environment } from "../api/client.ts";
 import { type PageOf, type SearchFilters, searchQuery } from "../api/pages.ts";
 import type { Tone } from "../components/text.tsx";
 import { useAccount } from "../layout/context.tsx";
-import { searchedPages, useSearchedPages } from "../layout/use-list-search.ts";
+import { searchedPages, useSearchedPages, useTotal } from "../layout/use-list-search.ts";
 
 const POLL_MS = 1500;
 const IDLE_POLL_MS = 20_000;
@@ -37,11 +37,15 @@ const withAvatar = (list: InfiniteData<AvatarPage>, avatar: Avatar): InfiniteDat
 /** What the list is filtered by. `status`: undefined for all but deleted ones. */
 export type AvatarSearch = SearchFilters & { status: Avatar["status"] | undefined };
 
+const filtersOf = (search: AvatarSearch) => {
+  const { status } = search;
+  return { ...(status && { status }), ...searchQuery(search, MAX_DISPLAY_NAME_LENGTH) };
+};
+
 /** How the avatars of the environment that match are read. */
 export const avatarPages = (environment: Environment, search: AvatarSearch) => {
   const client = clientFor(environment);
-  const { status } = search;
-  const filters = { ...(status && { status }), ...searchQuery(search, MAX_DISPLAY_NAME_LENGTH) };
+  const filters = filtersOf(search);
   const read = async (page: { limit: number; cursor?: string }): Promise<AvatarPage> =>
     (await client.GET("/api/v1/avatars", { params: { query: { ...filters, ...page } } })).data;
   return searchedPages(environment, ["avatars", filters], read);
@@ -52,6 +56,16 @@ export const useAvatars = (search: AvatarSearch) =>
   useSearchedPages(avatarPages(useAccount().environment, search), (pages) =>
     pages.some(({ data }) => data.some(isPreparing)) ? POLL_MS : IDLE_POLL_MS,
   );
+
+/** How many avatars match, of a list that has more than are loaded. */
+export const useAvatarTotal = (search: AvatarSearch, hasMore: boolean) => {
+  const { client } = useAccount();
+  const filters = filtersOf(search);
+  return useTotal(["avatars", filters], hasMore, async () => {
+    const query = { ...filters, limit: 1, total: "true" as const };
+    return (await client.GET("/api/v1/avatars", { params: { query } })).data;
+  });
+};
 
 /** An avatar in any status, also one that is not among the loaded ones. `listed`: as the list has it. */
 export const useAvatar = (id: string, listed: Avatar | undefined) => {

@@ -15,7 +15,7 @@ import { useFileDrop } from "../layout/use-file-drop.ts";
 import { useListSearch } from "../layout/use-list-search.ts";
 import type { Search } from "../search.ts";
 import { CreateAvatarDialog } from "./create.tsx";
-import { avatarPages, STATUS_TONES, statusName, useAvatars } from "./data.ts";
+import { avatarPages, STATUS_TONES, statusName, useAvatars, useAvatarTotal } from "./data.ts";
 import { AvatarDetails } from "./details.tsx";
 import { Portrait } from "./portrait.tsx";
 import { useRequirements } from "./use-source.ts";
@@ -126,6 +126,7 @@ export const AvatarsPage = () => {
   const list = useListSearch();
   const isFiltered = list.isFiltered || status !== undefined;
   const query = useAvatars({ ...list.search, status });
+  const total = useAvatarTotal({ ...list.search, status }, query.hasMore && !query.isPlaceholderData);
   const { change } = useNavigation();
   const [creating, setCreating] = useState<Creating | null>(null);
   // Read before they are needed, so that the dialog opens whole, and after the list, which is waited for.
@@ -144,7 +145,7 @@ export const AvatarsPage = () => {
         status={{ value: status ?? "", values: STATUSES, set: (value) => change({ status: value || undefined }, true) }}
         isFiltered={isFiltered}
       >
-        {!query.isPlaceholderData && query.data && totalText(query.data.length, "avatar", query.hasMore)}
+        {!query.isPlaceholderData && query.data && totalText(query.data.length, "avatar", query.hasMore, total)}
       </SearchBar>
       <Loaded query={query} skeleton={<CardSkeletons />}>
         {(found) => (

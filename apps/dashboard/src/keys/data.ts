@@ -7,7 +7,7 @@ import { clientFor, type Environment } from "../api/client.ts";
 import { type PageOf, readUntilFound, type SearchFilters, searchQuery } from "../api/pages.ts";
 import { isTrialKey } from "../call/trial.ts";
 import { useAccount } from "../layout/context.tsx";
-import { searchedPages, useSearchedPages } from "../layout/use-list-search.ts";
+import { searchedPages, useSearchedPages, useTotal } from "../layout/use-list-search.ts";
 
 const REFRESH_MS = 15_000;
 
@@ -33,14 +33,16 @@ export const keysOf = (all: ApiKeyWithCreator[], hasMore: boolean): Keys => ({
 export const shownKeys = (found: ApiKeyWithCreator[], { filter }: KeySearch): ApiKeyWithCreator[] =>
   filter.trim() === "" ? found.filter((key) => !isTrialKey(key)) : found;
 
+const filtersOf = (environment: Environment, search: KeySearch) => ({
+  environment,
+  ...(search.status !== null && { status: search.status }),
+  ...searchQuery(search, MAX_NAME_LENGTH),
+});
+
 /** How the keys of the environment that match are read. */
 export const keyPages = (environment: Environment, search: KeySearch) => {
   const client = clientFor(environment);
-  const filters = {
-    environment,
-    ...(search.status !== null && { status: search.status }),
-    ...searchQuery(search, MAX_NAME_LENGTH),
-  };
+  const filters = filtersOf(environment, search);
   const read = async (page: { limit: number; cursor?: string }): Promise<PageOf<ApiKeyWithCreator>> => {
     const { data, nextCursor } = (await client.GET("/api/v1/api-keys", { params: { query: { ...filters, ...page } } }))
       .data;
@@ -54,6 +56,16 @@ export const useKeys = (search: KeySearch) => {
   const { environment } = useAccount();
   const { data, hasMore, ...query } = useSearchedPages(keyPages(environment, search), () => REFRESH_MS);
   return { ...query, data: useMemo(() => data && keysOf(data, hasMore), [data, hasMore]) };
+};
+
+/** How many keys match, of a list that has more than are loaded. Those that pages have created for themselves count. */
+export const useKeyTotal = (search: KeySearch, hasMore: boolean) => {
+  const { client, environment } = useAccount();
+  const filters = filtersOf(environment, search);
+  return useTotal(["keys", filters], hasMore, async () => {
+    const query = { ...filters, limit: 1, total: "true" as const };
+    return (await client.GET("/api/v1/api-keys", { params: { query } })).data;
+  });
 };
 
 /** A key that is not among the loaded ones, such as the one to which a link leads. */

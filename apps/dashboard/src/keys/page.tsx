@@ -10,7 +10,7 @@ import { useListSearch } from "../layout/use-list-search.ts";
 import type { Search } from "../search.ts";
 import { ChangeKeyDialog } from "./change.tsx";
 import { CreateKeyDialog } from "./create.tsx";
-import { type KeyStatus, type Keys, keyPages, useKeys } from "./data.ts";
+import { type KeyStatus, type Keys, keyPages, useKeys, useKeyTotal } from "./data.ts";
 import { KeyDetails } from "./details.tsx";
 import { RevokeDialog, RotateDialog } from "./end.tsx";
 import { KeyList, KeySearchBar, type Open } from "./list.tsx";
@@ -54,6 +54,8 @@ export const KeysPage = () => {
   const list = useListSearch();
   const isFiltered = list.isFiltered || status !== "active";
   const query = useKeys({ ...list.search, status });
+  const hasMore = query.data?.hasMore === true && !query.isPlaceholderData;
+  const total = useKeyTotal({ ...list.search, status }, hasMore);
   const { change } = useNavigation();
   const { key: shownId } = useParameters();
   const [open, setOpen] = useState<Open | null>(null);
@@ -71,7 +73,7 @@ export const KeysPage = () => {
         Your applications call the API with these keys. When a key is revoked, the keys that it created end with it.
       </PageHead>
       <KeySearchBar list={list} status={status ?? "all"}>
-        {!query.isPlaceholderData && query.data && totalText(query.data.all.length, "key", query.data.hasMore)}
+        {!query.isPlaceholderData && query.data && totalText(query.data.all.length, "key", query.data.hasMore, total)}
       </KeySearchBar>
       <Loaded query={query} skeleton={<Skeleton label="keys" height="h-24" />}>
         {(keys) => (

@@ -1,5 +1,5 @@
 /** The filters of a list that the service searches. They are part of the address, so that a link shows the same. */
-import { infiniteQueryOptions, useInfiniteQuery } from "@tanstack/react-query";
+import { infiniteQueryOptions, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useCallback, useEffect, useMemo, useState } from "react";
 import type { Environment } from "../api/client.ts";
 import { type PageOf, pageSize, readUntilFound, type SearchFilters } from "../api/pages.ts";
@@ -35,6 +35,30 @@ export const useListSearch = () => {
 };
 
 export type ListSearch = ReturnType<typeof useListSearch>;
+
+/** How many items a list has in all; `isExact` is false when there are more. */
+export type ListTotal = { count: number; isExact: boolean };
+
+const TOTAL_REFRESH_MS = 60_000;
+
+/**
+ * How many items match the filters of a list whose later pages are not loaded; undefined until it is known, and for a list that is
+ * loaded whole, which needs no count. `read` asks for the first item with the total.
+ */
+export const useTotal = (
+  [name, filters]: readonly [name: string, filters: object],
+  hasMore: boolean,
+  read: () => Promise<{ total?: ListTotal }>,
+): ListTotal | undefined => {
+  const { environment } = useAccount();
+  const { data } = useQuery({
+    queryKey: [name, environment, "total", filters],
+    queryFn: async () => (await read()).total ?? null,
+    enabled: hasMore,
+    refetchInterval: TOTAL_REFRESH_MS,
+  });
+  return (hasMore && data) || undefined;
+};
 
 type Start = { page: number; cursor?: string };
 

@@ -3,12 +3,12 @@ import type { API_KEY_LIST, ApiKeyWithCreator } from "@realtime-avatar/domain/ap
 import type { ApiKeyStatus } from "@realtime-avatar/domain/api-keys/status";
 import { ENVIRONMENTS, type Environment } from "@realtime-avatar/domain/environment";
 import type { TenantId } from "@realtime-avatar/domain/id";
-import type { PageRequest, WrittenPage } from "@realtime-avatar/domain/page";
+import { MAX_COUNTED, type PageRequest, type Total, type WrittenPage } from "@realtime-avatar/domain/page";
 import { type SQL, sql } from "drizzle-orm";
 import type { BatchKind } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import { listJson, nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
-import { LIMIT, MAX_READ, pageOf, pageReader } from "../query/list.ts";
+import { countOf, LIMIT, MAX_READ, pageOf, pageReader } from "../query/list.ts";
 import { objectName } from "../query/names.ts";
 import {
   isSearch,
@@ -19,7 +19,7 @@ import {
   searchInputs,
   searchTables,
 } from "../query/search.ts";
-import { inputColumn, newestOf } from "../query/statement.ts";
+import { inputColumn, newestOf, type Positioned, type StatementOf } from "../query/statement.ts";
 import { creatorOf } from "./creator.ts";
 import { LINEAGE, METER, STATUS } from "./record.ts";
 import { apiKeys, apiKeyUsage } from "./tables.ts";
@@ -88,12 +88,15 @@ type PageQuery = {
   maxRead: number;
 } & Partial<SearchInputs> & { ancestorId?: string | null };
 
+/** What is joined to a key for its JSON. To be counted, it needs none of it. */
+const shownOf = (shape: typeof pageOf): SQL => (shape === pageOf ? sql`${LINEAGE} ${METER} ${CREATOR}` : sql``);
+
 /**
  * All keys are read in the order of the primary key, those of one environment in that of `api_keys_environment_index`. A
  * status follows from the whole lineage, and no index has it: the newest keys are read one by one, up to
  * `MAX_ROWS_READ` for one page.
  */
-const selectPage = ({ environment, status }: PageQuery): SQL => {
+const selectPage = ({ environment, status }: PageQuery, shape: typeof pageOf): SQL => {
   const tenant = [apiKeys.tenantId, inputColumn("tenantId")] as const;
   const { where, orderBy } = newestOf(
     environment === null ? [tenant] : [[apiKeys.environment, inputColumn("environment")], tenant],
@@ -102,15 +105,15 @@ const selectPage = ({ environment, status }: PageQuery): SQL => {
   );
   if (status === null) {
     const found = sql`(select * from ${apiKeys} where ${where} order by ${orderBy} limit ${LIMIT} + 1) api_keys`;
-    return pageOf(sql`${found} ${LINEAGE} ${METER} ${CREATOR}`, apiKeys.id, ITEM, orderBy);
+    return shape(sql`${found} ${shownOf(shape)}`, apiKeys.id, ITEM, orderBy);
   }
   const inOrder = sql`from ${apiKeys} where ${where} and ${MAY_HAVE[status]} order by ${orderBy}`;
-  return pageOf(
+  return shape(
     sql`(
       select api_keys.* from (select * ${inOrder} limit ${MAX_READ}) api_keys ${LINEAGE}
       where ${STATUS} = ${inputColumn("status")}
       order by ${orderBy} limit ${LIMIT} + 1
-    ) api_keys ${LINEAGE} ${METER} ${CREATOR}`,
+    ) api_keys ${shownOf(shape)}`,
     apiKeys.id,
     ITEM,
     orderBy,
@@ -122,7 +125,7 @@ const selectPage = ({ environment, status }: PageQuery): SQL => {
 const MAX_CANDIDATES = sql.raw(String(MAX_ROWS_READ));
 
 /** As `selectPage`, for a part of a name, a range of ids, or the descendants of a key. */
-const searchPage = ({ environment, status }: PageQuery): SQL => {
+const searchPage = ({ environment, status }: PageQuery, shape: typeof pageOf): SQL => {
   const tenant = [apiKeys.tenantId, inputColumn("tenantId")] as const;
   const environmentIs = [apiKeys.environment, inputColumn("environment")] as const;
   const { where, orderBy } = newestOf(
@@ -147,27 +150,44 @@ const searchPage = ({ environment, status }: PageQuery): SQL => {
       select * from ${apiKeys} where ${apiKeys.tenantId} = ${inputColumn("tenantId")} and ${apiKeys.id} = found.id
     ) api_keys ${status === null ? sql`` : sql`${LINEAGE} where ${STATUS} = ${inputColumn("status")}`}
     order by ${newest} limit ${LIMIT} + 1
-  ) api_keys ${LINEAGE} ${METER} ${CREATOR}`;
-  return sql`with ${tables} ${pageOf(found, apiKeys.id, ITEM, newest, restOfSearch(wanted))}`;
+  ) api_keys ${shownOf(shape)}`;
+  return sql`with ${tables} ${shape(found, apiKeys.id, ITEM, newest, restOfSearch(wanted))}`;
 };
 
 const QUERY_FIELDS = ["tenantId", "environment", "reader", "status", "before", "limit", "maxRead"] as const;
-/** A statement for each status, in one environment and in all. */
-const pages = new Map<string, BatchKind<PageQuery, WrittenPage>>();
+/** Reads the keys of a query, by a statement for each status, in one environment and in all, searched or not. */
+type Read<Result> = (query: PageQuery, isSearched: boolean) => BatchKind<PageQuery, Result>;
+const SEARCH_FIELDS = [...QUERY_FIELDS, ...SEARCH_INPUTS, "ancestorId"] as const;
+const readerBy = <Result extends object>(name: StatementOf<Positioned<Result>>, shape: typeof pageOf): Read<Result> => {
+  const readers = new Map<string, BatchKind<PageQuery, Result>>();
+  return (query, isSearched) => {
+    const form = `${query.environment === null} ${query.status} ${isSearched}`;
+    const known = readers.get(form);
+    if (known) return known;
+    const reader = isSearched
+      ? pageReader<PageQuery, Result>(name, searchPage(query, shape), SEARCH_FIELDS)
+      : pageReader<PageQuery, Result>(name, selectPage(query, shape), QUERY_FIELDS);
+    readers.set(form, reader);
+    return reader;
+  };
+};
+const PAGES = readerBy<WrittenPage>("list_api_keys", pageOf);
+const COUNTS = readerBy<Total>("count_api_keys", countOf);
 
-/**
- * The tenant's newest keys in `environments` that `page` asks for. One statement, which requests for the same page share.
- * With a status, a name or an ancestor, a page can have fewer keys than `limit`, even none, and yet a next page.
- */
-export const listApiKeys = async (
+type KeyPageRequest = PageRequest<typeof API_KEY_LIST>;
+
+/** Reads a page by `readers`; null for an environment that the caller cannot see. */
+const send = async <Result>(
   db: Db,
   tenantId: TenantId,
   environments: readonly Environment[],
-  { filters, before, limit }: PageRequest<typeof API_KEY_LIST>,
-): Promise<WrittenPage> => {
+  { filters, before, limit }: KeyPageRequest,
+  maxRead: number,
+  readers: Read<Result>,
+): Promise<Result | null> => {
   const listed = environments.filter((known) => (filters.environment ?? known) === known);
   const [environment] = listed;
-  if (environment === undefined) return { items: "", next: null };
+  if (environment === undefined) return null;
   const isAll = listed.length === ENVIRONMENTS.length;
   const { status = null, ancestorId = null } = filters;
   const query: PageQuery = {
@@ -177,16 +197,36 @@ export const listApiKeys = async (
     status,
     before,
     limit,
-    maxRead: MAX_ROWS_READ,
+    maxRead,
   };
   const isSearched = isSearch(filters) || ancestorId !== null;
-  const name = `${isAll} ${status} ${isSearched}`;
-  const reader =
-    pages.get(name) ??
-    (isSearched
-      ? pageReader<PageQuery>("list_api_keys", searchPage(query), [...QUERY_FIELDS, ...SEARCH_INPUTS, "ancestorId"])
-      : pageReader<PageQuery>("list_api_keys", selectPage(query), QUERY_FIELDS));
-  pages.set(name, reader);
+  const reader = readers(query, isSearched);
   if (!isSearched) return db.batch(reader, query, tenantId);
   return db.batch(reader, { ...query, ancestorId, ...searchInputs("key", filters, before) }, tenantId);
+};
+
+/**
+ * The tenant's newest keys in `environments` that `page` asks for. One statement, which requests for the same page share.
+ * With a status, a name or an ancestor, a page can have fewer keys than `limit`, even none, and yet a next page.
+ */
+export const listApiKeys = async (
+  db: Db,
+  tenantId: TenantId,
+  environments: readonly Environment[],
+  page: KeyPageRequest,
+): Promise<WrittenPage> =>
+  (await send(db, tenantId, environments, page, MAX_ROWS_READ, PAGES)) ?? { items: "", next: null };
+
+/**
+ * How many of the tenant's keys in `environments` match, at most `MAX_COUNTED`. With a status, the newest `MAX_COUNTED` keys are
+ * looked at. One statement.
+ */
+export const countApiKeys = async (
+  db: Db,
+  tenantId: TenantId,
+  environments: readonly Environment[],
+  filters: KeyPageRequest["filters"],
+): Promise<Total> => {
+  const page = { filters, before: null, limit: MAX_COUNTED };
+  return (await send(db, tenantId, environments, page, MAX_COUNTED, COUNTS)) ?? { count: 0, isExact: true };
 };

@@ -3,11 +3,12 @@ import { PREVIEW_PATH } from "@realtime-avatar/domain/avatars/preparation";
 import type { AVATAR_LIST, Avatar } from "@realtime-avatar/domain/avatars/schemas";
 import { SOURCE_KINDS, type SourceKind } from "@realtime-avatar/domain/avatars/source-kind";
 import { type AvatarStatus, listedStatuses } from "@realtime-avatar/domain/avatars/status";
-import type { PageRequest, WrittenPage } from "@realtime-avatar/domain/page";
+import { MAX_COUNTED, type PageRequest, type Total, type WrittenPage } from "@realtime-avatar/domain/page";
 import { type SQL, sql } from "drizzle-orm";
+import type { BatchKind } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import { nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
-import { type Columns, LIMIT, newestPage, pageOf, pageReader, rangesPage } from "../query/list.ts";
+import { type Columns, countOf, LIMIT, newestPage, pageOf, pageReader, rangesPage } from "../query/list.ts";
 import {
   isSearch,
   nameMatches,
@@ -58,19 +59,34 @@ type Filtered = ListParameters & { statuses: AvatarStatus[]; kinds: SourceKind[]
 const NAMES = ["tenantId", "environment", "origin", "before", "limit"] as const;
 const FILTER_NAMES = [...NAMES, "statuses", "kinds"] as const;
 const IS_NOT_DELETED = sql`${avatars.status} <> 'deleted'`;
+
+/** The two statements of a choice of filters: for a page, and for the number of avatars. */
+type Form<Query extends object> = { page: BatchKind<Query, WrittenPage>; count: BatchKind<Query, Total> };
+const formOf = <Query extends object>(
+  select: (shape: typeof pageOf) => SQL,
+  names: readonly (keyof Query & string)[],
+): Form<Query> => ({
+  page: pageReader<Query>("list_avatars", select(pageOf), names),
+  count: pageReader<Query, Total>("count_avatars", select(countOf), names),
+});
+
 /** Without filters: `avatars_newest_index`, which leaves deleted avatars out. */
-const ALL = pageReader<ListParameters>("list_avatars", newestPage(LIST, OWNER, IS_NOT_DELETED), NAMES);
+const ALL = formOf<ListParameters>((shape) => newestPage(LIST, OWNER, IS_NOT_DELETED, shape), NAMES);
 
 /** Each status and kind is a range of `avatars_list_index`. */
-const FILTERED = pageReader<Filtered>(
-  "list_avatars",
-  rangesPage(LIST, OWNER, { status: avatars.status, kind: avatars.sourceKind }),
+const FILTERED = formOf<Filtered>(
+  (shape) => rangesPage(LIST, OWNER, { status: avatars.status, kind: avatars.sourceKind }, shape),
   FILTER_NAMES,
 );
 
 const WANTED = sql`${LIMIT} + 1`;
 const IN_ENVIRONMENT = sql`${avatars.environment} = ${inputColumn("environment")}`;
-const searchedPage = (columns: Columns, parts: Pick<Search, "isListed" | "ranges">, condition: SQL): SQL => {
+const searchedPage = (
+  columns: Columns,
+  parts: Pick<Search, "isListed" | "ranges">,
+  condition: SQL,
+  shape: typeof pageOf,
+): SQL => {
   const { where, orderBy } = newestOf(columns, avatars.id, inputColumn("before"), inputColumn("first"));
   const list = { ...LIST, tenantId: avatars.tenantId, name: avatars.displayName };
   const search = {
@@ -86,42 +102,40 @@ const searchedPage = (columns: Columns, parts: Pick<Search, "isListed" | "ranges
       select * from ${avatars} where ${avatars.tenantId} = ${inputColumn("tenantId")} and ${avatars.id} = found.id
     ) avatars
   ) avatars`;
-  return sql`with ${searchTables(search)} ${pageOf(found, avatars.id, ITEM, sql`${avatars.id} desc`, restOfSearch(WANTED))}`;
+  return sql`with ${searchTables(search)} ${shape(found, avatars.id, ITEM, sql`${avatars.id} desc`, restOfSearch(WANTED))}`;
 };
 
-const SEARCHED = pageReader<ListParameters & SearchInputs>(
-  "list_avatars",
-  searchedPage(OWNER, { isListed: sql`${IN_ENVIRONMENT} and ${IS_NOT_DELETED}` }, IS_NOT_DELETED),
+const SEARCHED = formOf<ListParameters & SearchInputs>(
+  (shape) => searchedPage(OWNER, { isListed: sql`${IN_ENVIRONMENT} and ${IS_NOT_DELETED}` }, IS_NOT_DELETED, shape),
   [...NAMES, "maxRead", ...SEARCH_INPUTS],
 );
-const SEARCHED_FILTERED = pageReader<Filtered & SearchInputs>(
-  "list_avatars",
-  searchedPage(
-    [...OWNER, [avatars.status, sql`listed_status`], [avatars.sourceKind, sql`listed_kind`]],
-    {
-      isListed: sql`${IN_ENVIRONMENT} and ${avatars.status} = any(${inputColumn("statuses")}::text[])
+const SEARCHED_FILTERED = formOf<Filtered & SearchInputs>(
+  (shape) =>
+    searchedPage(
+      [...OWNER, [avatars.status, sql`listed_status`], [avatars.sourceKind, sql`listed_kind`]],
+      {
+        isListed: sql`${IN_ENVIRONMENT} and ${avatars.status} = any(${inputColumn("statuses")}::text[])
         and ${avatars.sourceKind} = any(${inputColumn("kinds")}::text[])`,
-      ranges: {
-        from: sql`unnest(${inputColumn("statuses")}::text[]) listed_status
+        ranges: {
+          from: sql`unnest(${inputColumn("statuses")}::text[]) listed_status
           cross join unnest(${inputColumn("kinds")}::text[]) listed_kind cross join`,
-        name: sql`listed_status || listed_kind`,
+          name: sql`listed_status || listed_kind`,
+        },
       },
-    },
-    sql`true`,
-  ),
+      sql`true`,
+      shape,
+    ),
   [...FILTER_NAMES, "maxRead", ...SEARCH_INPUTS],
 );
 
-/**
- * The owner's newest avatars that `page` asks for. `origin`: scheme, host and port of public URLs. One statement, which
- * requests for the same page share. With a name, a page can have fewer avatars than `limit`, even none, and yet a next page.
- */
-export const listAvatars = (
+/** Sends the query of a page to the statement that `pick` takes of the form of its filters. */
+const send = <Result>(
   db: Db,
   { tenantId, environment }: AvatarOwner,
   { filters, before, limit }: PageRequest<typeof AVATAR_LIST>,
   origin: string,
-): Promise<WrittenPage> => {
+  pick: <Query extends object>(form: Form<Query>) => BatchKind<Query, Result>,
+): Promise<Result> => {
   const { status, sourceKind } = filters;
   const page = { tenantId, environment, origin, before, limit };
   const kinds = sourceKind === undefined ? [...SOURCE_KINDS] : [sourceKind];
@@ -129,9 +143,27 @@ export const listAvatars = (
   const isFiltered = status !== undefined || sourceKind !== undefined;
   if (isSearch(filters)) {
     const search = { ...page, ...searchInputs("ava", filters, before) };
-    if (!isFiltered) return db.batch(SEARCHED, search, tenantId);
+    if (!isFiltered) return db.batch(pick(SEARCHED), search, tenantId);
     const maxRead = Math.ceil(search.maxRead / (ranges.statuses.length * kinds.length));
-    return db.batch(SEARCHED_FILTERED, { ...search, ...ranges, maxRead }, tenantId);
+    return db.batch(pick(SEARCHED_FILTERED), { ...search, ...ranges, maxRead }, tenantId);
   }
-  return isFiltered ? db.batch(FILTERED, { ...page, ...ranges }, tenantId) : db.batch(ALL, page, tenantId);
+  return isFiltered ? db.batch(pick(FILTERED), { ...page, ...ranges }, tenantId) : db.batch(pick(ALL), page, tenantId);
 };
+
+/**
+ * The owner's newest avatars that `page` asks for. `origin`: scheme, host and port of public URLs. One statement, which
+ * requests for the same page share. With a name, a page can have fewer avatars than `limit`, even none, and yet a next page.
+ */
+export const listAvatars = (
+  db: Db,
+  owner: AvatarOwner,
+  page: PageRequest<typeof AVATAR_LIST>,
+  origin: string,
+): Promise<WrittenPage> => send(db, owner, page, origin, (form) => form.page);
+
+/** How many of the owner's avatars match, at most `MAX_COUNTED`. It reads no more rows than a page of a search. One statement. */
+export const countAvatars = (
+  db: Db,
+  owner: AvatarOwner,
+  filters: PageRequest<typeof AVATAR_LIST>["filters"],
+): Promise<Total> => send(db, owner, { filters, before: null, limit: MAX_COUNTED }, "", (form) => form.count);

@@ -49,6 +49,17 @@ export const pageOf = (found: SQL, id: Column, item: SQL, orderBy: SQL, rest: SQ
     window so_far as (rows unbounded preceding)
   ) items`;
 
+/** What a statement makes of the rows of a list: `pageOf` a page, `countOf` their number. */
+type Shape = typeof pageOf;
+
+/**
+ * A statement for the number of the rows of `found`, which has one row more than `limit` where there are more. It is not exact when
+ * `rest` says that rows were not read. The rows are those of a page, so that a count reads no more than the largest page would.
+ */
+export const countOf: Shape = (found, id, _item, _orderBy, rest = sql`null`) => sql`
+  select least(count(*), ${LIMIT})::integer as "count", count(*) <= ${LIMIT} and ${rest} is null as "isExact"
+  from (select ${id} from ${found}) counted`;
+
 /** The id that a page begins below; at first, above every id with this prefix. */
 export const beforeOf = (prefix: IdPrefix): SQL => sql`coalesce(${inputColumn("before")}, ${sql.raw(`'${prefix}~'`)})`;
 
@@ -57,13 +68,18 @@ export type ListSource = { table: PgTable; id: Column; prefix: IdPrefix; item: S
 export type Columns = Parameters<typeof newestOf>[0];
 
 /** The newest rows in which the columns of an index have the values of `columns`, of those that meet `condition`. */
-export const newestPage = ({ table, id, prefix, item }: ListSource, columns: Columns, condition?: SQL): SQL => {
+export const newestPage = (
+  { table, id, prefix, item }: ListSource,
+  columns: Columns,
+  condition?: SQL,
+  shape: Shape = pageOf,
+): SQL => {
   const { where, orderBy } = newestOf(columns, id, beforeOf(prefix));
   const conditions = condition ? sql`${where} and ${condition}` : where;
   const found = sql`(
     select * from ${table} where ${conditions} order by ${orderBy} limit ${LIMIT} + 1
   ) ${sql.raw(getTableName(table))}`;
-  return pageOf(found, id, item, orderBy);
+  return shape(found, id, item, orderBy);
 };
 
 /**
@@ -74,11 +90,12 @@ export const rangesPage = (
   { table, id, prefix, item }: ListSource,
   owner: Columns,
   { status, kind }: { status: Column; kind: Column },
+  shape: Shape = pageOf,
 ): SQL => {
   const columns = [...owner, [status, sql`listed_status`], [kind, sql`listed_kind`]] as const;
   const { where, orderBy } = newestOf(columns, id, beforeOf(prefix));
   const alias = sql.raw(getTableName(table));
-  return pageOf(
+  return shape(
     sql`(
       select ${alias}.*
       from unnest(${inputColumn("statuses")}::text[]) listed_status
@@ -120,22 +137,22 @@ export const boundedPage = (
 };
 
 /**
- * Reads pages by `onePage`, a query of `pageOf`, which takes its values from `inputs`. Equal pages that are read at the same time
- * share one result, and a few different ones share one statement. `names` are the names of the values.
+ * Reads pages by `onePage`, a query of `pageOf`, or numbers of rows by one of `countOf`. It takes its values from `inputs`. Equal pages
+ * that are read at the same time share one result, and a few different ones share one statement. `names` are the names of the values.
  */
-export const pageReader = <PageQuery extends object>(
-  name: StatementOf<Positioned<WrittenPage>>,
+export const pageReader = <PageQuery extends object, Result extends object = WrittenPage>(
+  name: StatementOf<Positioned<Result>>,
   onePage: SQL,
   names: readonly (keyof PageQuery & string)[],
-): BatchKind<PageQuery, WrittenPage> => {
-  const select = batchStatement<WrittenPage, PageQuery>(
+): BatchKind<PageQuery, Result> => {
+  const select = batchStatement<Result, PageQuery>(
     name,
     names,
     (inputs) => sql`select position::integer as "position", page.* from ${inputs} cross join lateral (${onePage}) page`,
   );
-  const read = async (db: Runner, queries: readonly PageQuery[]): Promise<WrittenPage[]> => {
-    const pages: WrittenPage[] = [];
-    for (const { position, ...page } of await select(db, queries)) pages[position - 1] = page;
+  const read = async (db: Runner, queries: readonly PageQuery[]): Promise<Result[]> => {
+    const pages: Result[] = [];
+    for (const { position, ...page } of await select(db, queries)) pages[position - 1] = page as unknown as Result;
     return pages;
   };
   return {
@@ -147,7 +164,7 @@ export const pageReader = <PageQuery extends object>(
         queries,
         (query) => JSON.stringify(Object.values(query)),
         async (different) => {
-          const statements: Promise<WrittenPage[]>[] = [];
+          const statements: Promise<Result[]>[] = [];
           for (let at = 0; at < different.length; at += PER_STATEMENT) {
             statements.push(read(db, different.slice(at, at + PER_STATEMENT)));
           }

@@ -7,6 +7,7 @@ import { itemsOf, type PageRequest, type WrittenPage } from "@realtime-avatar/do
 import { USES_SHARDS } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { explainedSession } from "@realtime-avatar/testing/postgres/plans";
+import { countingRows } from "@realtime-avatar/testing/postgres/rows-read";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { originOf, seedAvatar, seedCaller, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { findApiKey, revokeApiKey } from "../api-keys/api-keys.ts";
@@ -118,32 +119,8 @@ describe("avatars by their creation", () => {
   });
 });
 
-/** How many rows the scans of an explained statement have read, those of common table expressions aside. */
-const rowsRead = (plan: Record<string, unknown>): number => {
-  const below = ((plan["Plans"] ?? []) as Record<string, unknown>[]).reduce((sum, each) => sum + rowsRead(each), 0);
-  const removed = ["Rows Removed by Filter", "Rows Removed by Index Recheck"].map((name) => Number(plan[name] ?? 0));
-  if (!/^(Index|Bitmap Heap|Bitmap Index) /.test(String(plan["Node Type"]))) return below;
-  const rows = Number(plan["Actual Rows"]) + removed.reduce((sum, count) => sum + count, 0);
-  return below + rows * Number(plan["Actual Loops"]);
-};
-
 const reads: number[] = [];
-/** Runs each statement twice: explained, with the rows that it reads added to `reads`, and as it is. */
-const counting = (pool: Db): Db => {
-  const counted: Db = {
-    ...pool,
-    run: async <Row extends object>(text: string, parameters: readonly unknown[]) => {
-      const [row] = await pool.run<{ "QUERY PLAN": [{ Plan: Record<string, unknown> }] }>(
-        `explain (analyze, timing off, format json) ${text}`,
-        parameters,
-      );
-      reads.push(rowsRead(row?.["QUERY PLAN"][0].Plan ?? {}));
-      return pool.run<Row>(text, parameters);
-    },
-    batch: async (kind, input) => (await kind.run(counted, [input]))[0] as never,
-  };
-  return counted;
-};
+const counting = (pool: Db): Db => countingRows(pool, reads);
 
 /** More rows than one page of a search reads. */
 const ROWS = 16_000;

@@ -22,7 +22,7 @@ import "../credits/invariants.ts";
 import { listCreditEntries } from "../credits/credits.ts";
 import "../idempotency/idempotency-keys.ts";
 import "../jobs/jobs.ts";
-import { listApiKeys } from "../api-keys/list.ts";
+import { countApiKeys, listApiKeys } from "../api-keys/list.ts";
 import { listUsageSessions } from "../credits/list-usage-sessions.ts";
 import "../credits/overdue-sessions.ts";
 import { TEXTS } from "../query/statement.ts";
@@ -60,6 +60,7 @@ const makeLists = async (): Promise<void> => {
       for (const search of [{}, { name: "x" }]) {
         const filters = { ...(environment && { environment }), ...(status && { status }), ...search };
         await listApiKeys(db, tenantId, ["live", "test"], { ...page, filters });
+        await countApiKeys(db, tenantId, ["live", "test"], filters);
       }
     }
   }

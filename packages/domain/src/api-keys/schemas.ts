@@ -5,7 +5,7 @@ import { SessionLimit } from "../credits/session-limit.ts";
 import { ENVIRONMENTS } from "../environment.ts";
 import { ShownName } from "../lists/names.ts";
 import { searchFilters } from "../lists/search.ts";
-import { listOf, Page } from "../page.ts";
+import { listOf, PAGE_LIMITS, Page, TOTAL_FIELD } from "../page.ts";
 import { ClosedObject, Count, DateTime, Nullable, OneOf, Text } from "../schema.ts";
 import { MAX_NAME_LENGTH } from "../text.ts";
 import { SCOPES } from "./scope.ts";
@@ -141,12 +141,13 @@ export const ApiKeyWithCreator = ClosedObject({
 export type ApiKeyWithCreator = Static<typeof ApiKeyWithCreator>;
 
 /** `GET /api/v1/api-keys` */
-export const API_KEY_LIST = listOf("key", {
+const API_KEY_FILTERS = {
   status: Type.Optional(OneOf(API_KEY_STATUSES)),
   environment: Type.Optional(fields.environment),
   ...searchFilters(MAX_NAME_LENGTH),
   ancestorId: Type.Optional(
     Text({ minLength: 1, maxLength: 64, description: "Include only the descendants of the key with this id." }),
   ),
-});
-export const ApiKeyPage = Page(ApiKeyWithCreator);
+};
+export const API_KEY_LIST = listOf("key", API_KEY_FILTERS, PAGE_LIMITS, { hasTotal: true });
+export const ApiKeyPage = Page(ApiKeyWithCreator, { head: TOTAL_FIELD });

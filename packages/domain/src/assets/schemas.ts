@@ -81,7 +81,7 @@ const ERROR_CODE = Text({
 const AssetError = ClosedObject({
   // Not an `enum`: during an upgrade, the older version reads what the newer one has written.
   code: ERROR_CODE as TUnsafe<AssetErrorCode> & typeof ERROR_CODE,
-  detail: Text({ minLength: 1, maxLength: 500, description: "What is wrong with the file, and what is required." }),
+  detail: Text({ minLength: 1, maxLength: 500, description: "What is wrong with the file, and what a person can do." }),
 });
 export type AssetError = Static<typeof AssetError>;
 

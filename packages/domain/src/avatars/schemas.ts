@@ -2,7 +2,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { ENVIRONMENTS } from "../environment.ts";
 import { searchFilters } from "../lists/search.ts";
-import { listOf, Page } from "../page.ts";
+import { listOf, PAGE_LIMITS, Page, TOTAL_FIELD } from "../page.ts";
 import { ClosedObject, Count, DateTime, JsonObject, Nullable, OneOf, Text } from "../schema.ts";
 import { MAX_DISPLAY_NAME_LENGTH, MAX_URL_LENGTH } from "../text.ts";
 import { Check, MAX_CHECKS } from "./checks.ts";
@@ -98,14 +98,15 @@ export const Avatar = ClosedObject({
 export type Avatar = Static<typeof Avatar>;
 
 /** `GET /api/v1/avatars` */
-export const AVATAR_LIST = listOf("ava", {
+const AVATAR_FILTERS = {
   status: Type.Optional(OneOf(AVATAR_STATUSES)),
   sourceKind: Type.Optional(fields.sourceKind),
   ...searchFilters(MAX_DISPLAY_NAME_LENGTH),
-});
+};
+export const AVATAR_LIST = listOf("ava", AVATAR_FILTERS, PAGE_LIMITS, { hasTotal: true });
 /**
  * The most avatars in the response to `GET /api/v1/avatars` without parameters, which the published SDK sends: it reads no
  * `nextCursor`. 1 MiB is about 1,600 avatars with no settings and no metadata.
  */
 export const MAX_UNPAGED_AVATARS = 2000;
-export const AvatarPage = Page(Avatar, { maximum: MAX_UNPAGED_AVATARS });
+export const AvatarPage = Page(Avatar, { maximum: MAX_UNPAGED_AVATARS, head: TOTAL_FIELD });

@@ -2182,7 +2182,7 @@ export interface components {
       error: {
         /** @description One of: unsupported_type, asset_kind_mismatch, content_type_mismatch, empty, too_large, not_decodable, inspection_failed, too_many_pixels, too_many_frames, no_video_track, resolution_too_high, frame_rate_too_high, no_audio_track, unexpected_video_track, codec_not_allowed, too_short, too_long, invalid_url, https_required, credentials_not_allowed, port_not_allowed, ip_address_not_allowed, host_not_public, host_not_found, connection_failed, connection_lost, timed_out, canceled, certificate_not_valid, too_many_redirects, unexpected_status, invalid_response, encoding_not_allowed, not_uploaded, internal. Later versions may add others. */
         code: string;
-        /** @description What is wrong with the file, and what is required. */
+        /** @description What is wrong with the file, and what a person can do. */
         detail: string;
       } | null;
       originalFilename: string | null;
@@ -2224,7 +2224,7 @@ export interface components {
       error: {
         /** @description One of: unsupported_type, asset_kind_mismatch, content_type_mismatch, empty, too_large, not_decodable, inspection_failed, too_many_pixels, too_many_frames, no_video_track, resolution_too_high, frame_rate_too_high, no_audio_track, unexpected_video_track, codec_not_allowed, too_short, too_long, invalid_url, https_required, credentials_not_allowed, port_not_allowed, ip_address_not_allowed, host_not_public, host_not_found, connection_failed, connection_lost, timed_out, canceled, certificate_not_valid, too_many_redirects, unexpected_status, invalid_response, encoding_not_allowed, not_uploaded, internal. Later versions may add others. */
         code: string;
-        /** @description What is wrong with the file, and what is required. */
+        /** @description What is wrong with the file, and what a person can do. */
         detail: string;
       } | null;
       originalFilename: string | null;

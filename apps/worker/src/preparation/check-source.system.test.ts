@@ -258,16 +258,18 @@ describe("a video", () => {
     },
   );
 
-  // The colours are those that Chromium 156 shows of the same files.
+  // The colours are those that Chromium 156 shows of the same files, but for the blue of PQ. Where Chromium has no GPU, libyuv
+  // converts the video with 8 bits and a coefficient of blue that is 2.0 instead of 2.14: it gets 145 of 255 for 147.3, which becomes
+  // 167 instead of 175.
   test.skipIf(ffmpeg === null).each([
-    ["pq", "smpte2084", [0, 225, 165]],
+    ["pq", "smpte2084", [0, 225, 175]],
     ["hlg", "arib-std-b67", [0, 139, 116]],
   ])("a video, of HDR (%s): its colours as a browser shows them", async (name, transfer, expected) => {
     const colors = ["-color_primaries", "bt2020", "-color_trc", transfer, "-colorspace", "bt2020nc"];
     const bits = "scale=800:800:out_color_matrix=bt2020:out_range=tv,format=yuv420p10le";
     const { corner } = await resultOf(await portraitFilm(`${name}.mp4`, bits, ...H264, ...colors));
     const distances = corner.map((value, channel) => Math.abs(value - (expected[channel] ?? 0)));
-    expect([corner, Math.max(...distances) < 12]).toEqual([corner, true]);
+    expect([corner, Math.max(...distances) < 4]).toEqual([corner, true]);
   });
 
   test.skipIf(ffmpeg === null || !isLong)(

@@ -120,9 +120,9 @@ describe.skipIf(ffmpeg === null)("ffmpeg", () => {
       "-loglevel",
       "error",
       ...input,
-      ...encoder,
       "-pix_fmt",
       "yuv420p",
+      ...encoder,
       output,
     ]);
     expect(await child.exited).toBe(0);
@@ -184,6 +184,28 @@ describe.skipIf(ffmpeg === null)("ffmpeg", () => {
       height: 240,
       depth: "ushort",
     });
+  });
+
+  // Exact by the matrix of the video: ITU-R BT.601 for 8 bits, as none is named, and BT.2020 for 10.
+  test.each([
+    ["8 bits, grey", "yuv420p", 8, [150, 128, 128], [156, 156, 156]],
+    ["8 bits, white", "yuv420p", 8, [235, 128, 128], [255, 255, 255]],
+    ["10 bits, grey", "yuv420p10le", 8, [600, 512, 512], [156, 156, 156]],
+    ["10 bits, grey, as 16", "yuv420p10le", 16, [600, 512, 512], [156, 156, 156]],
+    ["10 bits, white, as 16", "yuv420p10le", 16, [940, 512, 512], [255, 255, 255]],
+    ["10 bits, green, as 16", "yuv420p10le", 16, [480, 561, 278], [22.9, 156.9, 147.3]],
+  ] as const)("ffmpeg, with a video of %s: has its colours", async (_, format, bits, [y, u, v], expected) => {
+    const source = `color=s=320x240:r=10:d=2,format=${format},geq=lum=${y}:cb=${u}:cr=${v}`;
+    const matrix = bits === 16 ? ["-colorspace", "bt2020nc"] : [];
+    const bytes = await filmOf(source, "mp4", "-c:v", "libx264", "-qp", "1", "-pix_fmt", format, ...matrix);
+    const { written } = await frame(ffmpeg ?? "", bytes, { bits });
+    const [space, depth] = bits === 8 ? (["srgb", "uchar"] as const) : (["rgb16", "ushort"] as const);
+    const pixels = await sharp(written ?? undefined)
+      .toColourspace(space)
+      .raw({ depth })
+      .toBuffer();
+    const read = (at: number) => (bits === 8 ? pixels.readUInt8(at) : pixels.readUInt16LE(2 * at) / 257);
+    for (const [channel, value] of expected.entries()) expect(Math.abs(read(channel) - value)).toBeLessThan(0.6);
   });
 
   test.each([

@@ -52,8 +52,17 @@ export const findFfmpeg = (): string | null => Bun.which("ffmpeg");
 const squarePixels = (): string => {
   const [width, height] = ["iw*max(sar,1)", "ih/min(sar,1)"];
   const share = `min(1,${ASSET_LIMITS.video.maxLongSide}/max(${width},${height}))`;
-  return `scale=w='max(1,${width}*${share})':h='max(1,${height}*${share})',setsar=1`;
+  return `scale=w='max(1,${width}*${share})':h='max(1,${height}*${share})':${EXACT},setsar=1`;
 };
+
+/** Without these flags, a video of 10 bits is darker by 2 of 255. */
+const EXACT = "flags=bicubic+accurate_rnd+full_chroma_int";
+/** With 16 bits, the white of ffmpeg is 65280, which is 255 in the upper 8 bits. That of a PNG is 65535. */
+const FULL_WHITE = ["r", "g", "b"].map((channel) => `${channel}=val*257/256`).join(":");
+
+/** The filters of a frame with this many bits in each channel. */
+const filtersOf = (bits: 8 | 16): string =>
+  bits === 8 ? squarePixels() : `${squarePixels()},format=rgb48,lutrgb=${FULL_WHITE}`;
 
 const argumentsOf = (source: FrameSource): string[] => {
   const { contentType, codec, seconds, position = "exact", bits = 8 } = source;
@@ -66,7 +75,7 @@ const argumentsOf = (source: FrameSource): string[] => {
     ...["-f", DEMUXERS[contentType], "-threads", "1", "-max_pixels", String(MAX_PIXELS)],
     ...[position === "exact" ? "-accurate_seek" : "-noaccurate_seek", "-ss", seconds.toFixed(3)],
     // The first video track that is no cover picture.
-    ...["-i", INPUT, "-map", "0:V:0", "-frames:v", "1", "-vf", squarePixels()],
+    ...["-i", INPUT, "-map", "0:V:0", "-frames:v", "1", "-vf", filtersOf(bits)],
     ...["-c:v", "png", "-pix_fmt", bits === 8 ? "rgb24" : "rgb48be", "-threads", "1", "-f", "image2pipe", "pipe:1"],
   ];
 };

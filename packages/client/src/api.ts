@@ -2347,7 +2347,7 @@ export interface components {
       error: string | null;
       /** @description The checks of the latest preparation. */
       checks: components["schemas"]["Check"][];
-      /** @description Address of a picture of the avatar, for everyone who knows it; null before the first preparation. */
+      /** @description Address of a picture of the avatar, for everyone who knows it; null before the first preparation. With `/picture` at its end: the whole picture, as a call shows it. */
       previewUrl: string | null;
       /** @description Id of the data that was prepared for calls; null before the first preparation. */
       cacheManifestId: string | null;

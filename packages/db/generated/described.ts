@@ -215,7 +215,13 @@ export type Described = {
     createdAt: Date | null;
     lastUsedAt: Date | null;
   };
-  find_preview: { position: number | null; tenantId: string | null; id: string | null; previewFile: string | null };
+  find_preview: {
+    position: number | null;
+    tenantId: string | null;
+    id: string | null;
+    previewFile: string | null;
+    cacheManifestId: string | null;
+  };
   find_public_asset: {
     position: number | null;
     tenantId: string | null;

@@ -1695,11 +1695,12 @@ select passkeys.tenant_id as "tenantId", passkeys.id as id, passkeys.user_id as 
 where passkeys.tenant_id = $1 and passkeys.user_id = $2
 order by passkeys.id
 
--- find_preview. Columns: position integer, tenantId text, id text, previewFile text.
-select position::integer as position, tenant_id as "tenantId", id, preview_file as "previewFile"
+-- find_preview. Columns: position integer, tenantId text, id text, previewFile text, cacheManifestId text.
+select position::integer as position, tenant_id as "tenantId", id, preview_file as "previewFile",
+  cache_manifest_id as "cacheManifestId"
 from unnest($1::text[]) with ordinality inputs (token, position)
 cross join lateral (
-  select tenant_id, id, preview_file from avatars
+  select tenant_id, id, preview_file, cache_manifest_id from avatars
   where preview_token = inputs.token collate "C" and preview_token is not null and status <> 'deleted'
   limit 1
 ) avatars

@@ -50,7 +50,11 @@ const parse = (bytes: Uint8Array): ManifestOutcome => {
  * Reads a file. Whatever length the store tells, no more bytes than the limit are kept. `signal` ends the reading, also of a store
  * that has not answered yet: Bun has 256 requests of a process at once, those to LiveKit among them.
  */
-const readFile = async (storage: Pick<Storage, "open">, key: string, signal: AbortSignal): Promise<ManifestOutcome> => {
+export const readManifest = async (
+  storage: Pick<Storage, "open">,
+  key: string,
+  signal: AbortSignal,
+): Promise<ManifestOutcome> => {
   const opened = await storage.open(key, undefined, signal);
   if (opened === null) return { kind: "read", manifest: null };
   const reader = opened.stream.getReader();
@@ -84,7 +88,7 @@ export const createManifests = (storage: Pick<Storage, "open">, times: ManifestT
       for (let part = 0; part < READ_PARTS; part++) await Bun.sleep(ms / READ_PARTS);
       return { kind: "unusable", why: "late" };
     };
-    const outcome = readFile(storage, key, reading.signal).catch(
+    const outcome = readManifest(storage, key, reading.signal).catch(
       (error: unknown): ManifestOutcome => ({ kind: "failed", error }),
     );
     const first = await Promise.race([outcome, waitUntilLate()]);

@@ -26,15 +26,32 @@ const ready = async (file: Uint8Array = IMAGE): Promise<Asset> => {
   return asset;
 };
 /** An avatar that is ready, with a preview. */
-const prepared = async (): Promise<Avatar> => {
+const prepared = async (preview = IMAGE.toString()): Promise<Avatar> => {
   const { id } = await avatars.make({ sourceAssetId: (await ready()).id });
-  await preparations.ready(id, IMAGE.toString());
+  await preparations.ready(id, preview);
   return (await avatars.get(id)).body;
 };
 const SHA256 = new Bun.CryptoHasher("sha256").update(IMAGE).digest("hex");
+/** An avatar with the picture that its preview was cut from: the address of that, and the keys of both files in the store. */
+const drawn = async () => {
+  const preview = IMAGE.toString().toUpperCase();
+  const { id, tenantId, previewUrl } = await prepared(preview);
+  const file = `1/${SHA256}-webp`;
+  const manifest = Buffer.from(JSON.stringify({ pictures: { normalized: { file } } }));
+  const folder = `prepared/${tenantId}/${id}`;
+  const previewHash = new Bun.CryptoHasher("sha256").update(preview).digest("hex");
+  const keys = { picture: `${folder}/${file}`, manifest: `${folder}/1/${previewHash}-json` };
+  const put = (key: string, bytes: Buffer, type: string) =>
+    api.files.storage.put(key, { stream: new Blob([bytes]).stream(), sizeBytes: bytes.length }, type);
+  await put(keys.picture, IMAGE, "image/webp");
+  await put(keys.manifest, manifest, "application/json");
+  return { id, url: `${previewUrl}/picture`, keys };
+};
+type Drawn = Awaited<ReturnType<typeof drawn>>;
 /** The public files: the address of a new one, the entity tag, and another tag. */
 const FILES = [
   ["an asset", async () => (await ready()).publicUrl, '"3"', '"2"'],
+  ["a whole picture", async () => (await drawn()).url, `"${SHA256}"`, `"${SHA256.slice(1)}"`],
   ["a preview", async () => (await prepared()).previewUrl ?? "", `"${SHA256}"`, `"${SHA256.slice(1)}"`],
 ] as const;
 
@@ -159,4 +176,17 @@ test("an unknown or unready preview, requested: 404 in the same bytes", async ()
   expect((await get(previewUrl ?? "")).status).toBe(200);
   await api.files.storage.delete(`prepared/${tenantId}/${id}/1/${SHA256}-webp`);
   expect(bare(await get(previewUrl ?? ""))).toEqual(missing);
+  // Without a manifest, without the file that it names, and of an avatar that is deleted.
+  expect(bare(await get(`${(await prepared()).previewUrl}/picture`))).toEqual(missing);
+  expect(bare(await get(`${unknown}/picture`))).toEqual(missing);
+  for (const end of [
+    ({ keys }: Drawn) => api.files.storage.delete(keys.picture),
+    ({ keys }: Drawn) => api.files.storage.delete(keys.manifest),
+    ({ id: of }: Drawn) => avatars.put(of, "deleted"),
+  ]) {
+    const whole = await drawn();
+    expect((await get(whole.url)).text).toBe(IMAGE.toString());
+    await end(whole);
+    expect(bare(await get(whole.url))).toEqual(missing);
+  }
 });

@@ -1,6 +1,6 @@
 /**
- * `/public/assets/{token}` and `/public/avatars/{token}`: the re-encoded images of assets and the previews of avatars, for
- * everyone who has the address. The token cannot be guessed, so the response tells nothing to others: what is not there, not
+ * `/public/assets/{token}`, `/public/avatars/{token}` and `/public/avatars/{token}/picture`: the re-encoded images of assets, the
+ * previews of avatars and the pictures that these were cut from, for everyone who has the address. The token cannot be guessed, so the response tells nothing to others: what is not there, not
  * ready, deleted or malformed is the same 404.
  */
 
@@ -10,13 +10,18 @@ import type { Db } from "@realtime-avatar/db/connection/pool";
 import { findIn } from "@realtime-avatar/db/shards/databases";
 import { isPublicToken, PUBLIC_PATH, publicKey } from "@realtime-avatar/domain/assets/asset";
 import {
+  manifestFile,
   PREPARED_TYPES,
   PREVIEW_PATH,
   preparedKey,
   readPreparedFile,
+  WHOLE_PICTURE_PATH,
+  wholePicture,
 } from "@realtime-avatar/domain/avatars/preparation";
 import { notFound } from "@realtime-avatar/domain/problem";
+import type { Storage } from "@realtime-avatar/storage/storage";
 import { Elysia } from "elysia";
+import { readManifest } from "../calls/manifests.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { clientNetwork } from "../http/client-address.ts";
 import { entityTag, hasTag } from "../http/conditional.ts";
@@ -36,19 +41,38 @@ const HEADERS = {
 type PublicFile = { key: string; contentType: string; tag: string };
 
 /** The file of a well-formed token; null when there is none. */
-type FindFile = (db: Db, token: string) => Promise<PublicFile | null>;
+type FindFile = (db: Db, token: string, storage: Storage) => Promise<PublicFile | null>;
 
 const assetFile: FindFile = async (db, token) => {
   const asset = await findPublicAsset(db, token);
   return asset && { key: publicKey(asset), contentType: asset.publicType, tag: entityTag(asset) };
 };
 
+type Preview = NonNullable<Awaited<ReturnType<typeof findPreview>>>;
+
+/** The prepared file `name` of an avatar; null when it is no such name. */
+const preparedFile = (avatar: Preview, name: string): PublicFile | null => {
+  const file = readPreparedFile(name);
+  return file && { key: preparedKey(avatar, name), contentType: PREPARED_TYPES[file.type], tag: `"${file.sha256}"` };
+};
+
 const previewFile: FindFile = async (db, token) => {
   const preview = await findPreview(db, token);
-  const file = preview && readPreparedFile(preview.previewFile);
+  return preview && preparedFile(preview, preview.previewFile);
+};
+
+/** How long the store may take for a manifest. */
+const MANIFEST_MS = 1000;
+
+/** The picture that the preview was cut from. Its manifest names it. */
+const wholePictureFile: FindFile = async (db, token, storage) => {
+  const preview = await findPreview(db, token);
+  const file = preview && manifestFile(preview.cacheManifestId ?? "");
   if (preview === null || file === null) return null;
-  const contentType = PREPARED_TYPES[file.type];
-  return { key: preparedKey(preview, preview.previewFile), contentType, tag: `"${file.sha256}"` };
+  const outcome = await readManifest(storage, preparedKey(preview, file), AbortSignal.timeout(MANIFEST_MS));
+  if (outcome.kind === "failed") throw outcome.error;
+  const name = outcome.kind === "read" ? wholePicture(outcome.manifest) : null;
+  return name === null ? null : preparedFile(preview, name);
 };
 
 /** The range of the request. With `If-Range`, only if the client has this version (RFC 9110 §13.1.5). A HEAD has none (§14.2). */
@@ -66,7 +90,7 @@ const serve = async (
   findFile: FindFile,
   { token, request, set, requestContext }: PublicRequest,
 ): Promise<Response> => {
-  const find = (db: Db) => findFile(db.until(requestContext), token);
+  const find = (db: Db) => findFile(db.until(requestContext), token, storage);
   const file = isPublicToken(token) ? await findIn(databases.ofToken(token), find) : null;
   if (file === null) throw notFound();
   const { key, contentType, tag } = file;
@@ -104,4 +128,8 @@ export const publicAssetRoutes = (dependencies: Dependencies) =>
   fileRoutes(dependencies, "public-assets", PUBLIC_PATH, assetFile);
 
 export const publicAvatarRoutes = (dependencies: Dependencies) =>
-  fileRoutes(dependencies, "public-avatars", PREVIEW_PATH, previewFile);
+  fileRoutes(dependencies, "public-avatars", PREVIEW_PATH, previewFile).get(
+    `/:token${WHOLE_PICTURE_PATH}`,
+    ({ params: { token }, request, set, requestContext }) =>
+      serve(dependencies, wholePictureFile, { token, request, set: set as ResponseHead, requestContext }),
+  );

@@ -1,8 +1,9 @@
 /** The reference renderer: the prepared picture of the avatar, which grows with the loudness of its voice. */
 import type { VideoFrame } from "@livekit/rtc-node";
+import { wholePicture } from "@realtime-avatar/domain/avatars/preparation";
 import { loudness } from "./loudness.ts";
 import { picturesOf, STEPS } from "./picture.ts";
-import type { Renderer, RendererCall } from "./renderer.ts";
+import type { Renderer } from "./renderer.ts";
 
 /** The loudness of the first and of the last step, in decibels below the loudest. */
 const QUIET_DB = -45;
@@ -17,16 +18,10 @@ const stepOf = (level: number): number => {
   return Math.round(Math.min(1, Math.max(0, share)) * (STEPS - 1));
 };
 
-/** The file of the picture that a manifest names; null when nothing was derived from the source. */
-const pictureFile = ({ manifest }: RendererCall["avatar"]): string | null => {
-  const { normalized } = (manifest?.["pictures"] ?? {}) as { normalized?: { file?: unknown } };
-  return typeof normalized?.file === "string" ? normalized.file : null;
-};
-
 export const portrait: Renderer = {
   open: async ({ avatar, environment, mode }, load) => {
     const draw = async (): Promise<VideoFrame[]> => {
-      const file = pictureFile(avatar);
+      const file = wholePicture(avatar.manifest);
       return picturesOf(file === null ? null : await load(file), environment === "test");
     };
     // To draw the pictures takes 0.17 s of processor time. A call in the mode `voice` has no video.

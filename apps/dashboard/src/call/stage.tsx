@@ -1,23 +1,17 @@
 /** The picture of the avatar: a still one until it comes, and then the live one in the same place. */
 import type { Avatar } from "@realtime-avatar/client";
-import { useSourceUrl } from "../avatars/data.ts";
+import { WHOLE_PICTURE_PATH } from "@realtime-avatar/domain/avatars/preparation";
 import type { Media } from "./room.ts";
 
-/**
- * The still picture. The live one shows the whole source, cut to a square, so the photo that it was made of is in the same place. The
- * preview is cut closer to the face: where only that is known, it is shown small, and not as if it were the picture of the call.
- */
-const Still = ({ avatar }: { avatar: Avatar }) => {
-  const photo = useSourceUrl(avatar, true);
-  if (photo) return <img src={photo} alt="" className="absolute inset-0 size-full object-cover" />;
-  if (avatar.previewUrl) {
-    return (
-      <img src={avatar.previewUrl} alt="" className="absolute inset-0 m-auto size-2/5 rounded-full object-cover" />
-    );
+/** The still picture: the prepared one, which the live one shows as well, cut to the same square. So nothing moves when it comes. */
+const Still = ({ avatar: { displayName, previewUrl } }: { avatar: Avatar }) => {
+  if (previewUrl) {
+    const source = `${previewUrl}${WHOLE_PICTURE_PATH}`;
+    return <img src={source} alt="" data-still className="absolute inset-0 size-full object-cover" />;
   }
   return (
     <p aria-hidden="true" className="grid size-full place-items-center text-6xl font-semibold text-muted">
-      {[...avatar.displayName][0]?.toUpperCase()}
+      {[...displayName][0]?.toUpperCase()}
     </p>
   );
 };

@@ -77,11 +77,11 @@ const talk = async ({ key, avatarId, media, room, track, signal, setView }: Talk
     if (signal.aborted) resolve();
   });
   await join(room, grant);
-  // The picture may be here already.
+  // The first picture can come before this line.
   setView((present) => (present.state === "open" ? present : { state: "open", sessionId, picture: "awaited" }));
   if (!signal.aborted && track) await publishMicrophone(room, track);
   await over;
-  // It may be the person who ends it. Released, it is charged to the second.
+  // The person or the avatar has ended the call. A release charges it to the second.
   await releaseCall(key, sessionId);
   setView({ state: "ended", sessionId, isHungUp: signal.aborted });
 };

@@ -135,17 +135,18 @@ export const knownPreparations = async (
   }));
 };
 
-/** What is needed to serve a preview. */
-export type Preview = { tenantId: TenantId; id: AvatarId; previewFile: string };
+/** What is needed to serve a preview, or the picture that it was cut from. */
+export type Preview = { tenantId: TenantId; id: AvatarId; previewFile: string; cacheManifestId: string | null };
 
 const PREVIEW_READS = batchedRead<Preview, { token: string }, Preview>(
   "find_preview",
   ["token"],
   (inputs) => sql`
-    select position::integer as "position", tenant_id as "tenantId", id, preview_file as "previewFile"
+    select position::integer as "position", tenant_id as "tenantId", id, preview_file as "previewFile",
+      cache_manifest_id as "cacheManifestId"
     from ${inputs}
     cross join lateral (
-      select tenant_id, id, preview_file from ${avatars}
+      select tenant_id, id, preview_file, cache_manifest_id from ${avatars}
       where preview_token = ${inputColumn("token")} collate "C" and preview_token is not null and status <> 'deleted'
       limit 1
     ) avatars`,

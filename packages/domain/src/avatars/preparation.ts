@@ -118,6 +118,15 @@ export const manifestFile = (id: string): string | null => {
   return sha256 === undefined ? null : preparedFile(Number(generation), sha256, "json");
 };
 
+/** The file of the whole picture that a manifest names, which calls show; null when nothing was derived from the source. */
+export const wholePicture = (manifest: Readonly<Record<string, unknown>> | null): string | null => {
+  const { normalized } = (manifest?.["pictures"] ?? {}) as { normalized?: { file?: unknown } | null };
+  return typeof normalized?.file === "string" ? normalized.file : null;
+};
+
+/** After the address of a preview: the whole picture that the preview was cut from. */
+export const WHOLE_PICTURE_PATH = "/picture";
+
 /** The path of previews. */
 export const PREVIEW_PATH = "/public/avatars";
 /** The public URL of a preview. `origin`: scheme, host and port of public URLs. */

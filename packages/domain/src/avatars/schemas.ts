@@ -84,7 +84,8 @@ export const Avatar = ClosedObject({
     description: "The checks of the latest preparation.",
   }),
   previewUrl: Nullable(Text({ minLength: 1, maxLength: MAX_URL_LENGTH }), {
-    description: "Address of a picture of the avatar, for everyone who knows it; null before the first preparation.",
+    description:
+      "Address of a picture of the avatar, for everyone who knows it; null before the first preparation. With `/picture` at its end: the whole picture, as a call shows it.",
   }),
   cacheManifestId: Nullable(Text({ minLength: 1, maxLength: 160 }), {
     description: "Id of the data that was prepared for calls; null before the first preparation.",

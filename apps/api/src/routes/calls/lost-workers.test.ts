@@ -79,8 +79,8 @@ test("a worker that cuts its wait and syncs again, and one that comes to another
   await untilDecided();
   expect(await again.sync).not.toBeNull();
   expect(await rowOf("wrk_again")).toMatchObject({ hasLease: true });
-  const last = waitingSync("wrk_again", calls);
   const before = await rowOf("wrk_again");
+  const last = waitingSync("wrk_again", calls);
   await until(async () => Number((await rowOf("wrk_again"))?.["lease_until"]) > Number(before?.["lease_until"]));
   last.cut();
   // What another replica writes.

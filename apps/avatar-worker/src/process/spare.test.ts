@@ -60,6 +60,20 @@ test("a spare process that ends before it is ready: no call can start until the 
   await Promise.all([processes.stop(), taken.stop()]);
 });
 
+test("a spare process that hangs before it is ready: it is ended, and another one takes its place", async () => {
+  const started: CallProcess[] = [];
+  const processes = createCallProcesses(() => {
+    const process = startCallProcess(started.length === 0 ? ["/bin/sleep", "600"] : SCRIPTED);
+    started.push(process);
+    return process;
+  }, 1000);
+  await expect(processes.ready()).rejects.toThrow("has ended before it was ready");
+  expect(processes.canStart()).toBe(false);
+  await until(() => processes.canStart());
+  await processes.stop();
+  await Promise.all(started.map((process) => process.stop()));
+});
+
 test("no spare process after the stop", async () => {
   const { started, processes } = create();
   await processes.ready();

@@ -3,6 +3,8 @@ import { type CallProcess, startCallProcess } from "./call-process.ts";
 
 /** A call that has just begun needs the processor more than the next spare process does. */
 const REFILL_MS = 500;
+/** How long a spare process may take to be ready. One that gets no thread from the system can hang. */
+const READY_MS = 30_000;
 /** The longest pause after a spare process that has ended by itself. */
 const MAX_PAUSE_MS = 30_000;
 
@@ -16,7 +18,10 @@ export type CallProcesses = {
   stop(): Promise<void>;
 };
 
-export const createCallProcesses = (start: () => CallProcess = startCallProcess): CallProcesses => {
+export const createCallProcesses = (
+  start: () => CallProcess = startCallProcess,
+  readyMs: number = READY_MS,
+): CallProcesses => {
   let spare: CallProcess | null = null;
   let timer: NodeJS.Timeout | undefined;
   let pauseMs = REFILL_MS;
@@ -30,12 +35,15 @@ export const createCallProcesses = (start: () => CallProcess = startCallProcess)
   const refill = (): CallProcess => {
     const started = start();
     spare = started;
+    const hanging = setTimeout(started.kill, readyMs);
     started.ready().then(
       () => {
+        clearTimeout(hanging);
         pauseMs = REFILL_MS;
         canStart = true;
       },
       () => {
+        clearTimeout(hanging);
         canStart = false;
       },
     );

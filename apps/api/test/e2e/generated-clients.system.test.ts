@@ -213,6 +213,10 @@ test.skipIf(!LONG || withoutMaven !== "")(
   },
 );
 
+const { paths } = JSON.parse(await readFile(DOCUMENT, "utf8")) as typeof import("../../../../docs/openapi.json");
+/** The arguments for the list of avatars without any filter. Java and Rust name none: they need one for each parameter. */
+const noFilters = (none: string): string => paths["/api/v1/avatars"].get.parameters.map(() => none).join(", ");
+
 const JAVA_PROGRAM = `
 import org.openapitools.client.ApiClient;
 import org.openapitools.client.api.AvatarsApi;
@@ -226,7 +230,7 @@ public class Main {
     AvatarsApi avatars = new AvatarsApi(client);
     CreateAvatar body = new CreateAvatar().displayName("Ada").sourceKind(CreateAvatar.SourceKindEnum.IMAGE);
     String name = avatars.createAvatar(body, null, null, null, null).getDisplayName();
-    int count = avatars.listAvatars(null, null, null, null, null, null, null, null, null, null, null).getData().size();
+    int count = avatars.listAvatars(${noFilters("null")}).getData().size();
     System.out.println(name + " " + count);
   }
 }
@@ -258,9 +262,7 @@ async fn main() {
     configuration.bearer_access_token = Some(variable("API_KEY"));
     let body = models::CreateAvatar::new("Ada".into(), models::create_avatar::SourceKind::Image);
     let avatar = avatars_api::create_avatar(&configuration, body, None, None, None, None).await.unwrap();
-    let page = avatars_api::list_avatars(
-        &configuration, None, None, None, None, None, None, None, None, None, None, None,
-    ).await.unwrap();
+    let page = avatars_api::list_avatars(&configuration, ${noFilters("None")}).await.unwrap();
     println!("{} {}", avatar.display_name, page.data.len());
 }
 `;

@@ -6,7 +6,7 @@ import { newInvitation } from "@realtime-avatar/domain/people/people";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
-import { isMigrated, migrate } from "./migrate.ts";
+import { isMigrated, migrate, migrations } from "./migrate.ts";
 import { insertInvitation } from "./people/invitations.ts";
 
 const database = await fileDatabase({ migrated: false });
@@ -75,6 +75,12 @@ test("stored addresses, after 0019: in normal form, except one that another user
 
 describe("the files of the migrations", () => {
   const root = join(import.meta.dir, "..");
+
+  test("the snapshots, compared with the migrations: that of the newest, and no older one", async () => {
+    const newest = migrations().at(-1)?.tag.slice(0, 4);
+    const files = await readdir(join(root, "migrations/meta"));
+    expect(files.toSorted()).toEqual([`${newest}_snapshot.json`, "_journal.json"]);
+  });
 
   test("the migrations, compared with the tables: nothing is left to generate", async () => {
     const out = await mkdtemp(join(root, "migrations-test-"));

@@ -5167,15 +5167,6 @@ export interface components {
         [name: string]: unknown;
       };
       content: {
-        /**
-         * @example {
-         *       "message": "All slots are in use. Send the same request again.",
-         *       "queue_size": 3,
-         *       "queue_position": 1,
-         *       "queue_ticket_id": "tkt_01h455vb4pex5vsknk084sn02q",
-         *       "recommended_retry_ms": 2000
-         *     }
-         */
         "application/json": components["schemas"]["QueuedCall"];
         "application/problem+json":
           | components["schemas"]["RateLimitedProblem"]
@@ -5573,115 +5564,49 @@ export interface components {
   };
   requestBodies: never;
   headers: {
-    /**
-     * @description Id of the request: the one that you sent if it is well-formed, otherwise a new UUIDv7.
-     * @example 01890a5d-ac96-774b-bcce-b302099a8057
-     */
+    /** @description Id of the request: the one that you sent if it is well-formed, otherwise a new UUIDv7. */
     "X-Request-Id": string;
-    /**
-     * @description The trace of the request, if tracing is enabled (W3C Trace Context).
-     * @example 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01
-     */
+    /** @description The trace of the request, if tracing is enabled (W3C Trace Context). */
     traceparent: string;
-    /**
-     * @description Caches must not store the response.
-     * @example no-store
-     */
+    /** @description Caches must not store the response. */
     "Cache-Control": "no-store";
-    /**
-     * @description Clients must not guess the media type.
-     * @example nosniff
-     */
+    /** @description Clients must not guess the media type. */
     "X-Content-Type-Options": "nosniff";
-    /**
-     * @description The request headers on which the response depends.
-     * @example Accept
-     */
+    /** @description The request headers on which the response depends. */
     Vary: "Accept";
-    /**
-     * @description The resources that the HTML page may load.
-     * @example default-src 'none'
-     */
+    /** @description The resources that the HTML page may load. */
     "Content-Security-Policy": string;
-    /**
-     * @description Isolates the HTML page from other origins.
-     * @example same-origin
-     */
+    /** @description Isolates the HTML page from other origins. */
     "Cross-Origin-Opener-Policy": "same-origin";
-    /**
-     * @description The HTML page sends no `Referer`.
-     * @example no-referrer
-     */
+    /** @description The HTML page sends no `Referer`. */
     "Referrer-Policy": "no-referrer";
-    /**
-     * @description The version of the resource, for `If-Match` and `If-None-Match`.
-     * @example "1"
-     */
+    /** @description The version of the resource, for `If-Match` and `If-None-Match`. */
     ETag: string;
-    /**
-     * @description Path of the created resource.
-     * @example /api/v1/avatars/ava_01h455vb4pex5vsknk084sn02q
-     */
+    /** @description Path of the created resource. */
     Location: string;
-    /**
-     * @description The page of the dashboard.
-     * @example https://avatars.example.com/dashboard/keys
-     */
+    /** @description The page of the dashboard. */
     LocationOfPage: string;
-    /**
-     * @description Path of the created or changed resource; on `replay_unavailable`.
-     * @example /
-     */
+    /** @description Path of the created or changed resource; on `replay_unavailable`. */
     LocationOfReplay: string;
-    /**
-     * @description The response is a replay of an earlier one.
-     * @example true
-     */
+    /** @description The response is a replay of an earlier one. */
     "Idempotent-Replayed": "true";
-    /**
-     * @description The name of the file.
-     * @example attachment; filename="calls-live-2026-11-20.csv"
-     */
+    /** @description The name of the file. */
     "Content-Disposition": string;
-    /**
-     * @description The file is compressed with gzip for a client that accepts it.
-     * @example Accept-Encoding
-     */
+    /** @description The file is compressed with gzip for a client that accepts it. */
     VaryOfFile: "Accept-Encoding";
-    /**
-     * @description The cookie of the session, or its deletion.
-     * @example __Host-realtime-avatar-session=…
-     */
+    /** @description The cookie of the session, or its deletion. */
     "Set-Cookie": string;
-    /**
-     * @description Seconds to wait before the next attempt.
-     * @example 1
-     */
+    /** @description Seconds to wait before the next attempt. */
     "Retry-After": string;
-    /**
-     * @description Seconds until the overlap ends; on `rotation_in_progress`.
-     * @example 60
-     */
+    /** @description Seconds until the overlap ends; on `rotation_in_progress`. */
     OverlapRetryAfter: string;
-    /**
-     * @description How to authenticate (RFC 6750).
-     * @example Bearer realm="realtime-avatar"
-     */
+    /** @description How to authenticate (RFC 6750). */
     "WWW-Authenticate": string;
-    /**
-     * @description The missing scope (RFC 6750); on `insufficient_scope`.
-     * @example Bearer realm="realtime-avatar", error="insufficient_scope", scope="avatars:write"
-     */
+    /** @description The missing scope (RFC 6750); on `insufficient_scope`. */
     ScopeChallenge: string;
-    /**
-     * @description The rate limits of the key and of its tenant, if any.
-     * @example "rate";q=50;w=1
-     */
+    /** @description The rate limits of the key and of its tenant, if any. */
     "RateLimit-Policy": string;
-    /**
-     * @description The remaining requests and the seconds until the limit resets.
-     * @example "rate";r=49;t=1
-     */
+    /** @description The remaining requests and the seconds until the limit resets. */
     RateLimit: string;
   };
   pathItems: never;
@@ -5737,39 +5662,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "data": [
-           *         {
-           *           "id": "key_01h455vb4pex5vsknk084sn02q",
-           *           "keyId": "0123456789ABCDEF",
-           *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-           *           "parentId": null,
-           *           "name": "Website",
-           *           "environment": "live",
-           *           "redactedKey": "rta_live_0123456789ABCDEF_****",
-           *           "scopes": [
-           *             "avatars:read",
-           *             "realtime:write"
-           *           ],
-           *           "status": "active",
-           *           "spendLimitCreditMicros": 5000000,
-           *           "effectiveSpendLimitCreditMicros": 5000000,
-           *           "spentCreditMicros": 1200000,
-           *           "reservedCreditMicros": 0,
-           *           "maxConcurrentSessions": 20,
-           *           "effectiveMaxConcurrentSessions": 20,
-           *           "expiresAt": null,
-           *           "effectiveExpiresAt": null,
-           *           "lastUsedAt": null,
-           *           "createdAt": "2026-11-20T12:00:00.000Z",
-           *           "createdBy": "usr_01h455vb4pex5vsknk084sn02q",
-           *           "createdByName": "Ada Lovelace"
-           *         }
-           *       ],
-           *       "nextCursor": null
-           *     }
-           */
           "application/json": components["schemas"]["ApiKeyPage"];
         };
       };
@@ -5800,17 +5692,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "name": "Website",
-         *       "environment": "live",
-         *       "scopes": [
-         *         "avatars:read",
-         *         "realtime:write"
-         *       ],
-         *       "spendLimitCreditMicros": 5000000
-         *     }
-         */
         "application/json": components["schemas"]["CreateApiKey"];
       };
     };
@@ -5830,33 +5711,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "id": "key_01h455vb4pex5vsknk084sn02q",
-           *       "keyId": "0123456789ABCDEF",
-           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-           *       "parentId": null,
-           *       "name": "Website",
-           *       "environment": "live",
-           *       "redactedKey": "rta_live_0123456789ABCDEF_****",
-           *       "scopes": [
-           *         "avatars:read",
-           *         "realtime:write"
-           *       ],
-           *       "status": "active",
-           *       "spendLimitCreditMicros": 5000000,
-           *       "effectiveSpendLimitCreditMicros": 5000000,
-           *       "spentCreditMicros": 1200000,
-           *       "reservedCreditMicros": 0,
-           *       "maxConcurrentSessions": 20,
-           *       "effectiveMaxConcurrentSessions": 20,
-           *       "expiresAt": null,
-           *       "effectiveExpiresAt": null,
-           *       "lastUsedAt": null,
-           *       "createdAt": "2026-11-20T12:00:00.000Z",
-           *       "apiKey": "rta_live_0123456789ABCDEF_GHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw3jxJMV"
-           *     }
-           */
           "application/json": components["schemas"]["ApiKeyWithSecret"];
         };
       };
@@ -5899,32 +5753,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "id": "key_01h455vb4pex5vsknk084sn02q",
-           *       "keyId": "0123456789ABCDEF",
-           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-           *       "parentId": null,
-           *       "name": "Website",
-           *       "environment": "live",
-           *       "redactedKey": "rta_live_0123456789ABCDEF_****",
-           *       "scopes": [
-           *         "avatars:read",
-           *         "realtime:write"
-           *       ],
-           *       "status": "active",
-           *       "spendLimitCreditMicros": 5000000,
-           *       "effectiveSpendLimitCreditMicros": 5000000,
-           *       "spentCreditMicros": 1200000,
-           *       "reservedCreditMicros": 0,
-           *       "maxConcurrentSessions": 20,
-           *       "effectiveMaxConcurrentSessions": 20,
-           *       "expiresAt": null,
-           *       "effectiveExpiresAt": null,
-           *       "lastUsedAt": null,
-           *       "createdAt": "2026-11-20T12:00:00.000Z"
-           *     }
-           */
           "application/json": components["schemas"]["ApiKey"];
         };
       };
@@ -5969,34 +5797,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "id": "key_01h455vb4pex5vsknk084sn02q",
-           *       "keyId": "0123456789ABCDEF",
-           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-           *       "parentId": null,
-           *       "name": "Website",
-           *       "environment": "live",
-           *       "redactedKey": "rta_live_0123456789ABCDEF_****",
-           *       "scopes": [
-           *         "avatars:read",
-           *         "realtime:write"
-           *       ],
-           *       "status": "active",
-           *       "spendLimitCreditMicros": 5000000,
-           *       "effectiveSpendLimitCreditMicros": 5000000,
-           *       "spentCreditMicros": 1200000,
-           *       "reservedCreditMicros": 0,
-           *       "maxConcurrentSessions": 20,
-           *       "effectiveMaxConcurrentSessions": 20,
-           *       "expiresAt": null,
-           *       "effectiveExpiresAt": null,
-           *       "lastUsedAt": null,
-           *       "createdAt": "2026-11-20T12:00:00.000Z",
-           *       "createdBy": "usr_01h455vb4pex5vsknk084sn02q",
-           *       "createdByName": "Ada Lovelace"
-           *     }
-           */
           "application/json": components["schemas"]["ApiKeyWithCreator"];
         };
       };
@@ -6044,32 +5844,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "id": "key_01h455vb4pex5vsknk084sn02q",
-           *       "keyId": "0123456789ABCDEF",
-           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-           *       "parentId": null,
-           *       "name": "Website",
-           *       "environment": "live",
-           *       "redactedKey": "rta_live_0123456789ABCDEF_****",
-           *       "scopes": [
-           *         "avatars:read",
-           *         "realtime:write"
-           *       ],
-           *       "status": "active",
-           *       "spendLimitCreditMicros": 5000000,
-           *       "effectiveSpendLimitCreditMicros": 5000000,
-           *       "spentCreditMicros": 1200000,
-           *       "reservedCreditMicros": 0,
-           *       "maxConcurrentSessions": 20,
-           *       "effectiveMaxConcurrentSessions": 20,
-           *       "expiresAt": null,
-           *       "effectiveExpiresAt": null,
-           *       "lastUsedAt": null,
-           *       "createdAt": "2026-11-20T12:00:00.000Z"
-           *     }
-           */
           "application/json": components["schemas"]["ApiKey"];
         };
       };
@@ -6105,12 +5879,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "name": "Shop",
-         *       "spendLimitCreditMicros": null
-         *     }
-         */
         "application/json": components["schemas"]["UpdateApiKey"];
       };
     };
@@ -6128,32 +5896,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "id": "key_01h455vb4pex5vsknk084sn02q",
-           *       "keyId": "0123456789ABCDEF",
-           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-           *       "parentId": null,
-           *       "name": "Website",
-           *       "environment": "live",
-           *       "redactedKey": "rta_live_0123456789ABCDEF_****",
-           *       "scopes": [
-           *         "avatars:read",
-           *         "realtime:write"
-           *       ],
-           *       "status": "active",
-           *       "spendLimitCreditMicros": 5000000,
-           *       "effectiveSpendLimitCreditMicros": 5000000,
-           *       "spentCreditMicros": 1200000,
-           *       "reservedCreditMicros": 0,
-           *       "maxConcurrentSessions": 20,
-           *       "effectiveMaxConcurrentSessions": 20,
-           *       "expiresAt": null,
-           *       "effectiveExpiresAt": null,
-           *       "lastUsedAt": null,
-           *       "createdAt": "2026-11-20T12:00:00.000Z"
-           *     }
-           */
           "application/json": components["schemas"]["ApiKey"];
         };
       };
@@ -6192,11 +5934,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "overlapSeconds": 86400
-         *     }
-         */
         "application/json": components["schemas"]["RotateApiKey"];
       };
     };
@@ -6215,33 +5952,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "id": "key_01h455vb4pex5vsknk084sn02q",
-           *       "keyId": "0123456789ABCDEF",
-           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-           *       "parentId": null,
-           *       "name": "Website",
-           *       "environment": "live",
-           *       "redactedKey": "rta_live_0123456789ABCDEF_****",
-           *       "scopes": [
-           *         "avatars:read",
-           *         "realtime:write"
-           *       ],
-           *       "status": "active",
-           *       "spendLimitCreditMicros": 5000000,
-           *       "effectiveSpendLimitCreditMicros": 5000000,
-           *       "spentCreditMicros": 1200000,
-           *       "reservedCreditMicros": 0,
-           *       "maxConcurrentSessions": 20,
-           *       "effectiveMaxConcurrentSessions": 20,
-           *       "expiresAt": null,
-           *       "effectiveExpiresAt": null,
-           *       "lastUsedAt": null,
-           *       "createdAt": "2026-11-20T12:00:00.000Z",
-           *       "apiKey": "rta_live_0123456789ABCDEF_GHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw3jxJMV"
-           *     }
-           */
           "application/json": components["schemas"]["ApiKeyWithSecret"];
         };
       };
@@ -6276,13 +5986,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "kind": "image",
-         *       "remoteUrl": "https://www.example.com/ada.jpg",
-         *       "originalFilename": "ada.jpg"
-         *     }
-         */
         "application/json": components["schemas"]["CreateRemoteAsset"];
       };
     };
@@ -6302,24 +6005,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "id": "ast_01h455vb4pex5vsknk084sn02q",
-           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-           *       "environment": "live",
-           *       "kind": "image",
-           *       "status": "uploaded",
-           *       "contentType": "image/jpeg",
-           *       "sizeBytes": 48213,
-           *       "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-           *       "publicUrl": "https://assets.example.com/public/assets/GIFvPYwcsnwJ3q0hR2bTz6mWk1xUe8dLoA4yNfSgQ7E",
-           *       "error": null,
-           *       "originalFilename": "ada.jpg",
-           *       "metadata": {},
-           *       "createdAt": "2026-11-20T12:00:00.000Z",
-           *       "updatedAt": "2026-11-20T12:00:00.000Z"
-           *     }
-           */
           "application/json": components["schemas"]["Asset"];
         };
       };
@@ -6372,29 +6057,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "data": [
-           *         {
-           *           "id": "ast_01h455vb4pex5vsknk084sn02q",
-           *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-           *           "environment": "live",
-           *           "kind": "image",
-           *           "status": "uploaded",
-           *           "contentType": "image/jpeg",
-           *           "sizeBytes": 48213,
-           *           "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-           *           "publicUrl": "https://assets.example.com/public/assets/GIFvPYwcsnwJ3q0hR2bTz6mWk1xUe8dLoA4yNfSgQ7E",
-           *           "error": null,
-           *           "originalFilename": "ada.jpg",
-           *           "metadata": {},
-           *           "createdAt": "2026-11-20T12:00:00.000Z",
-           *           "updatedAt": "2026-11-20T12:00:00.000Z"
-           *         }
-           *       ],
-           *       "nextCursor": null
-           *     }
-           */
           "application/json": components["schemas"]["AssetPage"];
         };
       };
@@ -6444,24 +6106,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "id": "ast_01h455vb4pex5vsknk084sn02q",
-           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-           *       "environment": "live",
-           *       "kind": "image",
-           *       "status": "uploaded",
-           *       "contentType": "image/jpeg",
-           *       "sizeBytes": 48213,
-           *       "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-           *       "publicUrl": "https://assets.example.com/public/assets/GIFvPYwcsnwJ3q0hR2bTz6mWk1xUe8dLoA4yNfSgQ7E",
-           *       "error": null,
-           *       "originalFilename": "ada.jpg",
-           *       "metadata": {},
-           *       "createdAt": "2026-11-20T12:00:00.000Z",
-           *       "updatedAt": "2026-11-20T12:00:00.000Z"
-           *     }
-           */
           "application/json": components["schemas"]["Asset"];
         };
       };
@@ -6511,24 +6155,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "id": "ast_01h455vb4pex5vsknk084sn02q",
-           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-           *       "environment": "live",
-           *       "kind": "image",
-           *       "status": "uploaded",
-           *       "contentType": "image/jpeg",
-           *       "sizeBytes": 48213,
-           *       "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-           *       "publicUrl": "https://assets.example.com/public/assets/GIFvPYwcsnwJ3q0hR2bTz6mWk1xUe8dLoA4yNfSgQ7E",
-           *       "error": null,
-           *       "originalFilename": "ada.jpg",
-           *       "metadata": {},
-           *       "createdAt": "2026-11-20T12:00:00.000Z",
-           *       "updatedAt": "2026-11-20T12:00:00.000Z"
-           *     }
-           */
           "application/json": components["schemas"]["Asset"];
         };
       };
@@ -6590,24 +6216,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "id": "ast_01h455vb4pex5vsknk084sn02q",
-           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-           *       "environment": "live",
-           *       "kind": "image",
-           *       "status": "uploaded",
-           *       "contentType": "image/jpeg",
-           *       "sizeBytes": 48213,
-           *       "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-           *       "publicUrl": "https://assets.example.com/public/assets/GIFvPYwcsnwJ3q0hR2bTz6mWk1xUe8dLoA4yNfSgQ7E",
-           *       "error": null,
-           *       "originalFilename": "ada.jpg",
-           *       "metadata": {},
-           *       "createdAt": "2026-11-20T12:00:00.000Z",
-           *       "updatedAt": "2026-11-20T12:00:00.000Z"
-           *     }
-           */
           "application/json": components["schemas"]["Asset"];
         };
       };
@@ -6641,15 +6249,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "kind": "video",
-         *       "contentType": "video/mp4",
-         *       "sizeBytes": 41943040,
-         *       "md5": "1B2M2Y8AsgTpgAmY7PhCfg==",
-         *       "originalFilename": "ada.mp4"
-         *     }
-         */
         "application/json": components["schemas"]["CreateUpload"];
       };
     };
@@ -6669,33 +6268,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "id": "ast_01h455vb4pex5vsknk084sn02q",
-           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-           *       "environment": "live",
-           *       "kind": "video",
-           *       "status": "pending_upload",
-           *       "contentType": null,
-           *       "sizeBytes": null,
-           *       "sha256": null,
-           *       "publicUrl": "https://assets.example.com/public/assets/GIFvPYwcsnwJ3q0hR2bTz6mWk1xUe8dLoA4yNfSgQ7E",
-           *       "error": null,
-           *       "originalFilename": "ada.mp4",
-           *       "metadata": {},
-           *       "createdAt": "2026-11-20T12:00:00.000Z",
-           *       "updatedAt": "2026-11-20T12:00:00.000Z",
-           *       "upload": {
-           *         "method": "PUT",
-           *         "url": "https://avatars.s3.example.com/uploads/ten_01h455vb4pex5vsknk084sn02q/ast_01h455vb4pex5vsknk084sn02q?X-Amz-Expires=900&X-Amz-Signature=0123",
-           *         "headers": {
-           *           "Content-Type": "video/mp4",
-           *           "Content-MD5": "1B2M2Y8AsgTpgAmY7PhCfg=="
-           *         },
-           *         "expiresAt": "2026-11-20T12:15:00.000Z"
-           *       }
-           *     }
-           */
           "application/json": components["schemas"]["AssetWithUpload"];
         };
       };
@@ -6732,7 +6304,6 @@ export interface operations {
     };
     requestBody?: {
       content: {
-        /** @example {} */
         "application/json": components["schemas"]["CompleteUpload"];
       };
     };
@@ -6751,24 +6322,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "id": "ast_01h455vb4pex5vsknk084sn02q",
-           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-           *       "environment": "live",
-           *       "kind": "image",
-           *       "status": "uploaded",
-           *       "contentType": "image/jpeg",
-           *       "sizeBytes": 48213,
-           *       "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-           *       "publicUrl": "https://assets.example.com/public/assets/GIFvPYwcsnwJ3q0hR2bTz6mWk1xUe8dLoA4yNfSgQ7E",
-           *       "error": null,
-           *       "originalFilename": "ada.jpg",
-           *       "metadata": {},
-           *       "createdAt": "2026-11-20T12:00:00.000Z",
-           *       "updatedAt": "2026-11-20T12:00:00.000Z"
-           *     }
-           */
           "application/json": components["schemas"]["Asset"];
         };
       };
@@ -6832,53 +6385,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "data": [
-           *         {
-           *           "id": "ava_01h455vb4pex5vsknk084sn02q",
-           *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-           *           "environment": "live",
-           *           "displayName": "Ada",
-           *           "sourceKind": "image",
-           *           "modelId": "realtime-avatar-live-v1",
-           *           "status": "ready",
-           *           "sourceAssetId": "ast_01h455vb4pex5vsknk084sn02q",
-           *           "pendingSourceAssetId": null,
-           *           "defaultVoiceId": "voice-en-01",
-           *           "error": null,
-           *           "checks": [
-           *             {
-           *               "code": "face_count",
-           *               "verdict": "pass",
-           *               "measured": 1,
-           *               "limit": 1,
-           *               "detail": "There is exactly one face."
-           *             },
-           *             {
-           *               "code": "face_size",
-           *               "verdict": "warn",
-           *               "measured": 24,
-           *               "limit": 30,
-           *               "detail": "The face is 24 % of the height of the picture; at least 30 % is better. Use a photo taken from nearer."
-           *             }
-           *           ],
-           *           "previewUrl": "https://assets.example.com/public/avatars/0q7XoH3sW5Yb1cD9eKfLmNpRtUvZ2a4g6i8jAxBzCwE",
-           *           "cacheManifestId": "man_1_9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-           *           "cacheVersion": 1,
-           *           "settings": {
-           *             "background": "#ffffff"
-           *           },
-           *           "metadata": {
-           *             "team": "support"
-           *           },
-           *           "createdAt": "2026-11-20T12:00:00.000Z",
-           *           "updatedAt": "2026-11-20T12:00:00.000Z"
-           *         }
-           *       ],
-           *       "nextCursor": null
-           *     }
-           */
           "application/json": components["schemas"]["AvatarPage"];
         };
       };
@@ -6909,19 +6415,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "displayName": "Ada",
-         *       "sourceKind": "image",
-         *       "defaultVoiceId": "voice-en-01",
-         *       "settings": {
-         *         "background": "#ffffff"
-         *       },
-         *       "metadata": {
-         *         "team": "support"
-         *       }
-         *     }
-         */
         "application/json": components["schemas"]["CreateAvatar"];
       };
     };
@@ -6941,48 +6434,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "id": "ava_01h455vb4pex5vsknk084sn02q",
-           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-           *       "environment": "live",
-           *       "displayName": "Ada",
-           *       "sourceKind": "image",
-           *       "modelId": "realtime-avatar-live-v1",
-           *       "status": "ready",
-           *       "sourceAssetId": "ast_01h455vb4pex5vsknk084sn02q",
-           *       "pendingSourceAssetId": null,
-           *       "defaultVoiceId": "voice-en-01",
-           *       "error": null,
-           *       "checks": [
-           *         {
-           *           "code": "face_count",
-           *           "verdict": "pass",
-           *           "measured": 1,
-           *           "limit": 1,
-           *           "detail": "There is exactly one face."
-           *         },
-           *         {
-           *           "code": "face_size",
-           *           "verdict": "warn",
-           *           "measured": 24,
-           *           "limit": 30,
-           *           "detail": "The face is 24 % of the height of the picture; at least 30 % is better. Use a photo taken from nearer."
-           *         }
-           *       ],
-           *       "previewUrl": "https://assets.example.com/public/avatars/0q7XoH3sW5Yb1cD9eKfLmNpRtUvZ2a4g6i8jAxBzCwE",
-           *       "cacheManifestId": "man_1_9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-           *       "cacheVersion": 1,
-           *       "settings": {
-           *         "background": "#ffffff"
-           *       },
-           *       "metadata": {
-           *         "team": "support"
-           *       },
-           *       "createdAt": "2026-11-20T12:00:00.000Z",
-           *       "updatedAt": "2026-11-20T12:00:00.000Z"
-           *     }
-           */
           "application/json": components["schemas"]["Avatar"];
         };
       };
@@ -7031,48 +6482,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "id": "ava_01h455vb4pex5vsknk084sn02q",
-           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-           *       "environment": "live",
-           *       "displayName": "Ada",
-           *       "sourceKind": "image",
-           *       "modelId": "realtime-avatar-live-v1",
-           *       "status": "ready",
-           *       "sourceAssetId": "ast_01h455vb4pex5vsknk084sn02q",
-           *       "pendingSourceAssetId": null,
-           *       "defaultVoiceId": "voice-en-01",
-           *       "error": null,
-           *       "checks": [
-           *         {
-           *           "code": "face_count",
-           *           "verdict": "pass",
-           *           "measured": 1,
-           *           "limit": 1,
-           *           "detail": "There is exactly one face."
-           *         },
-           *         {
-           *           "code": "face_size",
-           *           "verdict": "warn",
-           *           "measured": 24,
-           *           "limit": 30,
-           *           "detail": "The face is 24 % of the height of the picture; at least 30 % is better. Use a photo taken from nearer."
-           *         }
-           *       ],
-           *       "previewUrl": "https://assets.example.com/public/avatars/0q7XoH3sW5Yb1cD9eKfLmNpRtUvZ2a4g6i8jAxBzCwE",
-           *       "cacheManifestId": "man_1_9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-           *       "cacheVersion": 1,
-           *       "settings": {
-           *         "background": "#ffffff"
-           *       },
-           *       "metadata": {
-           *         "team": "support"
-           *       },
-           *       "createdAt": "2026-11-20T12:00:00.000Z",
-           *       "updatedAt": "2026-11-20T12:00:00.000Z"
-           *     }
-           */
           "application/json": components["schemas"]["Avatar"];
         };
       };
@@ -7134,48 +6543,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "id": "ava_01h455vb4pex5vsknk084sn02q",
-           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-           *       "environment": "live",
-           *       "displayName": "Ada",
-           *       "sourceKind": "image",
-           *       "modelId": "realtime-avatar-live-v1",
-           *       "status": "ready",
-           *       "sourceAssetId": "ast_01h455vb4pex5vsknk084sn02q",
-           *       "pendingSourceAssetId": null,
-           *       "defaultVoiceId": "voice-en-01",
-           *       "error": null,
-           *       "checks": [
-           *         {
-           *           "code": "face_count",
-           *           "verdict": "pass",
-           *           "measured": 1,
-           *           "limit": 1,
-           *           "detail": "There is exactly one face."
-           *         },
-           *         {
-           *           "code": "face_size",
-           *           "verdict": "warn",
-           *           "measured": 24,
-           *           "limit": 30,
-           *           "detail": "The face is 24 % of the height of the picture; at least 30 % is better. Use a photo taken from nearer."
-           *         }
-           *       ],
-           *       "previewUrl": "https://assets.example.com/public/avatars/0q7XoH3sW5Yb1cD9eKfLmNpRtUvZ2a4g6i8jAxBzCwE",
-           *       "cacheManifestId": "man_1_9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-           *       "cacheVersion": 1,
-           *       "settings": {
-           *         "background": "#ffffff"
-           *       },
-           *       "metadata": {
-           *         "team": "support"
-           *       },
-           *       "createdAt": "2026-11-20T12:00:00.000Z",
-           *       "updatedAt": "2026-11-20T12:00:00.000Z"
-           *     }
-           */
           "application/json": components["schemas"]["Avatar"];
         };
       };
@@ -7211,14 +6578,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "displayName": "Ada Lovelace",
-         *       "metadata": {
-         *         "team": "sales"
-         *       }
-         *     }
-         */
         "application/json": components["schemas"]["UpdateAvatar"];
       };
     };
@@ -7236,48 +6595,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "id": "ava_01h455vb4pex5vsknk084sn02q",
-           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-           *       "environment": "live",
-           *       "displayName": "Ada",
-           *       "sourceKind": "image",
-           *       "modelId": "realtime-avatar-live-v1",
-           *       "status": "ready",
-           *       "sourceAssetId": "ast_01h455vb4pex5vsknk084sn02q",
-           *       "pendingSourceAssetId": null,
-           *       "defaultVoiceId": "voice-en-01",
-           *       "error": null,
-           *       "checks": [
-           *         {
-           *           "code": "face_count",
-           *           "verdict": "pass",
-           *           "measured": 1,
-           *           "limit": 1,
-           *           "detail": "There is exactly one face."
-           *         },
-           *         {
-           *           "code": "face_size",
-           *           "verdict": "warn",
-           *           "measured": 24,
-           *           "limit": 30,
-           *           "detail": "The face is 24 % of the height of the picture; at least 30 % is better. Use a photo taken from nearer."
-           *         }
-           *       ],
-           *       "previewUrl": "https://assets.example.com/public/avatars/0q7XoH3sW5Yb1cD9eKfLmNpRtUvZ2a4g6i8jAxBzCwE",
-           *       "cacheManifestId": "man_1_9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-           *       "cacheVersion": 1,
-           *       "settings": {
-           *         "background": "#ffffff"
-           *       },
-           *       "metadata": {
-           *         "team": "support"
-           *       },
-           *       "createdAt": "2026-11-20T12:00:00.000Z",
-           *       "updatedAt": "2026-11-20T12:00:00.000Z"
-           *     }
-           */
           "application/json": components["schemas"]["Avatar"];
         };
       };
@@ -7316,7 +6633,6 @@ export interface operations {
     };
     requestBody?: {
       content: {
-        /** @example {} */
         "application/json": components["schemas"]["PrepareAvatar"];
       };
     };
@@ -7335,48 +6651,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "id": "ava_01h455vb4pex5vsknk084sn02q",
-           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-           *       "environment": "live",
-           *       "displayName": "Ada",
-           *       "sourceKind": "image",
-           *       "modelId": "realtime-avatar-live-v1",
-           *       "status": "ready",
-           *       "sourceAssetId": "ast_01h455vb4pex5vsknk084sn02q",
-           *       "pendingSourceAssetId": null,
-           *       "defaultVoiceId": "voice-en-01",
-           *       "error": null,
-           *       "checks": [
-           *         {
-           *           "code": "face_count",
-           *           "verdict": "pass",
-           *           "measured": 1,
-           *           "limit": 1,
-           *           "detail": "There is exactly one face."
-           *         },
-           *         {
-           *           "code": "face_size",
-           *           "verdict": "warn",
-           *           "measured": 24,
-           *           "limit": 30,
-           *           "detail": "The face is 24 % of the height of the picture; at least 30 % is better. Use a photo taken from nearer."
-           *         }
-           *       ],
-           *       "previewUrl": "https://assets.example.com/public/avatars/0q7XoH3sW5Yb1cD9eKfLmNpRtUvZ2a4g6i8jAxBzCwE",
-           *       "cacheManifestId": "man_1_9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-           *       "cacheVersion": 1,
-           *       "settings": {
-           *         "background": "#ffffff"
-           *       },
-           *       "metadata": {
-           *         "team": "support"
-           *       },
-           *       "createdAt": "2026-11-20T12:00:00.000Z",
-           *       "updatedAt": "2026-11-20T12:00:00.000Z"
-           *     }
-           */
           "application/json": components["schemas"]["Avatar"];
         };
       };
@@ -7421,285 +6695,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "data": [
-           *         {
-           *           "id": "realtime-avatar-live-v1",
-           *           "isDefault": true,
-           *           "requirements": {
-           *             "image": [
-           *               {
-           *                 "code": "decodable",
-           *                 "description": "The file can be decoded whole.",
-           *                 "unit": null,
-           *                 "required": null,
-           *                 "recommended": null
-           *               },
-           *               {
-           *                 "code": "single_frame",
-           *                 "description": "The image has one frame: it is not animated.",
-           *                 "unit": "frames",
-           *                 "required": {
-           *                   "min": 1,
-           *                   "max": 1
-           *                 },
-           *                 "recommended": null
-           *               },
-           *               {
-           *                 "code": "resolution",
-           *                 "description": "The shorter side is at least 512 pixels.",
-           *                 "unit": "px",
-           *                 "required": {
-           *                   "min": 512,
-           *                   "max": null
-           *                 },
-           *                 "recommended": null
-           *               },
-           *               {
-           *                 "code": "face_count",
-           *                 "description": "There is exactly one face.",
-           *                 "unit": "faces",
-           *                 "required": {
-           *                   "min": 1,
-           *                   "max": 1
-           *                 },
-           *                 "recommended": null
-           *               },
-           *               {
-           *                 "code": "face_confidence",
-           *                 "description": "The face is recognized as one, with a confidence of at least 65 %, better 75 %.",
-           *                 "unit": "%",
-           *                 "required": {
-           *                   "min": 65,
-           *                   "max": null
-           *                 },
-           *                 "recommended": {
-           *                   "min": 75,
-           *                   "max": null
-           *                 }
-           *               },
-           *               {
-           *                 "code": "face_size",
-           *                 "description": "The height of the face is at least 15 % of the height of the picture, better 30 %.",
-           *                 "unit": "%",
-           *                 "required": {
-           *                   "min": 15,
-           *                   "max": null
-           *                 },
-           *                 "recommended": {
-           *                   "min": 30,
-           *                   "max": null
-           *                 }
-           *               },
-           *               {
-           *                 "code": "face_yaw",
-           *                 "description": "The face looks at the camera: it is turned at most 25° to a side.",
-           *                 "unit": "°",
-           *                 "required": {
-           *                   "min": -25,
-           *                   "max": 25
-           *                 },
-           *                 "recommended": null
-           *               },
-           *               {
-           *                 "code": "face_pitch",
-           *                 "description": "The face looks at the camera: it is turned at most 20° up (negative) or down (positive).",
-           *                 "unit": "°",
-           *                 "required": {
-           *                   "min": -20,
-           *                   "max": 20
-           *                 },
-           *                 "recommended": null
-           *               },
-           *               {
-           *                 "code": "cropped",
-           *                 "description": "The whole head is inside the picture: the distance of the face from each edge is at least 5 % of the height of the face.",
-           *                 "unit": "%",
-           *                 "required": {
-           *                   "min": 5,
-           *                   "max": null
-           *                 },
-           *                 "recommended": null
-           *               },
-           *               {
-           *                 "code": "sharpness",
-           *                 "description": "The face is sharp: the sharpness is at least 4.5, better 8.",
-           *                 "unit": null,
-           *                 "required": {
-           *                   "min": 4.5,
-           *                   "max": null
-           *                 },
-           *                 "recommended": {
-           *                   "min": 8,
-           *                   "max": null
-           *                 }
-           *               },
-           *               {
-           *                 "code": "brightness",
-           *                 "description": "The face is neither too dark nor too bright: the brightness is 35 to 97 %, better 45 to 94 %.",
-           *                 "unit": "%",
-           *                 "required": {
-           *                   "min": 35,
-           *                   "max": 97
-           *                 },
-           *                 "recommended": {
-           *                   "min": 45,
-           *                   "max": 94
-           *                 }
-           *               }
-           *             ],
-           *             "video": [
-           *               {
-           *                 "code": "decodable",
-           *                 "description": "The file can be decoded whole.",
-           *                 "unit": null,
-           *                 "required": null,
-           *                 "recommended": null
-           *               },
-           *               {
-           *                 "code": "codec",
-           *                 "description": "The codec of the video is H.264 or VP9.",
-           *                 "unit": null,
-           *                 "required": null,
-           *                 "recommended": null
-           *               },
-           *               {
-           *                 "code": "duration",
-           *                 "description": "The video lasts 1 to 120 seconds.",
-           *                 "unit": "s",
-           *                 "required": {
-           *                   "min": 1,
-           *                   "max": 120
-           *                 },
-           *                 "recommended": null
-           *               },
-           *               {
-           *                 "code": "frame_rate",
-           *                 "description": "The video has at most 60 frames per second.",
-           *                 "unit": "frames/s",
-           *                 "required": {
-           *                   "min": null,
-           *                   "max": 60
-           *                 },
-           *                 "recommended": null
-           *               },
-           *               {
-           *                 "code": "frame",
-           *                 "description": "A frame of the video can be examined. It needs ffmpeg; without it, the face is not checked.",
-           *                 "unit": null,
-           *                 "required": null,
-           *                 "recommended": null
-           *               },
-           *               {
-           *                 "code": "resolution",
-           *                 "description": "The shorter side is at least 512 pixels.",
-           *                 "unit": "px",
-           *                 "required": {
-           *                   "min": 512,
-           *                   "max": null
-           *                 },
-           *                 "recommended": null
-           *               },
-           *               {
-           *                 "code": "face_count",
-           *                 "description": "There is exactly one face.",
-           *                 "unit": "faces",
-           *                 "required": {
-           *                   "min": 1,
-           *                   "max": 1
-           *                 },
-           *                 "recommended": null
-           *               },
-           *               {
-           *                 "code": "face_confidence",
-           *                 "description": "The face is recognized as one, with a confidence of at least 65 %, better 75 %.",
-           *                 "unit": "%",
-           *                 "required": {
-           *                   "min": 65,
-           *                   "max": null
-           *                 },
-           *                 "recommended": {
-           *                   "min": 75,
-           *                   "max": null
-           *                 }
-           *               },
-           *               {
-           *                 "code": "face_size",
-           *                 "description": "The height of the face is at least 15 % of the height of the picture, better 30 %.",
-           *                 "unit": "%",
-           *                 "required": {
-           *                   "min": 15,
-           *                   "max": null
-           *                 },
-           *                 "recommended": {
-           *                   "min": 30,
-           *                   "max": null
-           *                 }
-           *               },
-           *               {
-           *                 "code": "face_yaw",
-           *                 "description": "The face looks at the camera: it is turned at most 25° to a side.",
-           *                 "unit": "°",
-           *                 "required": {
-           *                   "min": -25,
-           *                   "max": 25
-           *                 },
-           *                 "recommended": null
-           *               },
-           *               {
-           *                 "code": "face_pitch",
-           *                 "description": "The face looks at the camera: it is turned at most 20° up (negative) or down (positive).",
-           *                 "unit": "°",
-           *                 "required": {
-           *                   "min": -20,
-           *                   "max": 20
-           *                 },
-           *                 "recommended": null
-           *               },
-           *               {
-           *                 "code": "cropped",
-           *                 "description": "The whole head is inside the picture: the distance of the face from each edge is at least 5 % of the height of the face.",
-           *                 "unit": "%",
-           *                 "required": {
-           *                   "min": 5,
-           *                   "max": null
-           *                 },
-           *                 "recommended": null
-           *               },
-           *               {
-           *                 "code": "sharpness",
-           *                 "description": "The face is sharp: the sharpness is at least 4.5, better 8.",
-           *                 "unit": null,
-           *                 "required": {
-           *                   "min": 4.5,
-           *                   "max": null
-           *                 },
-           *                 "recommended": {
-           *                   "min": 8,
-           *                   "max": null
-           *                 }
-           *               },
-           *               {
-           *                 "code": "brightness",
-           *                 "description": "The face is neither too dark nor too bright: the brightness is 35 to 97 %, better 45 to 94 %.",
-           *                 "unit": "%",
-           *                 "required": {
-           *                   "min": 35,
-           *                   "max": 97
-           *                 },
-           *                 "recommended": {
-           *                   "min": 45,
-           *                   "max": 94
-           *                 }
-           *               }
-           *             ]
-           *           }
-           *         }
-           *       ],
-           *       "nextCursor": null
-           *     }
-           */
           "application/json": components["schemas"]["ModelPage"];
         };
       };
@@ -7740,19 +6735,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-           *       "environment": "live",
-           *       "balanceCreditMicros": 3558000000,
-           *       "reservedCreditMicros": 300000000,
-           *       "availableCreditMicros": 3258000000,
-           *       "lifetimeGrantedCreditMicros": 3600000000,
-           *       "lifetimeUsedCreditMicros": 42000000,
-           *       "lowThresholdCreditMicros": 600000000,
-           *       "updatedAt": "2026-11-20T12:00:00.000Z"
-           *     }
-           */
           "application/json": components["schemas"]["CreditBalance"];
         };
       };
@@ -7781,11 +6763,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "lowThresholdCreditMicros": 600000000
-         *     }
-         */
         "application/json": components["schemas"]["UpdateCreditBalance"];
       };
     };
@@ -7802,19 +6779,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-           *       "environment": "live",
-           *       "balanceCreditMicros": 3558000000,
-           *       "reservedCreditMicros": 300000000,
-           *       "availableCreditMicros": 3258000000,
-           *       "lifetimeGrantedCreditMicros": 3600000000,
-           *       "lifetimeUsedCreditMicros": 42000000,
-           *       "lowThresholdCreditMicros": 600000000,
-           *       "updatedAt": "2026-11-20T12:00:00.000Z"
-           *     }
-           */
           "application/json": components["schemas"]["CreditBalance"];
         };
       };
@@ -7869,29 +6833,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "data": [
-           *         {
-           *           "id": "ent_01h455vb4pex5vsknk084sn02q",
-           *           "environment": "live",
-           *           "kind": "hold",
-           *           "amountCreditMicros": 300000000,
-           *           "sessionId": "ses_01h455vb4pex5vsknk084sn02q",
-           *           "apiKeyId": "key_01h455vb4pex5vsknk084sn02q",
-           *           "apiKeyName": "Website",
-           *           "reportedBy": null,
-           *           "reportedByName": null,
-           *           "closedBy": null,
-           *           "closedByName": null,
-           *           "reference": null,
-           *           "requestId": "01890a5d-ac96-774b-bcce-b302099a8057",
-           *           "createdAt": "2026-11-20T12:00:00.000Z"
-           *         }
-           *       ],
-           *       "nextCursor": null
-           *     }
-           */
           "application/json": components["schemas"]["CreditEntryPage"];
         };
       };
@@ -8002,43 +6943,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "from": "2026-10-21T12:00:00.000Z",
-           *       "to": "2026-11-20T12:00:00.000Z",
-           *       "data": [
-           *         {
-           *           "sessionId": "ses_01h455vb4pex5vsknk084sn02q",
-           *           "environment": "live",
-           *           "apiKeyId": "key_01h455vb4pex5vsknk084sn02q",
-           *           "avatarId": "ava_01h455vb4pex5vsknk084sn02q",
-           *           "avatarName": "Ada",
-           *           "status": "reserved",
-           *           "startedAt": null,
-           *           "endedAt": null,
-           *           "activeSeconds": null,
-           *           "billedCreditMicros": null,
-           *           "usedCreditMicros": 0,
-           *           "priceCreditMicrosPerSecond": 1000000,
-           *           "metadata": {
-           *             "user_id": "user-17"
-           *           },
-           *           "createdAt": "2026-11-20T12:00:00.000Z",
-           *           "reservedCreditMicros": 300000000,
-           *           "expiresAt": "2026-11-20T12:01:00.000Z",
-           *           "mustEnd": false,
-           *           "reportedBy": null,
-           *           "closedBy": null,
-           *           "endReason": null,
-           *           "releaseReason": null,
-           *           "apiKeyName": "Website",
-           *           "reportedByName": null,
-           *           "closedByName": null
-           *         }
-           *       ],
-           *       "nextCursor": null
-           *     }
-           */
           "application/json": components["schemas"]["UsageSessionPage"];
         };
       };
@@ -8067,15 +6971,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "maxSessionSeconds": 300,
-         *       "minSessionSeconds": 60,
-         *       "metadata": {
-         *         "user_id": "user-17"
-         *       }
-         *     }
-         */
         "application/json": components["schemas"]["CreateUsageSession"];
       };
     };
@@ -8095,33 +6990,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "sessionId": "ses_01h455vb4pex5vsknk084sn02q",
-           *       "environment": "live",
-           *       "apiKeyId": "key_01h455vb4pex5vsknk084sn02q",
-           *       "avatarId": "ava_01h455vb4pex5vsknk084sn02q",
-           *       "avatarName": "Ada",
-           *       "status": "reserved",
-           *       "startedAt": null,
-           *       "endedAt": null,
-           *       "activeSeconds": null,
-           *       "billedCreditMicros": null,
-           *       "usedCreditMicros": 0,
-           *       "priceCreditMicrosPerSecond": 1000000,
-           *       "metadata": {
-           *         "user_id": "user-17"
-           *       },
-           *       "createdAt": "2026-11-20T12:00:00.000Z",
-           *       "reservedCreditMicros": 300000000,
-           *       "expiresAt": "2026-11-20T12:01:00.000Z",
-           *       "mustEnd": false,
-           *       "reportedBy": null,
-           *       "closedBy": null,
-           *       "endReason": null,
-           *       "releaseReason": null
-           *     }
-           */
           "application/json": components["schemas"]["UsageSession"];
         };
       };
@@ -8230,36 +7098,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "sessionId": "ses_01h455vb4pex5vsknk084sn02q",
-           *       "environment": "live",
-           *       "apiKeyId": "key_01h455vb4pex5vsknk084sn02q",
-           *       "avatarId": "ava_01h455vb4pex5vsknk084sn02q",
-           *       "avatarName": "Ada",
-           *       "status": "reserved",
-           *       "startedAt": null,
-           *       "endedAt": null,
-           *       "activeSeconds": null,
-           *       "billedCreditMicros": null,
-           *       "usedCreditMicros": 0,
-           *       "priceCreditMicrosPerSecond": 1000000,
-           *       "metadata": {
-           *         "user_id": "user-17"
-           *       },
-           *       "createdAt": "2026-11-20T12:00:00.000Z",
-           *       "reservedCreditMicros": 300000000,
-           *       "expiresAt": "2026-11-20T12:01:00.000Z",
-           *       "mustEnd": false,
-           *       "reportedBy": null,
-           *       "closedBy": null,
-           *       "endReason": null,
-           *       "releaseReason": null,
-           *       "apiKeyName": "Website",
-           *       "reportedByName": null,
-           *       "closedByName": null
-           *     }
-           */
           "application/json": components["schemas"]["UsageSessionWithNames"];
         };
       };
@@ -8292,11 +7130,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "usedCreditMicros": 42000000
-         *     }
-         */
         "application/json": components["schemas"]["ReportUsage"];
       };
     };
@@ -8315,33 +7148,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "sessionId": "ses_01h455vb4pex5vsknk084sn02q",
-           *       "environment": "live",
-           *       "apiKeyId": "key_01h455vb4pex5vsknk084sn02q",
-           *       "avatarId": "ava_01h455vb4pex5vsknk084sn02q",
-           *       "avatarName": "Ada",
-           *       "status": "started",
-           *       "startedAt": "2026-11-20T12:00:00.000Z",
-           *       "endedAt": null,
-           *       "activeSeconds": null,
-           *       "billedCreditMicros": null,
-           *       "usedCreditMicros": 0,
-           *       "priceCreditMicrosPerSecond": 1000000,
-           *       "metadata": {
-           *         "user_id": "user-17"
-           *       },
-           *       "createdAt": "2026-11-20T12:00:00.000Z",
-           *       "reservedCreditMicros": 300000000,
-           *       "expiresAt": "2026-11-20T12:01:00.000Z",
-           *       "mustEnd": false,
-           *       "reportedBy": null,
-           *       "closedBy": null,
-           *       "endReason": null,
-           *       "releaseReason": null
-           *     }
-           */
           "application/json": components["schemas"]["ReportedSession"];
         };
       };
@@ -8377,11 +7183,6 @@ export interface operations {
     };
     requestBody?: {
       content: {
-        /**
-         * @example {
-         *       "reason": "hung up"
-         *     }
-         */
         "application/json": components["schemas"]["ReleaseSession"];
       };
     };
@@ -8400,33 +7201,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "sessionId": "ses_01h455vb4pex5vsknk084sn02q",
-           *       "environment": "live",
-           *       "apiKeyId": "key_01h455vb4pex5vsknk084sn02q",
-           *       "avatarId": "ava_01h455vb4pex5vsknk084sn02q",
-           *       "avatarName": "Ada",
-           *       "status": "reserved",
-           *       "startedAt": null,
-           *       "endedAt": null,
-           *       "activeSeconds": null,
-           *       "billedCreditMicros": null,
-           *       "usedCreditMicros": 0,
-           *       "priceCreditMicrosPerSecond": 1000000,
-           *       "metadata": {
-           *         "user_id": "user-17"
-           *       },
-           *       "createdAt": "2026-11-20T12:00:00.000Z",
-           *       "reservedCreditMicros": 300000000,
-           *       "expiresAt": "2026-11-20T12:01:00.000Z",
-           *       "mustEnd": false,
-           *       "reportedBy": null,
-           *       "closedBy": null,
-           *       "endReason": null,
-           *       "releaseReason": null
-           *     }
-           */
           "application/json": components["schemas"]["UsageSession"];
         };
       };
@@ -8480,26 +7254,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "from": "2026-10-21T12:00:00.000Z",
-           *       "to": "2026-11-20T12:00:00.000Z",
-           *       "data": [
-           *         {
-           *           "day": "2026-11-20",
-           *           "apiKeyId": "key_01h455vb4pex5vsknk084sn02q",
-           *           "apiKeyName": "Website",
-           *           "avatarId": null,
-           *           "avatarName": null,
-           *           "sessions": 2,
-           *           "activeSeconds": 42,
-           *           "billedCreditMicros": 42000000,
-           *           "reservedCreditMicros": 300000000
-           *         }
-           *       ],
-           *       "nextCursor": null
-           *     }
-           */
           "application/json": components["schemas"]["UsageSummaryPage"];
         };
       };
@@ -8528,15 +7282,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "avatar_id": "ava_01h455vb4pex5vsknk084sn03r",
-         *       "max_session_seconds": 600,
-         *       "client_metadata": {
-         *         "user_id": "user-17"
-         *       }
-         *     }
-         */
         "application/json": components["schemas"]["StartCall"];
       };
     };
@@ -8554,24 +7299,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "status": "ready",
-           *       "session_id": "ses_01h455vb4pex5vsknk084sn02q",
-           *       "room_name": "rta-k3j9x2mw-ses_01h455vb4pex5vsknk084sn02q",
-           *       "livekit_url": "wss://livekit.example.com",
-           *       "participant_token": "eyJhbGciOiJIUzI1NiJ9.…",
-           *       "participant_identity": "person",
-           *       "stt_mode": "server",
-           *       "room_created": true,
-           *       "dispatch_created": true,
-           *       "join_timeout_seconds": 120,
-           *       "idle_timeout_seconds": 120,
-           *       "reservation_expires_at": "2026-11-20T12:02:00.000Z",
-           *       "max_session_seconds": 600,
-           *       "ignored": []
-           *     }
-           */
           "application/json": components["schemas"]["CallGrant"];
         };
       };
@@ -8606,12 +7333,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "session_id": "ses_01h455vb4pex5vsknk084sn02q",
-         *       "reason": "page_hide"
-         *     }
-         */
         "application/json": components["schemas"]["ReleaseCall"];
       };
     };
@@ -8629,11 +7350,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "ok": true
-           *     }
-           */
           "application/json": components["schemas"]["ReleasedCall"];
         };
       };
@@ -8681,31 +7397,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "data": [
-           *         {
-           *           "id": "whe_01h455vb4pex5vsknk084sn02q",
-           *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-           *           "environment": "live",
-           *           "url": "https://www.example.com/hooks",
-           *           "description": "Tells users that their avatar is ready.",
-           *           "events": [
-           *             "avatar.*",
-           *             "usage_session.ended"
-           *           ],
-           *           "ordered": false,
-           *           "status": "enabled",
-           *           "disabledReason": null,
-           *           "failingSince": null,
-           *           "previousSecretExpiresAt": null,
-           *           "createdAt": "2026-11-20T12:00:00.000Z",
-           *           "updatedAt": "2026-11-20T12:00:00.000Z"
-           *         }
-           *       ],
-           *       "nextCursor": null
-           *     }
-           */
           "application/json": components["schemas"]["WebhookEndpointPage"];
         };
       };
@@ -8736,16 +7427,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "url": "https://www.example.com/hooks",
-         *       "description": "Tells users that their avatar is ready.",
-         *       "events": [
-         *         "avatar.*",
-         *         "usage_session.ended"
-         *       ]
-         *     }
-         */
         "application/json": components["schemas"]["CreateWebhookEndpoint"];
       };
     };
@@ -8765,27 +7446,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "id": "whe_01h455vb4pex5vsknk084sn02q",
-           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-           *       "environment": "live",
-           *       "url": "https://www.example.com/hooks",
-           *       "description": "Tells users that their avatar is ready.",
-           *       "events": [
-           *         "avatar.*",
-           *         "usage_session.ended"
-           *       ],
-           *       "ordered": false,
-           *       "status": "enabled",
-           *       "disabledReason": null,
-           *       "failingSince": null,
-           *       "previousSecretExpiresAt": null,
-           *       "createdAt": "2026-11-20T12:00:00.000Z",
-           *       "updatedAt": "2026-11-20T12:00:00.000Z",
-           *       "secret": "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
-           *     }
-           */
           "application/json": components["schemas"]["WebhookEndpointWithSecret"];
         };
       };
@@ -8833,26 +7493,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "id": "whe_01h455vb4pex5vsknk084sn02q",
-           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-           *       "environment": "live",
-           *       "url": "https://www.example.com/hooks",
-           *       "description": "Tells users that their avatar is ready.",
-           *       "events": [
-           *         "avatar.*",
-           *         "usage_session.ended"
-           *       ],
-           *       "ordered": false,
-           *       "status": "enabled",
-           *       "disabledReason": null,
-           *       "failingSince": null,
-           *       "previousSecretExpiresAt": null,
-           *       "createdAt": "2026-11-20T12:00:00.000Z",
-           *       "updatedAt": "2026-11-20T12:00:00.000Z"
-           *     }
-           */
           "application/json": components["schemas"]["WebhookEndpoint"];
         };
       };
@@ -8900,26 +7540,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "id": "whe_01h455vb4pex5vsknk084sn02q",
-           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-           *       "environment": "live",
-           *       "url": "https://www.example.com/hooks",
-           *       "description": "Tells users that their avatar is ready.",
-           *       "events": [
-           *         "avatar.*",
-           *         "usage_session.ended"
-           *       ],
-           *       "ordered": false,
-           *       "status": "enabled",
-           *       "disabledReason": null,
-           *       "failingSince": null,
-           *       "previousSecretExpiresAt": null,
-           *       "createdAt": "2026-11-20T12:00:00.000Z",
-           *       "updatedAt": "2026-11-20T12:00:00.000Z"
-           *     }
-           */
           "application/json": components["schemas"]["WebhookEndpoint"];
         };
       };
@@ -8955,14 +7575,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "events": [
-         *         "avatar.*"
-         *       ],
-         *       "ordered": true
-         *     }
-         */
         "application/json": components["schemas"]["UpdateWebhookEndpoint"];
       };
     };
@@ -8980,26 +7592,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "id": "whe_01h455vb4pex5vsknk084sn02q",
-           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-           *       "environment": "live",
-           *       "url": "https://www.example.com/hooks",
-           *       "description": "Tells users that their avatar is ready.",
-           *       "events": [
-           *         "avatar.*",
-           *         "usage_session.ended"
-           *       ],
-           *       "ordered": false,
-           *       "status": "enabled",
-           *       "disabledReason": null,
-           *       "failingSince": null,
-           *       "previousSecretExpiresAt": null,
-           *       "createdAt": "2026-11-20T12:00:00.000Z",
-           *       "updatedAt": "2026-11-20T12:00:00.000Z"
-           *     }
-           */
           "application/json": components["schemas"]["WebhookEndpoint"];
         };
       };
@@ -9037,7 +7629,6 @@ export interface operations {
     };
     requestBody?: {
       content: {
-        /** @example {} */
         "application/json": components["schemas"]["NoFields"];
       };
     };
@@ -9056,27 +7647,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "id": "whe_01h455vb4pex5vsknk084sn02q",
-           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-           *       "environment": "live",
-           *       "url": "https://www.example.com/hooks",
-           *       "description": "Tells users that their avatar is ready.",
-           *       "events": [
-           *         "avatar.*",
-           *         "usage_session.ended"
-           *       ],
-           *       "ordered": false,
-           *       "status": "enabled",
-           *       "disabledReason": null,
-           *       "failingSince": null,
-           *       "previousSecretExpiresAt": null,
-           *       "createdAt": "2026-11-20T12:00:00.000Z",
-           *       "updatedAt": "2026-11-20T12:00:00.000Z",
-           *       "secret": "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
-           *     }
-           */
           "application/json": components["schemas"]["WebhookEndpointWithSecret"];
         };
       };
@@ -9114,7 +7684,6 @@ export interface operations {
     };
     requestBody?: {
       content: {
-        /** @example {} */
         "application/json": components["schemas"]["NoFields"];
       };
     };
@@ -9132,32 +7701,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "id": "whd_01h455vb4pex5vsknk084sn02q",
-           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-           *       "environment": "live",
-           *       "endpointId": "whe_01h455vb4pex5vsknk084sn02q",
-           *       "eventId": "evt_01h455vb4pex5vsknk084sn02q",
-           *       "eventType": "webhook_endpoint.test",
-           *       "targetId": "whe_01h455vb4pex5vsknk084sn02q",
-           *       "targetName": "Tells users that their avatar is ready.",
-           *       "sequence": 1,
-           *       "status": "delivered",
-           *       "attempts": [
-           *         {
-           *           "at": "2026-11-20T12:00:00.000Z",
-           *           "status": 204,
-           *           "error": null,
-           *           "durationMs": 84,
-           *           "responseBody": ""
-           *         }
-           *       ],
-           *       "nextAttemptAt": null,
-           *       "body": "{\"id\":\"evt_01h455vb4pex5vsknk084sn02q\",\"type\":\"webhook_endpoint.test\",\"timestamp\":\"2026-11-20T12:00:00.000Z\",\"data\":{…}}",
-           *       "createdAt": "2026-11-20T12:00:00.000Z"
-           *     }
-           */
           "application/json": components["schemas"]["WebhookDelivery"];
         };
       };
@@ -9195,11 +7738,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "since": "2026-11-19T12:00:00.000Z"
-         *     }
-         */
         "application/json": components["schemas"]["RecoverDeliveries"];
       };
     };
@@ -9217,13 +7755,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "recovered": 17,
-           *       "pausedUntil": null,
-           *       "nextRecoveryAt": "2026-11-20T12:01:00.000Z"
-           *     }
-           */
           "application/json": components["schemas"]["RecoveredDeliveries"];
         };
       };
@@ -9309,37 +7840,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "data": [
-           *         {
-           *           "id": "whd_01h455vb4pex5vsknk084sn02q",
-           *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-           *           "environment": "live",
-           *           "endpointId": "whe_01h455vb4pex5vsknk084sn02q",
-           *           "eventId": "evt_01h455vb4pex5vsknk084sn02q",
-           *           "eventType": "webhook_endpoint.test",
-           *           "targetId": "whe_01h455vb4pex5vsknk084sn02q",
-           *           "targetName": "Tells users that their avatar is ready.",
-           *           "sequence": 1,
-           *           "status": "delivered",
-           *           "attempts": [
-           *             {
-           *               "at": "2026-11-20T12:00:00.000Z",
-           *               "status": 204,
-           *               "error": null,
-           *               "durationMs": 84,
-           *               "responseBody": ""
-           *             }
-           *           ],
-           *           "nextAttemptAt": null,
-           *           "body": "{\"id\":\"evt_01h455vb4pex5vsknk084sn02q\",\"type\":\"webhook_endpoint.test\",\"timestamp\":\"2026-11-20T12:00:00.000Z\",\"data\":{…}}",
-           *           "createdAt": "2026-11-20T12:00:00.000Z"
-           *         }
-           *       ],
-           *       "nextCursor": null
-           *     }
-           */
           "application/json": components["schemas"]["WebhookDeliveryPage"];
         };
       };
@@ -9383,32 +7883,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "id": "whd_01h455vb4pex5vsknk084sn02q",
-           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-           *       "environment": "live",
-           *       "endpointId": "whe_01h455vb4pex5vsknk084sn02q",
-           *       "eventId": "evt_01h455vb4pex5vsknk084sn02q",
-           *       "eventType": "webhook_endpoint.test",
-           *       "targetId": "whe_01h455vb4pex5vsknk084sn02q",
-           *       "targetName": "Tells users that their avatar is ready.",
-           *       "sequence": 1,
-           *       "status": "delivered",
-           *       "attempts": [
-           *         {
-           *           "at": "2026-11-20T12:00:00.000Z",
-           *           "status": 204,
-           *           "error": null,
-           *           "durationMs": 84,
-           *           "responseBody": ""
-           *         }
-           *       ],
-           *       "nextAttemptAt": null,
-           *       "body": "{\"id\":\"evt_01h455vb4pex5vsknk084sn02q\",\"type\":\"webhook_endpoint.test\",\"timestamp\":\"2026-11-20T12:00:00.000Z\",\"data\":{…}}",
-           *       "createdAt": "2026-11-20T12:00:00.000Z"
-           *     }
-           */
           "application/json": components["schemas"]["WebhookDelivery"];
         };
       };
@@ -9443,7 +7917,6 @@ export interface operations {
     };
     requestBody?: {
       content: {
-        /** @example {} */
         "application/json": components["schemas"]["NoFields"];
       };
     };
@@ -9461,32 +7934,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "id": "whd_01h455vb4pex5vsknk084sn02q",
-           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-           *       "environment": "live",
-           *       "endpointId": "whe_01h455vb4pex5vsknk084sn02q",
-           *       "eventId": "evt_01h455vb4pex5vsknk084sn02q",
-           *       "eventType": "webhook_endpoint.test",
-           *       "targetId": "whe_01h455vb4pex5vsknk084sn02q",
-           *       "targetName": "Tells users that their avatar is ready.",
-           *       "sequence": 1,
-           *       "status": "delivered",
-           *       "attempts": [
-           *         {
-           *           "at": "2026-11-20T12:00:00.000Z",
-           *           "status": 204,
-           *           "error": null,
-           *           "durationMs": 84,
-           *           "responseBody": ""
-           *         }
-           *       ],
-           *       "nextAttemptAt": null,
-           *       "body": "{\"id\":\"evt_01h455vb4pex5vsknk084sn02q\",\"type\":\"webhook_endpoint.test\",\"timestamp\":\"2026-11-20T12:00:00.000Z\",\"data\":{…}}",
-           *       "createdAt": "2026-11-20T12:00:00.000Z"
-           *     }
-           */
           "application/json": components["schemas"]["WebhookDelivery"];
         };
       };
@@ -9585,30 +8032,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "data": [
-           *         {
-           *           "id": "aud_01h455vb4pex5vsknk084sn02q",
-           *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-           *           "environment": "live",
-           *           "action": "avatar.updated",
-           *           "targetId": "ava_01h455vb4pex5vsknk084sn02q",
-           *           "targetName": "Ada",
-           *           "changedFields": [
-           *             "displayName"
-           *           ],
-           *           "actorType": "api_key",
-           *           "actorId": "key_01h455vb4pex5vsknk084sn02q",
-           *           "actorName": "Website",
-           *           "actorKeyId": "0123456789ABCDEF",
-           *           "requestId": "01890a5d-ac96-774b-bcce-b302099a8057",
-           *           "createdAt": "2026-11-20T12:00:00.000Z"
-           *         }
-           *       ],
-           *       "nextCursor": null
-           *     }
-           */
           "application/json": components["schemas"]["AuditEventPage"];
         };
       };
@@ -9732,11 +8155,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "apiKey": "rta_live_0123456789ABCDEF_GHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw3jxJMV"
-         *     }
-         */
         "application/json": components["schemas"]["ReportLeakedKey"];
       };
     };
@@ -9751,11 +8169,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "status": "accepted"
-           *     }
-           */
           "application/json": components["schemas"]["LeakedKeyReport"];
         };
       };
@@ -9782,11 +8195,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "token": "rta_invitation_01h455vb4pex5vsknk084sn02q_01h455vb4pex5vsknk084sn02q_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefg"
-         *     }
-         */
         "application/json": components["schemas"]["InvitationOptionsRequest"];
       };
     };
@@ -9801,25 +8209,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "tenant": {
-           *         "id": "ten_01h455vb4pex5vsknk084sn02q",
-           *         "name": "Example"
-           *       },
-           *       "email": "grace@example.com",
-           *       "role": "developer",
-           *       "isNewUser": true,
-           *       "publicKey": {
-           *         "challenge": "AAECAwQFBgcICQ",
-           *         "rpId": "avatars.example.com",
-           *         "userVerification": "required"
-           *       },
-           *       "oidc": {
-           *         "name": "Example Login"
-           *       }
-           *     }
-           */
           "application/json": components["schemas"]["InvitationOptions"];
         };
       };
@@ -9848,25 +8237,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "token": "rta_invitation_01h455vb4pex5vsknk084sn02q_01h455vb4pex5vsknk084sn02q_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefg",
-         *       "name": "Grace",
-         *       "credential": {
-         *         "id": "AAECAwQFBgc",
-         *         "rawId": "AAECAwQFBgc",
-         *         "type": "public-key",
-         *         "clientExtensionResults": {},
-         *         "response": {
-         *           "clientDataJSON": "eyJ0eXBlIjoid2ViYXV0aG4uZ2V0In0",
-         *           "attestationObject": "o2NmbXRkbm9uZQ",
-         *           "transports": [
-         *             "internal"
-         *           ]
-         *         }
-         *       }
-         *     }
-         */
         "application/json": components["schemas"]["AcceptInvitation"];
       };
     };
@@ -9884,27 +8254,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "id": "uss_01h455vb4pex5vsknk084sn02q",
-           *       "expiresAt": "2026-11-21T00:00:00.000Z",
-           *       "idleExpiresAt": "2026-11-20T12:30:00.000Z",
-           *       "verifiedUntil": "2026-11-20T12:05:00.000Z",
-           *       "user": {
-           *         "id": "usr_01h455vb4pex5vsknk084sn02q",
-           *         "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-           *         "email": "ada@example.com",
-           *         "name": "Ada",
-           *         "role": "owner",
-           *         "createdAt": "2026-11-20T12:00:00.000Z",
-           *         "lastSeenAt": "2026-11-20T12:00:00.000Z"
-           *       },
-           *       "tenant": {
-           *         "id": "ten_01h455vb4pex5vsknk084sn02q",
-           *         "name": "Example"
-           *       }
-           *     }
-           */
           "application/json": components["schemas"]["CurrentSession"];
         };
       };
@@ -9953,20 +8302,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "data": [
-           *         {
-           *           "id": "inv_01h455vb4pex5vsknk084sn02q",
-           *           "email": "grace@example.com",
-           *           "role": "developer",
-           *           "expiresAt": "2026-11-20T12:30:00.000Z",
-           *           "createdAt": "2026-11-20T12:00:00.000Z"
-           *         }
-           *       ],
-           *       "nextCursor": null
-           *     }
-           */
           "application/json": components["schemas"]["InvitationPage"];
         };
       };
@@ -9997,12 +8332,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "email": "grace@example.com",
-         *       "role": "developer"
-         *     }
-         */
         "application/json": components["schemas"]["CreateInvitation"];
       };
     };
@@ -10022,16 +8351,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "id": "inv_01h455vb4pex5vsknk084sn02q",
-           *       "email": "grace@example.com",
-           *       "role": "developer",
-           *       "expiresAt": "2026-11-20T12:30:00.000Z",
-           *       "createdAt": "2026-11-20T12:00:00.000Z",
-           *       "url": "https://avatars.example.com/dashboard/register#rta_invitation_01h455vb4pex5vsknk084sn02q_01h455vb4pex5vsknk084sn02q_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefg"
-           *     }
-           */
           "application/json": components["schemas"]["InvitationWithUrl"];
         };
       };
@@ -10081,15 +8400,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "id": "inv_01h455vb4pex5vsknk084sn02q",
-           *       "email": "grace@example.com",
-           *       "role": "developer",
-           *       "expiresAt": "2026-11-20T12:30:00.000Z",
-           *       "createdAt": "2026-11-20T12:00:00.000Z"
-           *     }
-           */
           "application/json": components["schemas"]["Invitation"];
         };
       };
@@ -10118,7 +8428,6 @@ export interface operations {
     };
     requestBody?: {
       content: {
-        /** @example {} */
         "application/json": components["schemas"]["Nothing"];
       };
     };
@@ -10133,18 +8442,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "publicKey": {
-           *         "challenge": "AAECAwQFBgcICQ",
-           *         "rpId": "avatars.example.com",
-           *         "userVerification": "required"
-           *       },
-           *       "oidc": {
-           *         "name": "Example Login"
-           *       }
-           *     }
-           */
           "application/json": components["schemas"]["SignInOptions"];
         };
       };
@@ -10191,23 +8488,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "data": [
-           *         {
-           *           "id": "uss_01h455vb4pex5vsknk084sn02q",
-           *           "userId": "usr_01h455vb4pex5vsknk084sn02q",
-           *           "signInMethod": "passkey",
-           *           "userAgent": "Mozilla/5.0",
-           *           "createdAt": "2026-11-20T12:00:00.000Z",
-           *           "lastSeenAt": "2026-11-20T12:00:00.000Z",
-           *           "expiresAt": "2026-11-21T00:00:00.000Z",
-           *           "isCurrent": true
-           *         }
-           *       ],
-           *       "nextCursor": null
-           *     }
-           */
           "application/json": components["schemas"]["UserSessionPage"];
         };
       };
@@ -10234,22 +8514,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "credential": {
-         *         "id": "AAECAwQFBgc",
-         *         "rawId": "AAECAwQFBgc",
-         *         "type": "public-key",
-         *         "clientExtensionResults": {},
-         *         "response": {
-         *           "clientDataJSON": "eyJ0eXBlIjoid2ViYXV0aG4uZ2V0In0",
-         *           "authenticatorData": "SZYN5YgOjGh0NBcP",
-         *           "signature": "MEUCIQDK",
-         *           "userHandle": "MDFoNDU1"
-         *         }
-         *       }
-         *     }
-         */
         "application/json": components["schemas"]["SignIn"];
       };
     };
@@ -10267,27 +8531,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "id": "uss_01h455vb4pex5vsknk084sn02q",
-           *       "expiresAt": "2026-11-21T00:00:00.000Z",
-           *       "idleExpiresAt": "2026-11-20T12:30:00.000Z",
-           *       "verifiedUntil": "2026-11-20T12:05:00.000Z",
-           *       "user": {
-           *         "id": "usr_01h455vb4pex5vsknk084sn02q",
-           *         "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-           *         "email": "ada@example.com",
-           *         "name": "Ada",
-           *         "role": "owner",
-           *         "createdAt": "2026-11-20T12:00:00.000Z",
-           *         "lastSeenAt": "2026-11-20T12:00:00.000Z"
-           *       },
-           *       "tenant": {
-           *         "id": "ten_01h455vb4pex5vsknk084sn02q",
-           *         "name": "Example"
-           *       }
-           *     }
-           */
           "application/json": components["schemas"]["CurrentSession"];
         };
       };
@@ -10331,27 +8574,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "id": "uss_01h455vb4pex5vsknk084sn02q",
-           *       "expiresAt": "2026-11-21T00:00:00.000Z",
-           *       "idleExpiresAt": "2026-11-20T12:30:00.000Z",
-           *       "verifiedUntil": "2026-11-20T12:05:00.000Z",
-           *       "user": {
-           *         "id": "usr_01h455vb4pex5vsknk084sn02q",
-           *         "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-           *         "email": "ada@example.com",
-           *         "name": "Ada",
-           *         "role": "owner",
-           *         "createdAt": "2026-11-20T12:00:00.000Z",
-           *         "lastSeenAt": "2026-11-20T12:00:00.000Z"
-           *       },
-           *       "tenant": {
-           *         "id": "ten_01h455vb4pex5vsknk084sn02q",
-           *         "name": "Example"
-           *       }
-           *     }
-           */
           "application/json": components["schemas"]["CurrentSession"];
         };
       };
@@ -10396,18 +8618,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "id": "uss_01h455vb4pex5vsknk084sn02q",
-           *       "userId": "usr_01h455vb4pex5vsknk084sn02q",
-           *       "signInMethod": "passkey",
-           *       "userAgent": "Mozilla/5.0",
-           *       "createdAt": "2026-11-20T12:00:00.000Z",
-           *       "lastSeenAt": "2026-11-20T12:00:00.000Z",
-           *       "expiresAt": "2026-11-21T00:00:00.000Z",
-           *       "isCurrent": true
-           *     }
-           */
           "application/json": components["schemas"]["UserSession"];
         };
       };
@@ -10439,7 +8649,6 @@ export interface operations {
     };
     requestBody?: {
       content: {
-        /** @example {} */
         "application/json": components["schemas"]["Nothing"];
       };
     };
@@ -10456,19 +8665,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "publicKey": {
-           *         "challenge": "AAECAwQFBgcICQ",
-           *         "rpId": "avatars.example.com",
-           *         "userVerification": "required"
-           *       },
-           *       "hasPasskey": true,
-           *       "oidc": {
-           *         "name": "Example Login"
-           *       }
-           *     }
-           */
           "application/json": components["schemas"]["VerificationOptions"];
         };
       };
@@ -10501,22 +8697,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "credential": {
-         *         "id": "AAECAwQFBgc",
-         *         "rawId": "AAECAwQFBgc",
-         *         "type": "public-key",
-         *         "clientExtensionResults": {},
-         *         "response": {
-         *           "clientDataJSON": "eyJ0eXBlIjoid2ViYXV0aG4uZ2V0In0",
-         *           "authenticatorData": "SZYN5YgOjGh0NBcP",
-         *           "signature": "MEUCIQDK",
-         *           "userHandle": "MDFoNDU1"
-         *         }
-         *       }
-         *     }
-         */
         "application/json": components["schemas"]["SignIn"];
       };
     };
@@ -10535,27 +8715,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "id": "uss_01h455vb4pex5vsknk084sn02q",
-           *       "expiresAt": "2026-11-21T00:00:00.000Z",
-           *       "idleExpiresAt": "2026-11-20T12:30:00.000Z",
-           *       "verifiedUntil": "2026-11-20T12:05:00.000Z",
-           *       "user": {
-           *         "id": "usr_01h455vb4pex5vsknk084sn02q",
-           *         "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-           *         "email": "ada@example.com",
-           *         "name": "Ada",
-           *         "role": "owner",
-           *         "createdAt": "2026-11-20T12:00:00.000Z",
-           *         "lastSeenAt": "2026-11-20T12:00:00.000Z"
-           *       },
-           *       "tenant": {
-           *         "id": "ten_01h455vb4pex5vsknk084sn02q",
-           *         "name": "Example"
-           *       }
-           *     }
-           */
           "application/json": components["schemas"]["CurrentSession"];
         };
       };
@@ -10605,18 +8764,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "id": "uss_01h455vb4pex5vsknk084sn02q",
-           *       "userId": "usr_01h455vb4pex5vsknk084sn02q",
-           *       "signInMethod": "passkey",
-           *       "userAgent": "Mozilla/5.0",
-           *       "createdAt": "2026-11-20T12:00:00.000Z",
-           *       "lastSeenAt": "2026-11-20T12:00:00.000Z",
-           *       "expiresAt": "2026-11-21T00:00:00.000Z",
-           *       "isCurrent": true
-           *     }
-           */
           "application/json": components["schemas"]["UserSession"];
         };
       };
@@ -10664,22 +8811,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "data": [
-           *         {
-           *           "id": "usr_01h455vb4pex5vsknk084sn02q",
-           *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-           *           "email": "ada@example.com",
-           *           "name": "Ada",
-           *           "role": "owner",
-           *           "createdAt": "2026-11-20T12:00:00.000Z",
-           *           "lastSeenAt": "2026-11-20T12:00:00.000Z"
-           *         }
-           *       ],
-           *       "nextCursor": null
-           *     }
-           */
           "application/json": components["schemas"]["UserPage"];
         };
       };
@@ -10724,17 +8855,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "id": "usr_01h455vb4pex5vsknk084sn02q",
-           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-           *       "email": "ada@example.com",
-           *       "name": "Ada",
-           *       "role": "owner",
-           *       "createdAt": "2026-11-20T12:00:00.000Z",
-           *       "lastSeenAt": "2026-11-20T12:00:00.000Z"
-           *     }
-           */
           "application/json": components["schemas"]["User"];
         };
       };
@@ -10782,17 +8902,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "id": "usr_01h455vb4pex5vsknk084sn02q",
-           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-           *       "email": "ada@example.com",
-           *       "name": "Ada",
-           *       "role": "owner",
-           *       "createdAt": "2026-11-20T12:00:00.000Z",
-           *       "lastSeenAt": "2026-11-20T12:00:00.000Z"
-           *     }
-           */
           "application/json": components["schemas"]["User"];
         };
       };
@@ -10829,11 +8938,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "role": "viewer"
-         *     }
-         */
         "application/json": components["schemas"]["UpdateUser"];
       };
     };
@@ -10851,17 +8955,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "id": "usr_01h455vb4pex5vsknk084sn02q",
-           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-           *       "email": "ada@example.com",
-           *       "name": "Ada",
-           *       "role": "owner",
-           *       "createdAt": "2026-11-20T12:00:00.000Z",
-           *       "lastSeenAt": "2026-11-20T12:00:00.000Z"
-           *     }
-           */
           "application/json": components["schemas"]["User"];
         };
       };
@@ -10897,7 +8990,6 @@ export interface operations {
     };
     requestBody?: {
       content: {
-        /** @example {} */
         "application/json": components["schemas"]["Nothing"];
       };
     };
@@ -10916,12 +9008,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "url": "https://avatars.example.com/dashboard/register#rta_invitation_01h455vb4pex5vsknk084sn02q_01h455vb4pex5vsknk084sn02q_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefg",
-           *       "expiresAt": "2026-11-20T12:30:00.000Z"
-           *     }
-           */
           "application/json": components["schemas"]["PasskeyInvitation"];
         };
       };
@@ -10970,20 +9056,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "data": [
-           *         {
-           *           "id": "psk_01h455vb4pex5vsknk084sn02q",
-           *           "name": "Phone",
-           *           "createdAt": "2026-11-20T12:00:00.000Z",
-           *           "lastUsedAt": "2026-11-20T12:00:00.000Z",
-           *           "isBackedUp": true
-           *         }
-           *       ],
-           *       "nextCursor": null
-           *     }
-           */
           "application/json": components["schemas"]["PasskeyPage"];
         };
       };
@@ -11014,24 +9086,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "credential": {
-         *         "id": "AAECAwQFBgc",
-         *         "rawId": "AAECAwQFBgc",
-         *         "type": "public-key",
-         *         "clientExtensionResults": {},
-         *         "response": {
-         *           "clientDataJSON": "eyJ0eXBlIjoid2ViYXV0aG4uZ2V0In0",
-         *           "attestationObject": "o2NmbXRkbm9uZQ",
-         *           "transports": [
-         *             "internal"
-         *           ]
-         *         }
-         *       },
-         *       "name": "Phone"
-         *     }
-         */
         "application/json": components["schemas"]["CreatePasskey"];
       };
     };
@@ -11051,15 +9105,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "id": "psk_01h455vb4pex5vsknk084sn02q",
-           *       "name": "Phone",
-           *       "createdAt": "2026-11-20T12:00:00.000Z",
-           *       "lastUsedAt": "2026-11-20T12:00:00.000Z",
-           *       "isBackedUp": true
-           *     }
-           */
           "application/json": components["schemas"]["Passkey"];
         };
       };
@@ -11093,7 +9138,6 @@ export interface operations {
     };
     requestBody?: {
       content: {
-        /** @example {} */
         "application/json": components["schemas"]["Nothing"];
       };
     };
@@ -11110,15 +9154,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "publicKey": {
-           *         "challenge": "AAECAwQFBgcICQ",
-           *         "rpId": "avatars.example.com",
-           *         "userVerification": "required"
-           *       }
-           *     }
-           */
           "application/json": components["schemas"]["PublicKeyOptions"];
         };
       };
@@ -11167,15 +9202,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "id": "psk_01h455vb4pex5vsknk084sn02q",
-           *       "name": "Phone",
-           *       "createdAt": "2026-11-20T12:00:00.000Z",
-           *       "lastUsedAt": "2026-11-20T12:00:00.000Z",
-           *       "isBackedUp": true
-           *     }
-           */
           "application/json": components["schemas"]["Passkey"];
         };
       };
@@ -11212,11 +9238,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "name": "Old phone"
-         *     }
-         */
         "application/json": components["schemas"]["UpdatePasskey"];
       };
     };
@@ -11234,15 +9255,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "id": "psk_01h455vb4pex5vsknk084sn02q",
-           *       "name": "Phone",
-           *       "createdAt": "2026-11-20T12:00:00.000Z",
-           *       "lastUsedAt": "2026-11-20T12:00:00.000Z",
-           *       "isBackedUp": true
-           *     }
-           */
           "application/json": components["schemas"]["Passkey"];
         };
       };
@@ -11273,11 +9285,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q"
-         *     }
-         */
         "application/json": components["schemas"]["BeginOidcSignIn"];
       };
     };
@@ -11293,11 +9300,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "url": "https://login.example.com/authorize?client_id=realtime-avatar&state=…"
-           *     }
-           */
           "application/json": components["schemas"]["OidcRedirect"];
         };
       };
@@ -11326,12 +9328,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "token": "rta_invitation_01h455vb4pex5vsknk084sn02q_01h455vb4pex5vsknk084sn02q_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefg",
-         *       "name": "Grace"
-         *     }
-         */
         "application/json": components["schemas"]["BeginOidcAcceptance"];
       };
     };
@@ -11347,11 +9343,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "url": "https://login.example.com/authorize?client_id=realtime-avatar&state=…"
-           *     }
-           */
           "application/json": components["schemas"]["OidcRedirect"];
         };
       };
@@ -11434,7 +9425,6 @@ export interface operations {
     };
     requestBody?: {
       content: {
-        /** @example {} */
         "application/json": components["schemas"]["Nothing"];
       };
     };
@@ -11452,11 +9442,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "url": "https://login.example.com/authorize?client_id=realtime-avatar&state=…"
-           *     }
-           */
           "application/json": components["schemas"]["OidcRedirect"];
         };
       };
@@ -11490,11 +9475,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "returnTo": "/keys"
-         *     }
-         */
         "application/json": components["schemas"]["BeginOidcVerification"];
       };
     };
@@ -11512,11 +9492,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "url": "https://login.example.com/authorize?client_id=realtime-avatar&state=…"
-           *     }
-           */
           "application/json": components["schemas"]["OidcRedirect"];
         };
       };
@@ -11565,20 +9540,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "data": [
-           *         {
-           *           "id": "idn_01h455vb4pex5vsknk084sn02q",
-           *           "issuer": "https://login.example.com",
-           *           "subject": "248289761001",
-           *           "createdAt": "2026-11-20T12:00:00.000Z",
-           *           "lastUsedAt": "2026-11-20T12:00:00.000Z"
-           *         }
-           *       ],
-           *       "nextCursor": null
-           *     }
-           */
           "application/json": components["schemas"]["IdentityPage"];
         };
       };
@@ -11625,15 +9586,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "id": "idn_01h455vb4pex5vsknk084sn02q",
-           *       "issuer": "https://login.example.com",
-           *       "subject": "248289761001",
-           *       "createdAt": "2026-11-20T12:00:00.000Z",
-           *       "lastUsedAt": "2026-11-20T12:00:00.000Z"
-           *     }
-           */
           "application/json": components["schemas"]["Identity"];
         };
       };
@@ -11722,16 +9674,6 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          /**
-           * @example {
-           *       "type": "/problems/not_found",
-           *       "code": "not_found",
-           *       "status": 404,
-           *       "title": "Not found",
-           *       "meaning": "The resource does not exist, or the caller is not allowed to see it.",
-           *       "remedy": "Check the address and the id. A test key sees only the test environment. No key sees resources of another tenant."
-           *     }
-           */
           "application/json": components["schemas"]["ProblemType"];
           "text/html": string;
         };
@@ -11745,20 +9687,11 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /**
-         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
-         * @example evt_01h455vb4pex5vsknk084sn02q
-         */
+        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
         "webhook-id": string;
-        /**
-         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
-         * @example 1795176000
-         */
+        /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
-        /**
-         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
-         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
-         */
+        /** @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space. */
         "webhook-signature": string;
       };
       path?: never;
@@ -11766,42 +9699,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
-         *       "type": "api_key.created",
-         *       "timestamp": "2026-11-20T12:00:00.000Z",
-         *       "data": {
-         *         "id": "key_01h455vb4pex5vsknk084sn02q",
-         *         "object": "api_key",
-         *         "sequence": 1,
-         *         "resource": {
-         *           "id": "key_01h455vb4pex5vsknk084sn02q",
-         *           "keyId": "0123456789ABCDEF",
-         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-         *           "parentId": null,
-         *           "name": "Website",
-         *           "environment": "live",
-         *           "redactedKey": "rta_live_0123456789ABCDEF_****",
-         *           "scopes": [
-         *             "avatars:read",
-         *             "realtime:write"
-         *           ],
-         *           "status": "active",
-         *           "spendLimitCreditMicros": 5000000,
-         *           "effectiveSpendLimitCreditMicros": 5000000,
-         *           "spentCreditMicros": 1200000,
-         *           "reservedCreditMicros": 0,
-         *           "maxConcurrentSessions": 20,
-         *           "effectiveMaxConcurrentSessions": 20,
-         *           "expiresAt": null,
-         *           "effectiveExpiresAt": null,
-         *           "lastUsedAt": null,
-         *           "createdAt": "2026-11-20T12:00:00.000Z"
-         *         }
-         *       }
-         *     }
-         */
         "application/json": {
           /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
           id: string;
@@ -11842,20 +9739,11 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /**
-         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
-         * @example evt_01h455vb4pex5vsknk084sn02q
-         */
+        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
         "webhook-id": string;
-        /**
-         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
-         * @example 1795176000
-         */
+        /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
-        /**
-         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
-         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
-         */
+        /** @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space. */
         "webhook-signature": string;
       };
       path?: never;
@@ -11863,42 +9751,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
-         *       "type": "api_key.updated",
-         *       "timestamp": "2026-11-20T12:00:00.000Z",
-         *       "data": {
-         *         "id": "key_01h455vb4pex5vsknk084sn02q",
-         *         "object": "api_key",
-         *         "sequence": 1,
-         *         "resource": {
-         *           "id": "key_01h455vb4pex5vsknk084sn02q",
-         *           "keyId": "0123456789ABCDEF",
-         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-         *           "parentId": null,
-         *           "name": "Website",
-         *           "environment": "live",
-         *           "redactedKey": "rta_live_0123456789ABCDEF_****",
-         *           "scopes": [
-         *             "avatars:read",
-         *             "realtime:write"
-         *           ],
-         *           "status": "active",
-         *           "spendLimitCreditMicros": 5000000,
-         *           "effectiveSpendLimitCreditMicros": 5000000,
-         *           "spentCreditMicros": 1200000,
-         *           "reservedCreditMicros": 0,
-         *           "maxConcurrentSessions": 20,
-         *           "effectiveMaxConcurrentSessions": 20,
-         *           "expiresAt": null,
-         *           "effectiveExpiresAt": null,
-         *           "lastUsedAt": null,
-         *           "createdAt": "2026-11-20T12:00:00.000Z"
-         *         }
-         *       }
-         *     }
-         */
         "application/json": {
           /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
           id: string;
@@ -11939,20 +9791,11 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /**
-         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
-         * @example evt_01h455vb4pex5vsknk084sn02q
-         */
+        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
         "webhook-id": string;
-        /**
-         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
-         * @example 1795176000
-         */
+        /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
-        /**
-         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
-         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
-         */
+        /** @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space. */
         "webhook-signature": string;
       };
       path?: never;
@@ -11960,42 +9803,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
-         *       "type": "api_key.rotated",
-         *       "timestamp": "2026-11-20T12:00:00.000Z",
-         *       "data": {
-         *         "id": "key_01h455vb4pex5vsknk084sn02q",
-         *         "object": "api_key",
-         *         "sequence": 1,
-         *         "resource": {
-         *           "id": "key_01h455vb4pex5vsknk084sn02q",
-         *           "keyId": "0123456789ABCDEF",
-         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-         *           "parentId": null,
-         *           "name": "Website",
-         *           "environment": "live",
-         *           "redactedKey": "rta_live_0123456789ABCDEF_****",
-         *           "scopes": [
-         *             "avatars:read",
-         *             "realtime:write"
-         *           ],
-         *           "status": "active",
-         *           "spendLimitCreditMicros": 5000000,
-         *           "effectiveSpendLimitCreditMicros": 5000000,
-         *           "spentCreditMicros": 1200000,
-         *           "reservedCreditMicros": 0,
-         *           "maxConcurrentSessions": 20,
-         *           "effectiveMaxConcurrentSessions": 20,
-         *           "expiresAt": null,
-         *           "effectiveExpiresAt": null,
-         *           "lastUsedAt": null,
-         *           "createdAt": "2026-11-20T12:00:00.000Z"
-         *         }
-         *       }
-         *     }
-         */
         "application/json": {
           /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
           id: string;
@@ -12036,20 +9843,11 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /**
-         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
-         * @example evt_01h455vb4pex5vsknk084sn02q
-         */
+        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
         "webhook-id": string;
-        /**
-         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
-         * @example 1795176000
-         */
+        /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
-        /**
-         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
-         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
-         */
+        /** @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space. */
         "webhook-signature": string;
       };
       path?: never;
@@ -12057,42 +9855,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
-         *       "type": "api_key.revoked",
-         *       "timestamp": "2026-11-20T12:00:00.000Z",
-         *       "data": {
-         *         "id": "key_01h455vb4pex5vsknk084sn02q",
-         *         "object": "api_key",
-         *         "sequence": 1,
-         *         "resource": {
-         *           "id": "key_01h455vb4pex5vsknk084sn02q",
-         *           "keyId": "0123456789ABCDEF",
-         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-         *           "parentId": null,
-         *           "name": "Website",
-         *           "environment": "live",
-         *           "redactedKey": "rta_live_0123456789ABCDEF_****",
-         *           "scopes": [
-         *             "avatars:read",
-         *             "realtime:write"
-         *           ],
-         *           "status": "active",
-         *           "spendLimitCreditMicros": 5000000,
-         *           "effectiveSpendLimitCreditMicros": 5000000,
-         *           "spentCreditMicros": 1200000,
-         *           "reservedCreditMicros": 0,
-         *           "maxConcurrentSessions": 20,
-         *           "effectiveMaxConcurrentSessions": 20,
-         *           "expiresAt": null,
-         *           "effectiveExpiresAt": null,
-         *           "lastUsedAt": null,
-         *           "createdAt": "2026-11-20T12:00:00.000Z"
-         *         }
-         *       }
-         *     }
-         */
         "application/json": {
           /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
           id: string;
@@ -12133,20 +9895,11 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /**
-         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
-         * @example evt_01h455vb4pex5vsknk084sn02q
-         */
+        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
         "webhook-id": string;
-        /**
-         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
-         * @example 1795176000
-         */
+        /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
-        /**
-         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
-         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
-         */
+        /** @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space. */
         "webhook-signature": string;
       };
       path?: never;
@@ -12154,42 +9907,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
-         *       "type": "api_key.reported_leaked",
-         *       "timestamp": "2026-11-20T12:00:00.000Z",
-         *       "data": {
-         *         "id": "key_01h455vb4pex5vsknk084sn02q",
-         *         "object": "api_key",
-         *         "sequence": 1,
-         *         "resource": {
-         *           "id": "key_01h455vb4pex5vsknk084sn02q",
-         *           "keyId": "0123456789ABCDEF",
-         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-         *           "parentId": null,
-         *           "name": "Website",
-         *           "environment": "live",
-         *           "redactedKey": "rta_live_0123456789ABCDEF_****",
-         *           "scopes": [
-         *             "avatars:read",
-         *             "realtime:write"
-         *           ],
-         *           "status": "active",
-         *           "spendLimitCreditMicros": 5000000,
-         *           "effectiveSpendLimitCreditMicros": 5000000,
-         *           "spentCreditMicros": 1200000,
-         *           "reservedCreditMicros": 0,
-         *           "maxConcurrentSessions": 20,
-         *           "effectiveMaxConcurrentSessions": 20,
-         *           "expiresAt": null,
-         *           "effectiveExpiresAt": null,
-         *           "lastUsedAt": null,
-         *           "createdAt": "2026-11-20T12:00:00.000Z"
-         *         }
-         *       }
-         *     }
-         */
         "application/json": {
           /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
           id: string;
@@ -12230,20 +9947,11 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /**
-         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
-         * @example evt_01h455vb4pex5vsknk084sn02q
-         */
+        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
         "webhook-id": string;
-        /**
-         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
-         * @example 1795176000
-         */
+        /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
-        /**
-         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
-         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
-         */
+        /** @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space. */
         "webhook-signature": string;
       };
       path?: never;
@@ -12251,42 +9959,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
-         *       "type": "api_key.spend_limit_reached",
-         *       "timestamp": "2026-11-20T12:00:00.000Z",
-         *       "data": {
-         *         "id": "key_01h455vb4pex5vsknk084sn02q",
-         *         "object": "api_key",
-         *         "sequence": 1,
-         *         "resource": {
-         *           "id": "key_01h455vb4pex5vsknk084sn02q",
-         *           "keyId": "0123456789ABCDEF",
-         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-         *           "parentId": null,
-         *           "name": "Website",
-         *           "environment": "live",
-         *           "redactedKey": "rta_live_0123456789ABCDEF_****",
-         *           "scopes": [
-         *             "avatars:read",
-         *             "realtime:write"
-         *           ],
-         *           "status": "active",
-         *           "spendLimitCreditMicros": 5000000,
-         *           "effectiveSpendLimitCreditMicros": 5000000,
-         *           "spentCreditMicros": 1200000,
-         *           "reservedCreditMicros": 0,
-         *           "maxConcurrentSessions": 20,
-         *           "effectiveMaxConcurrentSessions": 20,
-         *           "expiresAt": null,
-         *           "effectiveExpiresAt": null,
-         *           "lastUsedAt": null,
-         *           "createdAt": "2026-11-20T12:00:00.000Z"
-         *         }
-         *       }
-         *     }
-         */
         "application/json": {
           /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
           id: string;
@@ -12327,20 +9999,11 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /**
-         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
-         * @example evt_01h455vb4pex5vsknk084sn02q
-         */
+        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
         "webhook-id": string;
-        /**
-         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
-         * @example 1795176000
-         */
+        /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
-        /**
-         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
-         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
-         */
+        /** @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space. */
         "webhook-signature": string;
       };
       path?: never;
@@ -12348,42 +10011,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
-         *       "type": "api_key.expiring",
-         *       "timestamp": "2026-11-20T12:00:00.000Z",
-         *       "data": {
-         *         "id": "key_01h455vb4pex5vsknk084sn02q",
-         *         "object": "api_key",
-         *         "sequence": 1,
-         *         "resource": {
-         *           "id": "key_01h455vb4pex5vsknk084sn02q",
-         *           "keyId": "0123456789ABCDEF",
-         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-         *           "parentId": null,
-         *           "name": "Website",
-         *           "environment": "live",
-         *           "redactedKey": "rta_live_0123456789ABCDEF_****",
-         *           "scopes": [
-         *             "avatars:read",
-         *             "realtime:write"
-         *           ],
-         *           "status": "active",
-         *           "spendLimitCreditMicros": 5000000,
-         *           "effectiveSpendLimitCreditMicros": 5000000,
-         *           "spentCreditMicros": 1200000,
-         *           "reservedCreditMicros": 0,
-         *           "maxConcurrentSessions": 20,
-         *           "effectiveMaxConcurrentSessions": 20,
-         *           "expiresAt": null,
-         *           "effectiveExpiresAt": null,
-         *           "lastUsedAt": null,
-         *           "createdAt": "2026-11-20T12:00:00.000Z"
-         *         }
-         *       }
-         *     }
-         */
         "application/json": {
           /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
           id: string;
@@ -12424,20 +10051,11 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /**
-         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
-         * @example evt_01h455vb4pex5vsknk084sn02q
-         */
+        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
         "webhook-id": string;
-        /**
-         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
-         * @example 1795176000
-         */
+        /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
-        /**
-         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
-         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
-         */
+        /** @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space. */
         "webhook-signature": string;
       };
       path?: never;
@@ -12445,58 +10063,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
-         *       "type": "avatar.created",
-         *       "timestamp": "2026-11-20T12:00:00.000Z",
-         *       "data": {
-         *         "id": "ava_01h455vb4pex5vsknk084sn02q",
-         *         "object": "avatar",
-         *         "sequence": 1,
-         *         "resource": {
-         *           "id": "ava_01h455vb4pex5vsknk084sn02q",
-         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-         *           "environment": "live",
-         *           "displayName": "Ada",
-         *           "sourceKind": "image",
-         *           "modelId": "realtime-avatar-live-v1",
-         *           "status": "ready",
-         *           "sourceAssetId": "ast_01h455vb4pex5vsknk084sn02q",
-         *           "pendingSourceAssetId": null,
-         *           "defaultVoiceId": "voice-en-01",
-         *           "error": null,
-         *           "checks": [
-         *             {
-         *               "code": "face_count",
-         *               "verdict": "pass",
-         *               "measured": 1,
-         *               "limit": 1,
-         *               "detail": "There is exactly one face."
-         *             },
-         *             {
-         *               "code": "face_size",
-         *               "verdict": "warn",
-         *               "measured": 24,
-         *               "limit": 30,
-         *               "detail": "The face is 24 % of the height of the picture; at least 30 % is better. Use a photo taken from nearer."
-         *             }
-         *           ],
-         *           "previewUrl": "https://assets.example.com/public/avatars/0q7XoH3sW5Yb1cD9eKfLmNpRtUvZ2a4g6i8jAxBzCwE",
-         *           "cacheManifestId": "man_1_9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-         *           "cacheVersion": 1,
-         *           "settings": {
-         *             "background": "#ffffff"
-         *           },
-         *           "metadata": {
-         *             "team": "support"
-         *           },
-         *           "createdAt": "2026-11-20T12:00:00.000Z",
-         *           "updatedAt": "2026-11-20T12:00:00.000Z"
-         *         }
-         *       }
-         *     }
-         */
         "application/json": {
           /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
           id: string;
@@ -12535,20 +10101,11 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /**
-         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
-         * @example evt_01h455vb4pex5vsknk084sn02q
-         */
+        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
         "webhook-id": string;
-        /**
-         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
-         * @example 1795176000
-         */
+        /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
-        /**
-         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
-         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
-         */
+        /** @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space. */
         "webhook-signature": string;
       };
       path?: never;
@@ -12556,58 +10113,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
-         *       "type": "avatar.updated",
-         *       "timestamp": "2026-11-20T12:00:00.000Z",
-         *       "data": {
-         *         "id": "ava_01h455vb4pex5vsknk084sn02q",
-         *         "object": "avatar",
-         *         "sequence": 1,
-         *         "resource": {
-         *           "id": "ava_01h455vb4pex5vsknk084sn02q",
-         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-         *           "environment": "live",
-         *           "displayName": "Ada",
-         *           "sourceKind": "image",
-         *           "modelId": "realtime-avatar-live-v1",
-         *           "status": "ready",
-         *           "sourceAssetId": "ast_01h455vb4pex5vsknk084sn02q",
-         *           "pendingSourceAssetId": null,
-         *           "defaultVoiceId": "voice-en-01",
-         *           "error": null,
-         *           "checks": [
-         *             {
-         *               "code": "face_count",
-         *               "verdict": "pass",
-         *               "measured": 1,
-         *               "limit": 1,
-         *               "detail": "There is exactly one face."
-         *             },
-         *             {
-         *               "code": "face_size",
-         *               "verdict": "warn",
-         *               "measured": 24,
-         *               "limit": 30,
-         *               "detail": "The face is 24 % of the height of the picture; at least 30 % is better. Use a photo taken from nearer."
-         *             }
-         *           ],
-         *           "previewUrl": "https://assets.example.com/public/avatars/0q7XoH3sW5Yb1cD9eKfLmNpRtUvZ2a4g6i8jAxBzCwE",
-         *           "cacheManifestId": "man_1_9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-         *           "cacheVersion": 1,
-         *           "settings": {
-         *             "background": "#ffffff"
-         *           },
-         *           "metadata": {
-         *             "team": "support"
-         *           },
-         *           "createdAt": "2026-11-20T12:00:00.000Z",
-         *           "updatedAt": "2026-11-20T12:00:00.000Z"
-         *         }
-         *       }
-         *     }
-         */
         "application/json": {
           /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
           id: string;
@@ -12646,20 +10151,11 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /**
-         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
-         * @example evt_01h455vb4pex5vsknk084sn02q
-         */
+        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
         "webhook-id": string;
-        /**
-         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
-         * @example 1795176000
-         */
+        /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
-        /**
-         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
-         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
-         */
+        /** @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space. */
         "webhook-signature": string;
       };
       path?: never;
@@ -12667,58 +10163,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
-         *       "type": "avatar.deleted",
-         *       "timestamp": "2026-11-20T12:00:00.000Z",
-         *       "data": {
-         *         "id": "ava_01h455vb4pex5vsknk084sn02q",
-         *         "object": "avatar",
-         *         "sequence": 1,
-         *         "resource": {
-         *           "id": "ava_01h455vb4pex5vsknk084sn02q",
-         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-         *           "environment": "live",
-         *           "displayName": "Ada",
-         *           "sourceKind": "image",
-         *           "modelId": "realtime-avatar-live-v1",
-         *           "status": "ready",
-         *           "sourceAssetId": "ast_01h455vb4pex5vsknk084sn02q",
-         *           "pendingSourceAssetId": null,
-         *           "defaultVoiceId": "voice-en-01",
-         *           "error": null,
-         *           "checks": [
-         *             {
-         *               "code": "face_count",
-         *               "verdict": "pass",
-         *               "measured": 1,
-         *               "limit": 1,
-         *               "detail": "There is exactly one face."
-         *             },
-         *             {
-         *               "code": "face_size",
-         *               "verdict": "warn",
-         *               "measured": 24,
-         *               "limit": 30,
-         *               "detail": "The face is 24 % of the height of the picture; at least 30 % is better. Use a photo taken from nearer."
-         *             }
-         *           ],
-         *           "previewUrl": "https://assets.example.com/public/avatars/0q7XoH3sW5Yb1cD9eKfLmNpRtUvZ2a4g6i8jAxBzCwE",
-         *           "cacheManifestId": "man_1_9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-         *           "cacheVersion": 1,
-         *           "settings": {
-         *             "background": "#ffffff"
-         *           },
-         *           "metadata": {
-         *             "team": "support"
-         *           },
-         *           "createdAt": "2026-11-20T12:00:00.000Z",
-         *           "updatedAt": "2026-11-20T12:00:00.000Z"
-         *         }
-         *       }
-         *     }
-         */
         "application/json": {
           /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
           id: string;
@@ -12757,20 +10201,11 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /**
-         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
-         * @example evt_01h455vb4pex5vsknk084sn02q
-         */
+        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
         "webhook-id": string;
-        /**
-         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
-         * @example 1795176000
-         */
+        /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
-        /**
-         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
-         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
-         */
+        /** @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space. */
         "webhook-signature": string;
       };
       path?: never;
@@ -12778,58 +10213,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
-         *       "type": "avatar.prepared",
-         *       "timestamp": "2026-11-20T12:00:00.000Z",
-         *       "data": {
-         *         "id": "ava_01h455vb4pex5vsknk084sn02q",
-         *         "object": "avatar",
-         *         "sequence": 1,
-         *         "resource": {
-         *           "id": "ava_01h455vb4pex5vsknk084sn02q",
-         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-         *           "environment": "live",
-         *           "displayName": "Ada",
-         *           "sourceKind": "image",
-         *           "modelId": "realtime-avatar-live-v1",
-         *           "status": "ready",
-         *           "sourceAssetId": "ast_01h455vb4pex5vsknk084sn02q",
-         *           "pendingSourceAssetId": null,
-         *           "defaultVoiceId": "voice-en-01",
-         *           "error": null,
-         *           "checks": [
-         *             {
-         *               "code": "face_count",
-         *               "verdict": "pass",
-         *               "measured": 1,
-         *               "limit": 1,
-         *               "detail": "There is exactly one face."
-         *             },
-         *             {
-         *               "code": "face_size",
-         *               "verdict": "warn",
-         *               "measured": 24,
-         *               "limit": 30,
-         *               "detail": "The face is 24 % of the height of the picture; at least 30 % is better. Use a photo taken from nearer."
-         *             }
-         *           ],
-         *           "previewUrl": "https://assets.example.com/public/avatars/0q7XoH3sW5Yb1cD9eKfLmNpRtUvZ2a4g6i8jAxBzCwE",
-         *           "cacheManifestId": "man_1_9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-         *           "cacheVersion": 1,
-         *           "settings": {
-         *             "background": "#ffffff"
-         *           },
-         *           "metadata": {
-         *             "team": "support"
-         *           },
-         *           "createdAt": "2026-11-20T12:00:00.000Z",
-         *           "updatedAt": "2026-11-20T12:00:00.000Z"
-         *         }
-         *       }
-         *     }
-         */
         "application/json": {
           /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
           id: string;
@@ -12868,20 +10251,11 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /**
-         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
-         * @example evt_01h455vb4pex5vsknk084sn02q
-         */
+        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
         "webhook-id": string;
-        /**
-         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
-         * @example 1795176000
-         */
+        /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
-        /**
-         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
-         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
-         */
+        /** @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space. */
         "webhook-signature": string;
       };
       path?: never;
@@ -12889,58 +10263,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
-         *       "type": "avatar.preparation_failed",
-         *       "timestamp": "2026-11-20T12:00:00.000Z",
-         *       "data": {
-         *         "id": "ava_01h455vb4pex5vsknk084sn02q",
-         *         "object": "avatar",
-         *         "sequence": 1,
-         *         "resource": {
-         *           "id": "ava_01h455vb4pex5vsknk084sn02q",
-         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-         *           "environment": "live",
-         *           "displayName": "Ada",
-         *           "sourceKind": "image",
-         *           "modelId": "realtime-avatar-live-v1",
-         *           "status": "ready",
-         *           "sourceAssetId": "ast_01h455vb4pex5vsknk084sn02q",
-         *           "pendingSourceAssetId": null,
-         *           "defaultVoiceId": "voice-en-01",
-         *           "error": null,
-         *           "checks": [
-         *             {
-         *               "code": "face_count",
-         *               "verdict": "pass",
-         *               "measured": 1,
-         *               "limit": 1,
-         *               "detail": "There is exactly one face."
-         *             },
-         *             {
-         *               "code": "face_size",
-         *               "verdict": "warn",
-         *               "measured": 24,
-         *               "limit": 30,
-         *               "detail": "The face is 24 % of the height of the picture; at least 30 % is better. Use a photo taken from nearer."
-         *             }
-         *           ],
-         *           "previewUrl": "https://assets.example.com/public/avatars/0q7XoH3sW5Yb1cD9eKfLmNpRtUvZ2a4g6i8jAxBzCwE",
-         *           "cacheManifestId": "man_1_9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-         *           "cacheVersion": 1,
-         *           "settings": {
-         *             "background": "#ffffff"
-         *           },
-         *           "metadata": {
-         *             "team": "support"
-         *           },
-         *           "createdAt": "2026-11-20T12:00:00.000Z",
-         *           "updatedAt": "2026-11-20T12:00:00.000Z"
-         *         }
-         *       }
-         *     }
-         */
         "application/json": {
           /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
           id: string;
@@ -12979,20 +10301,11 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /**
-         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
-         * @example evt_01h455vb4pex5vsknk084sn02q
-         */
+        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
         "webhook-id": string;
-        /**
-         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
-         * @example 1795176000
-         */
+        /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
-        /**
-         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
-         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
-         */
+        /** @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space. */
         "webhook-signature": string;
       };
       path?: never;
@@ -13000,34 +10313,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
-         *       "type": "asset.created",
-         *       "timestamp": "2026-11-20T12:00:00.000Z",
-         *       "data": {
-         *         "id": "ast_01h455vb4pex5vsknk084sn02q",
-         *         "object": "asset",
-         *         "sequence": 1,
-         *         "resource": {
-         *           "id": "ast_01h455vb4pex5vsknk084sn02q",
-         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-         *           "environment": "live",
-         *           "kind": "image",
-         *           "status": "uploaded",
-         *           "contentType": "image/jpeg",
-         *           "sizeBytes": 48213,
-         *           "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-         *           "publicUrl": "https://assets.example.com/public/assets/GIFvPYwcsnwJ3q0hR2bTz6mWk1xUe8dLoA4yNfSgQ7E",
-         *           "error": null,
-         *           "originalFilename": "ada.jpg",
-         *           "metadata": {},
-         *           "createdAt": "2026-11-20T12:00:00.000Z",
-         *           "updatedAt": "2026-11-20T12:00:00.000Z"
-         *         }
-         *       }
-         *     }
-         */
         "application/json": {
           /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
           id: string;
@@ -13061,20 +10346,11 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /**
-         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
-         * @example evt_01h455vb4pex5vsknk084sn02q
-         */
+        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
         "webhook-id": string;
-        /**
-         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
-         * @example 1795176000
-         */
+        /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
-        /**
-         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
-         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
-         */
+        /** @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space. */
         "webhook-signature": string;
       };
       path?: never;
@@ -13082,34 +10358,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
-         *       "type": "asset.uploaded",
-         *       "timestamp": "2026-11-20T12:00:00.000Z",
-         *       "data": {
-         *         "id": "ast_01h455vb4pex5vsknk084sn02q",
-         *         "object": "asset",
-         *         "sequence": 1,
-         *         "resource": {
-         *           "id": "ast_01h455vb4pex5vsknk084sn02q",
-         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-         *           "environment": "live",
-         *           "kind": "image",
-         *           "status": "uploaded",
-         *           "contentType": "image/jpeg",
-         *           "sizeBytes": 48213,
-         *           "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-         *           "publicUrl": "https://assets.example.com/public/assets/GIFvPYwcsnwJ3q0hR2bTz6mWk1xUe8dLoA4yNfSgQ7E",
-         *           "error": null,
-         *           "originalFilename": "ada.jpg",
-         *           "metadata": {},
-         *           "createdAt": "2026-11-20T12:00:00.000Z",
-         *           "updatedAt": "2026-11-20T12:00:00.000Z"
-         *         }
-         *       }
-         *     }
-         */
         "application/json": {
           /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
           id: string;
@@ -13143,20 +10391,11 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /**
-         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
-         * @example evt_01h455vb4pex5vsknk084sn02q
-         */
+        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
         "webhook-id": string;
-        /**
-         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
-         * @example 1795176000
-         */
+        /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
-        /**
-         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
-         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
-         */
+        /** @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space. */
         "webhook-signature": string;
       };
       path?: never;
@@ -13164,34 +10403,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
-         *       "type": "asset.ready",
-         *       "timestamp": "2026-11-20T12:00:00.000Z",
-         *       "data": {
-         *         "id": "ast_01h455vb4pex5vsknk084sn02q",
-         *         "object": "asset",
-         *         "sequence": 1,
-         *         "resource": {
-         *           "id": "ast_01h455vb4pex5vsknk084sn02q",
-         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-         *           "environment": "live",
-         *           "kind": "image",
-         *           "status": "uploaded",
-         *           "contentType": "image/jpeg",
-         *           "sizeBytes": 48213,
-         *           "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-         *           "publicUrl": "https://assets.example.com/public/assets/GIFvPYwcsnwJ3q0hR2bTz6mWk1xUe8dLoA4yNfSgQ7E",
-         *           "error": null,
-         *           "originalFilename": "ada.jpg",
-         *           "metadata": {},
-         *           "createdAt": "2026-11-20T12:00:00.000Z",
-         *           "updatedAt": "2026-11-20T12:00:00.000Z"
-         *         }
-         *       }
-         *     }
-         */
         "application/json": {
           /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
           id: string;
@@ -13225,20 +10436,11 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /**
-         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
-         * @example evt_01h455vb4pex5vsknk084sn02q
-         */
+        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
         "webhook-id": string;
-        /**
-         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
-         * @example 1795176000
-         */
+        /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
-        /**
-         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
-         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
-         */
+        /** @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space. */
         "webhook-signature": string;
       };
       path?: never;
@@ -13246,34 +10448,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
-         *       "type": "asset.failed",
-         *       "timestamp": "2026-11-20T12:00:00.000Z",
-         *       "data": {
-         *         "id": "ast_01h455vb4pex5vsknk084sn02q",
-         *         "object": "asset",
-         *         "sequence": 1,
-         *         "resource": {
-         *           "id": "ast_01h455vb4pex5vsknk084sn02q",
-         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-         *           "environment": "live",
-         *           "kind": "image",
-         *           "status": "uploaded",
-         *           "contentType": "image/jpeg",
-         *           "sizeBytes": 48213,
-         *           "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-         *           "publicUrl": "https://assets.example.com/public/assets/GIFvPYwcsnwJ3q0hR2bTz6mWk1xUe8dLoA4yNfSgQ7E",
-         *           "error": null,
-         *           "originalFilename": "ada.jpg",
-         *           "metadata": {},
-         *           "createdAt": "2026-11-20T12:00:00.000Z",
-         *           "updatedAt": "2026-11-20T12:00:00.000Z"
-         *         }
-         *       }
-         *     }
-         */
         "application/json": {
           /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
           id: string;
@@ -13307,20 +10481,11 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /**
-         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
-         * @example evt_01h455vb4pex5vsknk084sn02q
-         */
+        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
         "webhook-id": string;
-        /**
-         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
-         * @example 1795176000
-         */
+        /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
-        /**
-         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
-         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
-         */
+        /** @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space. */
         "webhook-signature": string;
       };
       path?: never;
@@ -13328,34 +10493,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
-         *       "type": "asset.deleted",
-         *       "timestamp": "2026-11-20T12:00:00.000Z",
-         *       "data": {
-         *         "id": "ast_01h455vb4pex5vsknk084sn02q",
-         *         "object": "asset",
-         *         "sequence": 1,
-         *         "resource": {
-         *           "id": "ast_01h455vb4pex5vsknk084sn02q",
-         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-         *           "environment": "live",
-         *           "kind": "image",
-         *           "status": "uploaded",
-         *           "contentType": "image/jpeg",
-         *           "sizeBytes": 48213,
-         *           "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-         *           "publicUrl": "https://assets.example.com/public/assets/GIFvPYwcsnwJ3q0hR2bTz6mWk1xUe8dLoA4yNfSgQ7E",
-         *           "error": null,
-         *           "originalFilename": "ada.jpg",
-         *           "metadata": {},
-         *           "createdAt": "2026-11-20T12:00:00.000Z",
-         *           "updatedAt": "2026-11-20T12:00:00.000Z"
-         *         }
-         *       }
-         *     }
-         */
         "application/json": {
           /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
           id: string;
@@ -13389,20 +10526,11 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /**
-         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
-         * @example evt_01h455vb4pex5vsknk084sn02q
-         */
+        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
         "webhook-id": string;
-        /**
-         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
-         * @example 1795176000
-         */
+        /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
-        /**
-         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
-         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
-         */
+        /** @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space. */
         "webhook-signature": string;
       };
       path?: never;
@@ -13410,29 +10538,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
-         *       "type": "credits.granted",
-         *       "timestamp": "2026-11-20T12:00:00.000Z",
-         *       "data": {
-         *         "id": "ten_01h455vb4pex5vsknk084sn02q",
-         *         "object": "credits",
-         *         "sequence": 1,
-         *         "resource": {
-         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-         *           "environment": "live",
-         *           "balanceCreditMicros": 3558000000,
-         *           "reservedCreditMicros": 300000000,
-         *           "availableCreditMicros": 3258000000,
-         *           "lifetimeGrantedCreditMicros": 3600000000,
-         *           "lifetimeUsedCreditMicros": 42000000,
-         *           "lowThresholdCreditMicros": 600000000,
-         *           "updatedAt": "2026-11-20T12:00:00.000Z"
-         *         }
-         *       }
-         *     }
-         */
         "application/json": {
           /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
           id: string;
@@ -13472,20 +10577,11 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /**
-         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
-         * @example evt_01h455vb4pex5vsknk084sn02q
-         */
+        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
         "webhook-id": string;
-        /**
-         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
-         * @example 1795176000
-         */
+        /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
-        /**
-         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
-         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
-         */
+        /** @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space. */
         "webhook-signature": string;
       };
       path?: never;
@@ -13493,29 +10589,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
-         *       "type": "credits.voided",
-         *       "timestamp": "2026-11-20T12:00:00.000Z",
-         *       "data": {
-         *         "id": "ten_01h455vb4pex5vsknk084sn02q",
-         *         "object": "credits",
-         *         "sequence": 1,
-         *         "resource": {
-         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-         *           "environment": "live",
-         *           "balanceCreditMicros": 3558000000,
-         *           "reservedCreditMicros": 300000000,
-         *           "availableCreditMicros": 3258000000,
-         *           "lifetimeGrantedCreditMicros": 3600000000,
-         *           "lifetimeUsedCreditMicros": 42000000,
-         *           "lowThresholdCreditMicros": 600000000,
-         *           "updatedAt": "2026-11-20T12:00:00.000Z"
-         *         }
-         *       }
-         *     }
-         */
         "application/json": {
           /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
           id: string;
@@ -13555,20 +10628,11 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /**
-         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
-         * @example evt_01h455vb4pex5vsknk084sn02q
-         */
+        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
         "webhook-id": string;
-        /**
-         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
-         * @example 1795176000
-         */
+        /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
-        /**
-         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
-         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
-         */
+        /** @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space. */
         "webhook-signature": string;
       };
       path?: never;
@@ -13576,29 +10640,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
-         *       "type": "credits.adjusted",
-         *       "timestamp": "2026-11-20T12:00:00.000Z",
-         *       "data": {
-         *         "id": "ten_01h455vb4pex5vsknk084sn02q",
-         *         "object": "credits",
-         *         "sequence": 1,
-         *         "resource": {
-         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-         *           "environment": "live",
-         *           "balanceCreditMicros": 3558000000,
-         *           "reservedCreditMicros": 300000000,
-         *           "availableCreditMicros": 3258000000,
-         *           "lifetimeGrantedCreditMicros": 3600000000,
-         *           "lifetimeUsedCreditMicros": 42000000,
-         *           "lowThresholdCreditMicros": 600000000,
-         *           "updatedAt": "2026-11-20T12:00:00.000Z"
-         *         }
-         *       }
-         *     }
-         */
         "application/json": {
           /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
           id: string;
@@ -13638,20 +10679,11 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /**
-         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
-         * @example evt_01h455vb4pex5vsknk084sn02q
-         */
+        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
         "webhook-id": string;
-        /**
-         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
-         * @example 1795176000
-         */
+        /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
-        /**
-         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
-         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
-         */
+        /** @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space. */
         "webhook-signature": string;
       };
       path?: never;
@@ -13659,29 +10691,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
-         *       "type": "credits.limit_changed",
-         *       "timestamp": "2026-11-20T12:00:00.000Z",
-         *       "data": {
-         *         "id": "ten_01h455vb4pex5vsknk084sn02q",
-         *         "object": "credits",
-         *         "sequence": 1,
-         *         "resource": {
-         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-         *           "environment": "live",
-         *           "balanceCreditMicros": 3558000000,
-         *           "reservedCreditMicros": 300000000,
-         *           "availableCreditMicros": 3258000000,
-         *           "lifetimeGrantedCreditMicros": 3600000000,
-         *           "lifetimeUsedCreditMicros": 42000000,
-         *           "lowThresholdCreditMicros": 600000000,
-         *           "updatedAt": "2026-11-20T12:00:00.000Z"
-         *         }
-         *       }
-         *     }
-         */
         "application/json": {
           /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
           id: string;
@@ -13721,20 +10730,11 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /**
-         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
-         * @example evt_01h455vb4pex5vsknk084sn02q
-         */
+        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
         "webhook-id": string;
-        /**
-         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
-         * @example 1795176000
-         */
+        /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
-        /**
-         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
-         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
-         */
+        /** @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space. */
         "webhook-signature": string;
       };
       path?: never;
@@ -13742,29 +10742,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
-         *       "type": "credits.low",
-         *       "timestamp": "2026-11-20T12:00:00.000Z",
-         *       "data": {
-         *         "id": "ten_01h455vb4pex5vsknk084sn02q",
-         *         "object": "credits",
-         *         "sequence": 1,
-         *         "resource": {
-         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-         *           "environment": "live",
-         *           "balanceCreditMicros": 3558000000,
-         *           "reservedCreditMicros": 300000000,
-         *           "availableCreditMicros": 3258000000,
-         *           "lifetimeGrantedCreditMicros": 3600000000,
-         *           "lifetimeUsedCreditMicros": 42000000,
-         *           "lowThresholdCreditMicros": 600000000,
-         *           "updatedAt": "2026-11-20T12:00:00.000Z"
-         *         }
-         *       }
-         *     }
-         */
         "application/json": {
           /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
           id: string;
@@ -13804,20 +10781,11 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /**
-         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
-         * @example evt_01h455vb4pex5vsknk084sn02q
-         */
+        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
         "webhook-id": string;
-        /**
-         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
-         * @example 1795176000
-         */
+        /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
-        /**
-         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
-         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
-         */
+        /** @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space. */
         "webhook-signature": string;
       };
       path?: never;
@@ -13825,29 +10793,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
-         *       "type": "credits.exhausted",
-         *       "timestamp": "2026-11-20T12:00:00.000Z",
-         *       "data": {
-         *         "id": "ten_01h455vb4pex5vsknk084sn02q",
-         *         "object": "credits",
-         *         "sequence": 1,
-         *         "resource": {
-         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-         *           "environment": "live",
-         *           "balanceCreditMicros": 3558000000,
-         *           "reservedCreditMicros": 300000000,
-         *           "availableCreditMicros": 3258000000,
-         *           "lifetimeGrantedCreditMicros": 3600000000,
-         *           "lifetimeUsedCreditMicros": 42000000,
-         *           "lowThresholdCreditMicros": 600000000,
-         *           "updatedAt": "2026-11-20T12:00:00.000Z"
-         *         }
-         *       }
-         *     }
-         */
         "application/json": {
           /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
           id: string;
@@ -13887,20 +10832,11 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /**
-         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
-         * @example evt_01h455vb4pex5vsknk084sn02q
-         */
+        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
         "webhook-id": string;
-        /**
-         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
-         * @example 1795176000
-         */
+        /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
-        /**
-         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
-         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
-         */
+        /** @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space. */
         "webhook-signature": string;
       };
       path?: never;
@@ -13908,43 +10844,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
-         *       "type": "usage_session.opened",
-         *       "timestamp": "2026-11-20T12:00:00.000Z",
-         *       "data": {
-         *         "id": "ses_01h455vb4pex5vsknk084sn02q",
-         *         "object": "usage_session",
-         *         "sequence": 1,
-         *         "resource": {
-         *           "sessionId": "ses_01h455vb4pex5vsknk084sn02q",
-         *           "environment": "live",
-         *           "apiKeyId": "key_01h455vb4pex5vsknk084sn02q",
-         *           "avatarId": "ava_01h455vb4pex5vsknk084sn02q",
-         *           "avatarName": "Ada",
-         *           "status": "reserved",
-         *           "startedAt": null,
-         *           "endedAt": null,
-         *           "activeSeconds": null,
-         *           "billedCreditMicros": null,
-         *           "usedCreditMicros": 0,
-         *           "priceCreditMicrosPerSecond": 1000000,
-         *           "metadata": {
-         *             "user_id": "user-17"
-         *           },
-         *           "createdAt": "2026-11-20T12:00:00.000Z",
-         *           "reservedCreditMicros": 300000000,
-         *           "expiresAt": "2026-11-20T12:01:00.000Z",
-         *           "mustEnd": false,
-         *           "reportedBy": null,
-         *           "closedBy": null,
-         *           "endReason": null,
-         *           "releaseReason": null
-         *         }
-         *       }
-         *     }
-         */
         "application/json": {
           /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
           id: string;
@@ -13978,20 +10877,11 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /**
-         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
-         * @example evt_01h455vb4pex5vsknk084sn02q
-         */
+        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
         "webhook-id": string;
-        /**
-         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
-         * @example 1795176000
-         */
+        /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
-        /**
-         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
-         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
-         */
+        /** @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space. */
         "webhook-signature": string;
       };
       path?: never;
@@ -13999,43 +10889,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
-         *       "type": "usage_session.started",
-         *       "timestamp": "2026-11-20T12:00:00.000Z",
-         *       "data": {
-         *         "id": "ses_01h455vb4pex5vsknk084sn02q",
-         *         "object": "usage_session",
-         *         "sequence": 1,
-         *         "resource": {
-         *           "sessionId": "ses_01h455vb4pex5vsknk084sn02q",
-         *           "environment": "live",
-         *           "apiKeyId": "key_01h455vb4pex5vsknk084sn02q",
-         *           "avatarId": "ava_01h455vb4pex5vsknk084sn02q",
-         *           "avatarName": "Ada",
-         *           "status": "reserved",
-         *           "startedAt": null,
-         *           "endedAt": null,
-         *           "activeSeconds": null,
-         *           "billedCreditMicros": null,
-         *           "usedCreditMicros": 0,
-         *           "priceCreditMicrosPerSecond": 1000000,
-         *           "metadata": {
-         *             "user_id": "user-17"
-         *           },
-         *           "createdAt": "2026-11-20T12:00:00.000Z",
-         *           "reservedCreditMicros": 300000000,
-         *           "expiresAt": "2026-11-20T12:01:00.000Z",
-         *           "mustEnd": false,
-         *           "reportedBy": null,
-         *           "closedBy": null,
-         *           "endReason": null,
-         *           "releaseReason": null
-         *         }
-         *       }
-         *     }
-         */
         "application/json": {
           /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
           id: string;
@@ -14069,20 +10922,11 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /**
-         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
-         * @example evt_01h455vb4pex5vsknk084sn02q
-         */
+        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
         "webhook-id": string;
-        /**
-         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
-         * @example 1795176000
-         */
+        /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
-        /**
-         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
-         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
-         */
+        /** @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space. */
         "webhook-signature": string;
       };
       path?: never;
@@ -14090,43 +10934,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
-         *       "type": "usage_session.ended",
-         *       "timestamp": "2026-11-20T12:00:00.000Z",
-         *       "data": {
-         *         "id": "ses_01h455vb4pex5vsknk084sn02q",
-         *         "object": "usage_session",
-         *         "sequence": 1,
-         *         "resource": {
-         *           "sessionId": "ses_01h455vb4pex5vsknk084sn02q",
-         *           "environment": "live",
-         *           "apiKeyId": "key_01h455vb4pex5vsknk084sn02q",
-         *           "avatarId": "ava_01h455vb4pex5vsknk084sn02q",
-         *           "avatarName": "Ada",
-         *           "status": "reserved",
-         *           "startedAt": null,
-         *           "endedAt": null,
-         *           "activeSeconds": null,
-         *           "billedCreditMicros": null,
-         *           "usedCreditMicros": 0,
-         *           "priceCreditMicrosPerSecond": 1000000,
-         *           "metadata": {
-         *             "user_id": "user-17"
-         *           },
-         *           "createdAt": "2026-11-20T12:00:00.000Z",
-         *           "reservedCreditMicros": 300000000,
-         *           "expiresAt": "2026-11-20T12:01:00.000Z",
-         *           "mustEnd": false,
-         *           "reportedBy": null,
-         *           "closedBy": null,
-         *           "endReason": null,
-         *           "releaseReason": null
-         *         }
-         *       }
-         *     }
-         */
         "application/json": {
           /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
           id: string;
@@ -14160,20 +10967,11 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /**
-         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
-         * @example evt_01h455vb4pex5vsknk084sn02q
-         */
+        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
         "webhook-id": string;
-        /**
-         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
-         * @example 1795176000
-         */
+        /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
-        /**
-         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
-         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
-         */
+        /** @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space. */
         "webhook-signature": string;
       };
       path?: never;
@@ -14181,36 +10979,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
-         *       "type": "webhook_endpoint.disabled",
-         *       "timestamp": "2026-11-20T12:00:00.000Z",
-         *       "data": {
-         *         "id": "whe_01h455vb4pex5vsknk084sn02q",
-         *         "object": "webhook_endpoint",
-         *         "sequence": 1,
-         *         "resource": {
-         *           "id": "whe_01h455vb4pex5vsknk084sn02q",
-         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-         *           "environment": "live",
-         *           "url": "https://www.example.com/hooks",
-         *           "description": "Tells users that their avatar is ready.",
-         *           "events": [
-         *             "avatar.*",
-         *             "usage_session.ended"
-         *           ],
-         *           "ordered": false,
-         *           "status": "enabled",
-         *           "disabledReason": null,
-         *           "failingSince": null,
-         *           "previousSecretExpiresAt": null,
-         *           "createdAt": "2026-11-20T12:00:00.000Z",
-         *           "updatedAt": "2026-11-20T12:00:00.000Z"
-         *         }
-         *       }
-         *     }
-         */
         "application/json": {
           /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
           id: string;
@@ -14245,20 +11013,11 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /**
-         * @description Id of the event: the same for each attempt. A receiver ignores one that it has handled.
-         * @example evt_01h455vb4pex5vsknk084sn02q
-         */
+        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
         "webhook-id": string;
-        /**
-         * @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off.
-         * @example 1795176000
-         */
+        /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
-        /**
-         * @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space.
-         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
-         */
+        /** @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space. */
         "webhook-signature": string;
       };
       path?: never;
@@ -14266,36 +11025,6 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "id": "evt_01h455vb4pex5vsknk084sn02q",
-         *       "type": "webhook_endpoint.test",
-         *       "timestamp": "2026-11-20T12:00:00.000Z",
-         *       "data": {
-         *         "id": "whe_01h455vb4pex5vsknk084sn02q",
-         *         "object": "webhook_endpoint",
-         *         "sequence": 1,
-         *         "resource": {
-         *           "id": "whe_01h455vb4pex5vsknk084sn02q",
-         *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
-         *           "environment": "live",
-         *           "url": "https://www.example.com/hooks",
-         *           "description": "Tells users that their avatar is ready.",
-         *           "events": [
-         *             "avatar.*",
-         *             "usage_session.ended"
-         *           ],
-         *           "ordered": false,
-         *           "status": "enabled",
-         *           "disabledReason": null,
-         *           "failingSince": null,
-         *           "previousSecretExpiresAt": null,
-         *           "createdAt": "2026-11-20T12:00:00.000Z",
-         *           "updatedAt": "2026-11-20T12:00:00.000Z"
-         *         }
-         *       }
-         *     }
-         */
         "application/json": {
           /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
           id: string;

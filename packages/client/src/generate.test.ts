@@ -1,10 +1,20 @@
 import { expect, test } from "bun:test";
-import { generateTypes, TYPES_FILE } from "./generate.ts";
+import { DOCUMENT, generateTypes, isExample, TYPES_FILE } from "./generate.ts";
 
 const types = await generateTypes();
 
 test("the file of an upload, in the generated types: a Blob", () => {
   expect(/UploadAsset: \{.*?\bfile: (\w+);/s.exec(types)?.[1]).toBe("Blob");
+});
+
+test("the examples of the document, in the generated types: left out, and no property has their name", async () => {
+  expect(types).not.toContain("@example");
+  const properties: string[] = [];
+  JSON.parse(await Bun.file(DOCUMENT).text(), (key, value) => {
+    if (key === "properties") properties.push(...Object.keys(value));
+    return value;
+  });
+  expect(properties.filter(isExample)).toEqual([]);
 });
 
 test("api.ts, compared with docs/openapi.json: up to date", async () => {

@@ -2,9 +2,9 @@
  * Benchmark of the service and of the limits of its parts: `bun run bench`. Starts a PostgreSQL with default durability and
  * each contestant as a process. Loads them over HTTP, one after another in as many rounds as fit into a quarter of an hour, and
  * says how far it is. Prints medians, ratios, latency, processor time, statements and memory. Requires wrk; with pgbench it also
- * measures the limit of the database. A row that the machine cannot measure says why, and the run goes on. `--write` writes the tables, their JSON and a picture to docs/. The other options change the
- * size and the duration, and `--parts` what is measured: `requests`, `routes`, `functions`, `credits` and `calls` by default, and
- * `minutes` and `growth`, which take longer.
+ * measures the limit of the database. A row that the machine cannot measure says why, and the run goes on. `--write` writes
+ * the tables and a picture to docs/. The other options change the size and the duration, and `--parts` what is measured:
+ * `requests`, `routes`, `functions`, `credits` and `calls` by default, and `minutes` and `growth`, which take longer.
  */
 import { loadavg } from "node:os";
 import { benchCalls } from "./calls/bench.ts";
@@ -18,7 +18,7 @@ import { measureLatencies, measureMemory, measureRounds, measureStatements } fro
 import { type Options, PAGE_SECONDS, parseOptions } from "./options.ts";
 import { startProcesses } from "./processes.ts";
 import { Progress, print } from "./progress.ts";
-import { reportOf, writeReport } from "./report.ts";
+import { reportOf, writeBlock } from "./report.ts";
 import { benchRoutes } from "./routes/bench.ts";
 
 const options = parseOptions(process.argv.slice(2));
@@ -45,7 +45,7 @@ const benchRequests = async (options: Options, progress: Progress): Promise<void
 
   const report = reportOf(results);
   print(`\n${report}`);
-  if (options.isWritten) await writeReport(results, report);
+  if (options.isWritten) await writeBlock("docs/performance.md", "measured", report);
 
   await processes.end();
   await database.close();

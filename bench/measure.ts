@@ -103,10 +103,6 @@ export class Rounds {
   rate(label: string, connections: number): number {
     return this.median(label, connections, "rate");
   }
-
-  toJSON(): object {
-    return Object.fromEntries(this.#figures);
-  }
 }
 
 /** Marks the keys that a load has created as ended: the quota counts a tenant's active keys for each one that is created. */

@@ -1,4 +1,4 @@
-/** The report of the benchmark: tables in Markdown, and their figures as JSON. */
+/** The report of the benchmark: tables in Markdown. */
 import { readFile, writeFile } from "node:fs/promises";
 import { loadavg } from "node:os";
 import { join } from "node:path";
@@ -136,7 +136,7 @@ const otherTable = ({ options, contestants, rounds, memory, startUps }: Results)
 export const reportOf = (results: Results): string => {
   const { typicalConnections } = results.options;
   return [
-    `${loadText(results.loadBefore)} Requests per second: median of the rounds, and half of their range:`,
+    `Measured on ${new Date().toISOString().slice(0, 10)}. ${loadText(results.loadBefore)} Requests per second: median of the rounds, and half of their range:`,
     rateTable(results),
     ratioTable(results),
     ...results.rounds.failures(),
@@ -166,24 +166,6 @@ export const writeBlock = async (path: string, name: string, block: string): Pro
   format(path);
 };
 
-/** Replaces the figures of one part in docs/performance.json. */
-export const writeFigures = async (part: string, figures: object): Promise<void> => {
-  const path = join(ROOT, "docs/performance.json");
-  const all = JSON.parse(await readFile(path, "utf8")) as Record<string, object>;
-  const round = (_: string, value: unknown) => (typeof value === "number" ? Number(value.toPrecision(5)) : value);
-  await writeFile(path, JSON.stringify({ ...all, [part]: figures }, round, 2));
-  format("docs/performance.json");
-};
-
 /** How busy the machine was: `before` is the load at the start. */
 export const loadText = (before: number): string =>
   `The load of the machine (\`uptime\`) was ${before.toFixed(1)} before and ${(loadavg()[0] ?? 0).toFixed(1)} after, this benchmark included.`;
-
-/** Writes the tables and their JSON to docs/. */
-export const writeReport = async (results: Results, report: string): Promise<void> => {
-  const { options, rounds, latencies, statements, memory, startUps } = results;
-  const date = new Date().toISOString().slice(0, 10);
-  const figures = { date, options, measured: rounds, latencies, statements, memory, startUps };
-  await writeFigures("requests", figures);
-  await writeBlock("docs/performance.md", "measured", report);
-};

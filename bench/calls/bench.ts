@@ -14,7 +14,7 @@ import type { Rounds } from "../measure.ts";
 import type { Options } from "../options.ts";
 import { buildService, startServer, startService } from "../processes.ts";
 import { type Progress, print } from "../progress.ts";
-import { micros, number, table, writeBlock, writeFigures } from "../report.ts";
+import { micros, number, table, writeBlock } from "../report.ts";
 import { type Latencies, measureLatency, measurePasses, measureSyncs, type Pass, type Syncs } from "./measure.ts";
 import { AVATAR_ID, CALLS_PER_WORKER, freeSlots, seedCalls, seedWorld, type World } from "./world.ts";
 
@@ -208,7 +208,6 @@ export const benchCalls = async (options: Options, progress: Progress): Promise<
     const text = textOf(results);
     print(`\n${text}`);
     if (!options.isWritten) return;
-    await writeFigures("calls", results.rounds);
     await writeBlock("docs/performance.md", "calls", text);
   } finally {
     await service.end();

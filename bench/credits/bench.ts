@@ -4,7 +4,7 @@ import { type Database, openDatabase } from "../database.ts";
 import type { Options } from "../options.ts";
 import { buildService, startServer, startService } from "../processes.ts";
 import { type Progress, print } from "../progress.ts";
-import { writeBlock, writeFigures } from "../report.ts";
+import { writeBlock } from "../report.ts";
 import { REFUSED, rowsOf, SELF, type Servers } from "./contestants.ts";
 import { measureFunctions } from "./functions.ts";
 import { goalTable } from "./goals.ts";
@@ -85,7 +85,6 @@ export const benchCredits = async (
   const [goals, report] = [goalTable(goalsOf(results)), creditReportOf(results)];
   print(`\n${goals}\n\n${report}`);
   if (!options.isWritten) return;
-  await writeFigures("credits", results.rounds);
   await writeBlock("docs/credits.md", "goals", goals);
   await writeBlock("docs/performance.md", "credits", report);
 };

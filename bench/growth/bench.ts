@@ -16,7 +16,7 @@ import { loadOnce, measure, Rounds, WARM_UP_CONNECTIONS, warmUp } from "../measu
 import type { Options } from "../options.ts";
 import { buildService, startService } from "../processes.ts";
 import { print } from "../progress.ts";
-import { decimals, micros, number, table, writeBlock, writeFigures } from "../report.ts";
+import { decimals, micros, number, table, writeBlock } from "../report.ts";
 import { fillSessions, withoutIndexes } from "./fill.ts";
 
 const CONNECTIONS = 32;
@@ -168,6 +168,5 @@ export const benchGrowth = async (options: Options): Promise<void> => {
   const report = reportOf({ rounds, blocks, labels, loads }, names);
   print(`\n${report}`);
   if (!options.isWritten) return;
-  await writeFigures("growth", { blocks: Object.fromEntries(blocks), measured: rounds });
   await writeBlock("docs/performance.md", "growth", report);
 };

@@ -9,7 +9,7 @@ import { measure, Rounds } from "../measure.ts";
 import type { Options } from "../options.ts";
 import { buildService, startServer, startService } from "../processes.ts";
 import { type Progress, print } from "../progress.ts";
-import { loadText, micros, number, table, writeBlock, writeFigures } from "../report.ts";
+import { loadText, micros, number, table, writeBlock } from "../report.ts";
 import { CONNECTIONS, MEASURED, NOT_MEASURED } from "./operations.ts";
 import { writePicture } from "./picture.ts";
 import { seedRoutes, type World } from "./world.ts";
@@ -131,7 +131,6 @@ export const benchRoutes = async (options: Options, progress: Progress): Promise
   const report = reportOf(rounds, operations, loadBefore);
   print(`\n${report}`);
   if (!options.isWritten) return;
-  await writeFigures("routes", rounds);
   const ratioOf = (operation: string): number => {
     const [own = [], first = []] = [operation, firstOf(operation)].map((name) =>
       rounds.all(name, connectionsOf(operation), "rate"),

@@ -20,6 +20,7 @@ import {
   seedTenant,
 } from "@realtime-avatar/testing/seeds";
 import { deliveriesOf, eventsOf, seedEndpoint, typesOf } from "@realtime-avatar/testing/webhooks/events";
+import { seedEvents } from "@realtime-avatar/testing/webhooks/seeds";
 import type { Caller } from "../api-keys/callers.ts";
 import { insertAsset } from "../assets/assets.ts";
 import { failAbandonedUploads } from "../assets/processing.ts";
@@ -57,6 +58,21 @@ describe("ids", () => {
     const at = new Date("2026-11-24T00:00:00.124Z");
     expect(ids[0]?.slice(0, 14)).toBe(newId("evt", at, random).slice(0, 14));
     expect(ids.every((id) => /^evt_.{10}[ef]..[89abrstv]/.test(id))).toBe(true);
+  });
+
+  test.each([
+    ["one by one", ["ava_one"]],
+    ["in batches", ["ava_one", "ava_two"]],
+  ])("ids of events that happen within a millisecond, %s: in the order of the events", async (_, targets) => {
+    const { tenantId, caller } = await world({});
+    await seedEvents(db, caller, targets, 200);
+    for (const target of targets) {
+      const events = await client<{ id: string }[]>`
+        select id from webhook_events where tenant_id = ${tenantId} and target_id = ${target} order by sequence`;
+      const ids = events.map(({ id }) => id);
+      expect(ids).toHaveLength(200);
+      expect(ids.toSorted()).toEqual(ids);
+    }
   });
 });
 

@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from "bun:test";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { session } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
-import { untilWaiting } from "@realtime-avatar/testing/postgres/waits";
+import { begin, untilWaiting } from "@realtime-avatar/testing/postgres/waits";
 import { originOf, seedCaller } from "@realtime-avatar/testing/seeds";
 import {
   claimSome,
@@ -64,12 +64,12 @@ test("late outcomes, one of a delivery that waits now, beside the end of what it
   await passTime();
 
   const first = await holderOf(of(claimed, "first"));
-  const ofLate = finish(late, "delivered");
+  const ofLate = begin(() => finish(late, "delivered"));
   await untilWaiting(db, 1);
   const taken = await claimSome(db);
   expect(taken.map(({ targetId }) => targetId).sort()).toEqual(["last", "other", "resent"]);
   const last = await holderOf(of(taken, "last"));
-  const ofTaken = finish(taken, "delivered");
+  const ofTaken = begin(() => finish(taken, "delivered"));
   await untilWaiting(db, 2);
   await first.commit();
   await untilWaiting(db, 2);
@@ -88,12 +88,12 @@ test("the same, of a delivery that is parked after the end was begun: neither wa
   await endLeases(of(claimed, "held"), of(claimed, "other"));
 
   const first = await holderOf(of(claimed, "first"));
-  const ofLate = finish(late, "delivered");
+  const ofLate = begin(() => finish(late, "delivered"));
   await untilWaiting(db, 1);
   const taken = await claimSome(db);
   expect(taken.map(({ targetId }) => targetId).sort()).toEqual(["held", "other", "resent"]);
   const held = await holderOf(of(taken, "held"));
-  const ofTaken = finish(taken, "delivered");
+  const ofTaken = begin(() => finish(taken, "delivered"));
   await untilWaiting(db, 2);
   await endLeases(parked);
   expect(await claimSome(db)).toEqual([]);
@@ -113,7 +113,7 @@ test("an end for which a delivery waits since it was begun, held by another tran
   const claimed = await claimSome(db);
   await seedEvents(db, caller, ["one"]);
   const first = await holderOf(of(claimed, "first"));
-  const ofClaimed = finish(claimed, "delivered");
+  const ofClaimed = begin(() => finish(claimed, "delivered"));
   await untilWaiting(db, 1);
   // The second of `one` is parked, while its first is not locked yet.
   expect(await claimSome(db)).toEqual([]);

@@ -64,8 +64,8 @@ export const watchLookUps = async ({ url, db }: Pick<TestDatabase, "url" | "db">
   };
 };
 
-/** Whether a work that was begun fails is said where it is awaited, and not also as an error between two tests. */
-const begin = <Result>(work: () => Promise<Result>): Promise<Result> => {
+/** Begins a work that is awaited later. Its failure is reported there, and not as an error between two tests too. */
+export const begin = <Result>(work: () => Promise<Result>): Promise<Result> => {
   const result = work();
   result.catch(() => {});
   return result;

@@ -4,8 +4,7 @@ create function rta.emit_event(p_event rta.event) returns integer
 language plpgsql as $$
 declare
   v_endpoint_ids text[];
-  v_at constant timestamptz := clock_timestamp();
-  v_now constant timestamptz := date_trunc('milliseconds', v_at);
+  v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
   v_id text;
   v_is_first boolean := rta.is_first_event(p_event.type);
   v_last bigint;
@@ -19,7 +18,7 @@ begin
   if v_endpoint_ids is null then
     return 0;
   end if;
-  v_id := rta.id_time(v_at) || rta.id_random();
+  v_id := rta.id_time(clock_timestamp()) || rta.id_random();
   loop
     if not v_is_first then
       -- Not within the INSERT: see distributed.test.ts.

@@ -12,8 +12,7 @@
 create function rta.emit_events(p_events rta.event[]) returns void
 language plpgsql as $$
 declare
-  v_at constant timestamptz := clock_timestamp();
-  v_now constant timestamptz := date_trunc('milliseconds', v_at);
+  v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
   v_id_time text;
   v_events rta.numbered_event[];
   v_written integer := 0;
@@ -23,7 +22,7 @@ begin
     v_count := rta.emit_event(p_events[1]);
     return;
   end if;
-  v_id_time := rta.id_time(v_at);
+  v_id_time := rta.id_time(clock_timestamp());
   v_events := array(
     select row(
       tenant_id, 'evt_' || v_id_time || rta.id_random(), environment, type, target_id,

@@ -2,7 +2,7 @@
  * Checks what the documents say of the sources: each file and folder that is named in backticks exists, and each quoted title
  * behind the name of a test file is a title in that file; and that no line is too long to read. `bun run check` runs it.
  *
- *   `api/routes/models.test.ts` "a title", "another title"
+ *   `api/avatars/models.test.ts` "a title", "another title"
  *
  * A name may leave out the beginning of its path, `apps/`, `packages/` and `src/`. A title with a part that is computed is
  * quoted up to that part. The first text of a row of `test.each` may be quoted as well.

@@ -24,9 +24,9 @@ import { readTracingConfig, type TracingConfig } from "@realtime-avatar/runtime/
 import { readWebhookConfig, type WebhookConfig } from "@realtime-avatar/runtime/webhook-config";
 import type { StorageConfig } from "@realtime-avatar/storage/open";
 import type { Secret } from "@realtime-avatar/storage/secret";
-import { readUploadOrigins, type UploadOrigins } from "./http/files/upload-cors.ts";
-import type { RateLimit } from "./http/rate-limit.ts";
-import { type OidcConfig, readOidcConfig } from "./oidc-config.ts";
+import { readUploadOrigins, type UploadOrigins } from "./assets/upload-cors.ts";
+import type { RateLimit } from "./http/limits/rate-limit.ts";
+import { type OidcConfig, readOidcConfig } from "./people/oidc-config.ts";
 
 export type ApiConfig = CommonConfig & {
   /** The LiveKit server of calls; null without one. */

@@ -8,18 +8,18 @@ import type { Metrics } from "@realtime-avatar/runtime/metrics";
 import type { Tracing } from "@realtime-avatar/runtime/tracing";
 import type { Secret } from "@realtime-avatar/storage/secret";
 import type { Storage } from "@realtime-avatar/storage/storage";
+import type { RecentSecrets } from "./api-keys/recent-secrets.ts";
 import type { Spool } from "./assets/spool.ts";
 import type { UploadSlots } from "./assets/upload-slots.ts";
 import type { Realtime } from "./calls/realtime.ts";
 import type { ApiConfig } from "./config.ts";
+import type { SweepOverdue } from "./credits/overdue-sessions.ts";
 import type { FileSender } from "./http/files/send-file.ts";
-import type { OidcProvider } from "./http/people/oidc.ts";
-import type { PasskeyCeremonies } from "./http/people/passkeys.ts";
-import type { RequestLimit } from "./http/rate-limit.ts";
-import type { RedisStore } from "./http/redis.ts";
-import type { ResponseBytes } from "./http/response-bytes.ts";
-import type { SweepOverdue } from "./overdue-sessions.ts";
-import type { RecentSecrets } from "./recent-secrets.ts";
+import type { RequestLimit } from "./http/limits/rate-limit.ts";
+import type { RedisStore } from "./http/limits/redis.ts";
+import type { ResponseBytes } from "./http/limits/response-bytes.ts";
+import type { OidcProvider } from "./people/oidc-provider.ts";
+import type { PasskeyCeremonies } from "./people/webauthn.ts";
 import type { TestSlots } from "./webhooks/test-slots.ts";
 
 /** The dependencies that the process creates. */

@@ -31,6 +31,7 @@ import { openTracing } from "@realtime-avatar/runtime/tracing/open";
 import { openWebhookSealingKey } from "@realtime-avatar/runtime/webhook-config";
 import { openStorage } from "@realtime-avatar/storage/open";
 import { version } from "../package.json";
+import { createUses } from "./api-keys/key-usage.ts";
 import { createApp, failureHandler } from "./app.ts";
 import { createSpool, type Spool } from "./assets/spool.ts";
 import { openCalls } from "./calls/open.ts";
@@ -40,10 +41,9 @@ import { findProgram } from "./children/program.ts";
 import { type ApiConfig, readConfig } from "./config.ts";
 import { createFirstKey, createFirstLink, firstKeyMessage, firstLinkMessage, pagesMessage } from "./first-run.ts";
 import { HELP } from "./help.ts";
-import { createRedisStore } from "./http/redis.ts";
-import { createResponseBytes } from "./http/response-bytes.ts";
-import { createUses } from "./key-usage.ts";
-import { openSessionSecret } from "./session-secret.ts";
+import { createRedisStore } from "./http/limits/redis.ts";
+import { createResponseBytes } from "./http/limits/response-bytes.ts";
+import { openSessionSecret } from "./people/session-secret.ts";
 
 /** Interval at which `lastUsedAt` is written to the database. */
 const USES_FLUSH_MS = 1000;

@@ -15,8 +15,8 @@ import {
   sha256Of,
   typeOf,
 } from "../../test/support/forms.ts";
-import { openBody } from "../http/files/body-reader.ts";
 import type { RequestContext } from "../http/request-context.ts";
+import { openBody } from "./body-reader.ts";
 import { cleanFilename, formTooLarge, MAX_FORM_BYTES, receiveUpload } from "./receive-file.ts";
 import { createSpool } from "./spool.ts";
 

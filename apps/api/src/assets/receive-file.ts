@@ -6,9 +6,9 @@ import { describeRefusedType } from "@realtime-avatar/domain/assets/refused-type
 import { UploadFields } from "@realtime-avatar/domain/assets/schemas";
 import { Problem, validationFailed } from "@realtime-avatar/domain/problem";
 import { validate } from "@realtime-avatar/domain/schema";
-import type { BodyReader } from "../http/files/body-reader.ts";
-import { FORM_OVERHEAD_BYTES, type FormFile, fieldError, readForm } from "../http/files/form.ts";
 import { release } from "../http/files/release.ts";
+import type { BodyReader } from "./body-reader.ts";
+import { FORM_OVERHEAD_BYTES, type FormFile, fieldError, readForm } from "./form.ts";
 import type { SpoolFile } from "./spool.ts";
 
 /** A file that has been received. `sha256` is in hexadecimal. */

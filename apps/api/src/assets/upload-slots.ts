@@ -1,6 +1,6 @@
 /** Limits the uploads in progress: each holds a connection, a file of the spool and about a quarter of a MiB. */
 import { Problem } from "@realtime-avatar/domain/problem";
-import { createPlaces, type Holder, type Place } from "../http/files/places.ts";
+import { createPlaces, type Holder, type Place } from "../http/limits/places.ts";
 
 export const UPLOADS_PER_TENANT = 16;
 export const UPLOADS_PER_PROCESS = 64;

@@ -24,9 +24,9 @@ import { checkRole, MINIMUM_ROLES, refuseRole } from "@realtime-avatar/domain/pe
 import { Problem } from "@realtime-avatar/domain/problem";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../dependencies.ts";
+import { presentedSession } from "./cookie.ts";
 import { type CallerSecret, readIdempotencyKey } from "./idempotency.ts";
-import { presentedSession } from "./people/cookie.ts";
-import { authenticatePerson, isPerson } from "./people/person.ts";
+import { authenticatePerson, isPerson } from "./person.ts";
 import { type RequestContext, withRequestContext } from "./request-context.ts";
 import type { ResponseHead } from "./response.ts";
 

@@ -16,8 +16,8 @@ import type { SessionToken } from "@realtime-avatar/domain/people/tokens";
 import { Problem } from "@realtime-avatar/domain/problem";
 import { WebhookEndpointWithSecret } from "@realtime-avatar/domain/webhooks/schemas";
 import type { TSchema } from "@sinclair/typebox";
-import { ENVIRONMENT_HEADER } from "./people/cookie.ts";
-import { isPerson, requirePasskey } from "./people/person.ts";
+import { ENVIRONMENT_HEADER } from "./cookie.ts";
+import { isPerson, requirePasskey } from "./person.ts";
 import { type Representation, type ResourceHead, type ResponseHead, sendText, withMembers } from "./response.ts";
 
 /** What authenticates a caller, and what its stored responses are sealed with. */

@@ -12,7 +12,7 @@ import {
 } from "@realtime-avatar/domain/page";
 import type { TProperties } from "@sinclair/typebox";
 import type { Dependencies } from "../dependencies.ts";
-import { isPerson } from "./people/person.ts";
+import { isPerson } from "./person.ts";
 import { readQuery } from "./query.ts";
 import { acceptsCoding, type ResponseHead } from "./response.ts";
 

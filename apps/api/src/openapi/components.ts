@@ -12,12 +12,12 @@ import * as people from "@realtime-avatar/domain/people/schemas";
 import { PROBLEMS, Problem, type ProblemCode } from "@realtime-avatar/domain/problem";
 import * as webhooks from "@realtime-avatar/domain/webhooks/schemas";
 import { Kind, type TSchema } from "@sinclair/typebox";
+import { LeakedKeyReport } from "../api-keys/leaked-keys.ts";
 import { UploadAsset } from "../assets/upload-form.ts";
 import { CONDITION_PATTERN, MAX_CONDITION_LENGTH } from "../http/conditional.ts";
 import { writeProblem } from "../http/problem.ts";
 import { MAX_REQUEST_ID_LENGTH, REQUEST_ID_PATTERN } from "../http/request-context.ts";
-import { LeakedKeyReport } from "../routes/leaked-keys.ts";
-import { ProblemType } from "../routes/problem-types.ts";
+import { ProblemType } from "../pages/problem-types.ts";
 import { EXAMPLES, PROBLEM_EXAMPLES, REQUEST_ID } from "./examples.ts";
 
 export type Json = { [name: string]: unknown };

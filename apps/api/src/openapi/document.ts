@@ -7,6 +7,7 @@ import { MINIMUM_ROLES } from "@realtime-avatar/domain/people/roles";
 import { PROBLEMS, type ProblemCode } from "@realtime-avatar/domain/problem";
 import { version } from "../../package.json";
 import { containsSecret } from "../http/idempotency.ts";
+import type { Operation, RouteDetail } from "../http/operation.ts";
 import { problemSchema } from "../http/problem.ts";
 import {
   COMMON_HEADERS,
@@ -22,7 +23,6 @@ import {
   SCHEMAS,
   schemaJson,
 } from "./components.ts";
-import type { Operation, RouteDetail } from "./operation.ts";
 import { EVENTS_TAG, WEBHOOK_RESPONSES, webhooksOf } from "./webhooks.ts";
 
 const ID_PREFIXES: Record<string, string> = {

@@ -1,7 +1,7 @@
 /** Limits the tests of webhook endpoints in progress: each is a request that waits for up to 20 seconds. */
 import type { TenantId } from "@realtime-avatar/domain/id";
 import { Problem } from "@realtime-avatar/domain/problem";
-import { createPlaces } from "../http/files/places.ts";
+import { createPlaces } from "../http/limits/places.ts";
 
 export const TESTS_PER_TENANT = 4;
 const TESTS_PER_PROCESS = 64;

@@ -42,8 +42,8 @@ import { createApp } from "../../src/app.ts";
 import { readLivekitProgram } from "../../src/children/livekit.ts";
 import { readConfig } from "../../src/config.ts";
 import type { Dependencies } from "../../src/dependencies.ts";
+import { operationsOf } from "../../src/http/operation.ts";
 import { problemSchema } from "../../src/http/problem.ts";
-import { operationsOf } from "../../src/openapi/operation.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { MINIMUM_ROLES, ROLES } from "@realtime-avatar/domain/people/roles";
 import { seedTenant } from "@realtime-avatar/testing/seeds";
-import { operationsOf } from "../../src/openapi/operation.ts";
+import { operationsOf } from "../../src/http/operation.ts";
 import { startApi } from "../support/api.ts";
 import { type Person, pageHeaders, seedPerson } from "../support/people/people.ts";
 import { allRoutesOf, bare, expectProblem, kindOf, unknownId, withId } from "../support/routes.ts";

@@ -60,18 +60,18 @@ ignore_startup_parameters =
     const files = [
       "test/e2e/routes",
       "src/http/authenticate",
-      "src/routes/api-keys",
+      "src/api-keys/api-keys",
       "test/e2e/api-keys-read",
       "test/e2e/api-keys-change",
       "test/e2e/api-keys-revoke",
       "test/e2e/api-keys-rotate",
       "test/e2e/api-keys-quota",
-      "src/routes/avatars",
+      "src/avatars/avatars",
       "test/e2e/avatars-read",
       "test/e2e/avatars-change",
       "test/e2e/avatars-concurrency",
       "test/e2e/idempotency",
-      "src/routes/audit-events",
+      "src/audit/audit-events",
     ];
     const { code, stdout, stderr } = await runToEnd(
       [process.execPath, "test", ...files.map((name) => `apps/api/${name}.test.ts`)],

@@ -17,11 +17,11 @@ import { type TestDatabase, type TestDatabaseOptions, testDatabase } from "@real
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { removeAtEnd, temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { createUses, type Uses } from "../../src/api-keys/key-usage.ts";
 import { createApp } from "../../src/app.ts";
 import { createSpool } from "../../src/assets/spool.ts";
 import type { AppOptions } from "../../src/dependencies.ts";
-import { createResponseBytes } from "../../src/http/response-bytes.ts";
-import { createUses, type Uses } from "../../src/key-usage.ts";
+import { createResponseBytes } from "../../src/http/limits/response-bytes.ts";
 
 /** An answer that has been read, with its body as JSON where it is JSON. */
 export type Answer = {
@@ -160,7 +160,7 @@ export const createTestApp = (db: Db, given: Partial<AppOptions> = {}) =>
 
 /**
  * Calls a new application on a database, as another replica would be. Its limits have counted nothing. Among the clients of
- * other tests, one may share its counter with another: a process has 16,384 counters (`http/rate-limit.ts`).
+ * other tests, one may share its counter with another: a process has 16,384 counters (`http/limits/rate-limit.ts`).
  */
 export const callAnew = (db: Db, given: Partial<AppOptions> = {}): TestApi["call"] => {
   const app = createTestApp(db, given);

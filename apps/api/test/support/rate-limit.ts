@@ -1,7 +1,7 @@
 /** Helpers for tests of rate limits. */
 import { expect } from "bun:test";
 import type { Problem } from "@realtime-avatar/domain/problem";
-import type { RequestLimit } from "../../src/http/rate-limit.ts";
+import type { RequestLimit } from "../../src/http/limits/rate-limit.ts";
 
 /**
  * Does `work` with what `prepare` makes, anew until it has taken less than a second: no window has ended meanwhile. What

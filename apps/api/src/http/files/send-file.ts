@@ -1,6 +1,6 @@
 /** Sends files as streams: one piece of each is in memory, however slowly its client reads. */
 import { Problem } from "@realtime-avatar/domain/problem";
-import { createPlaces, type Place } from "./places.ts";
+import { createPlaces, type Place } from "../limits/places.ts";
 import { release } from "./release.ts";
 
 export type FileSenderOptions = {

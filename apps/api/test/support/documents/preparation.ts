@@ -6,7 +6,7 @@ import { SOURCE_KINDS } from "@realtime-avatar/domain/avatars/source-kind";
 import { AVATAR_STATUSES } from "@realtime-avatar/domain/avatars/status";
 import { TEST_ASSETS } from "@realtime-avatar/domain/avatars/test-assets";
 import { PHOTO_PACKAGES, PHOTOS } from "@realtime-avatar/testing/photos";
-import { outcomeText } from "../../../src/routes/reference/outcomes.ts";
+import { outcomeText } from "../../../src/pages/reference/outcomes.ts";
 
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");

@@ -29,7 +29,7 @@ export const document = JSON.parse(JSON.stringify(describeApi())) as OpenApi;
 export const validator = documentValidator(document);
 /** Those of people have a test of their own: their requests need a browser's session. */
 const OF_PEOPLE = /^\/api\/v1\/(users|user-sessions|invitations|passkeys|identities)(\/|$)/;
-/** Those of a provider need one, and lead to its pages: `routes/people/oidc-flow.test.ts` has them. */
+/** Those of a provider need one, and lead to its pages: `people/oidc-flow.test.ts` has them. */
 const OF_PROVIDER = /^\/api\/v1\/oidc\//;
 const all = operationsOf(document).filter(({ path }) => !OF_PROVIDER.test(path));
 export const operations = all.filter(({ path }) => !OF_PEOPLE.test(path));

@@ -1,0 +1,135 @@
+/**
+ * `/public/assets/{token}`, `/public/avatars/{token}` and `/public/avatars/{token}/picture`: the re-encoded images of assets, the
+ * previews of avatars and the pictures that these were cut from, for everyone who has the address. The token cannot be guessed, so the response tells nothing to others: what is not there, not
+ * ready, deleted or malformed is the same 404.
+ */
+
+import { findPublicAsset } from "@realtime-avatar/db/assets/assets";
+import { findPreview } from "@realtime-avatar/db/avatars/preparations";
+import type { Db } from "@realtime-avatar/db/connection/pool";
+import { findIn } from "@realtime-avatar/db/shards/databases";
+import { isPublicToken, PUBLIC_PATH, publicKey } from "@realtime-avatar/domain/assets/asset";
+import {
+  manifestFile,
+  PREPARED_TYPES,
+  PREVIEW_PATH,
+  preparedKey,
+  readPreparedFile,
+  WHOLE_PICTURE_PATH,
+  wholePicture,
+} from "@realtime-avatar/domain/avatars/preparation";
+import { notFound } from "@realtime-avatar/domain/problem";
+import type { Storage } from "@realtime-avatar/storage/storage";
+import { Elysia } from "elysia";
+import { readManifest } from "../calls/manifests.ts";
+import type { Dependencies } from "../dependencies.ts";
+import { entityTag, hasTag } from "../http/conditional.ts";
+import { clientNetwork } from "../http/limits/client-address.ts";
+import { type RequestContext, withRequestContext } from "../http/request-context.ts";
+import type { ResponseHead } from "../http/response.ts";
+import { type RequestedRange, rangeOf } from "./range.ts";
+
+const HEADERS = {
+  "accept-ranges": "bytes",
+  // A deleted image is gone from caches after a minute.
+  "cache-control": "public, max-age=60",
+  // The bytes are an image that the service has encoded. If they ever were a page, it could neither run nor load anything.
+  "content-security-policy": "sandbox; default-src 'none'",
+};
+
+/** A file of the store that everyone with its address can read. `tag`: its entity tag, in quotes. */
+type PublicFile = { key: string; contentType: string; tag: string };
+
+/** The file of a well-formed token; null when there is none. */
+type FindFile = (db: Db, token: string, storage: Storage) => Promise<PublicFile | null>;
+
+const assetFile: FindFile = async (db, token) => {
+  const asset = await findPublicAsset(db, token);
+  return asset && { key: publicKey(asset), contentType: asset.publicType, tag: entityTag(asset) };
+};
+
+type Preview = NonNullable<Awaited<ReturnType<typeof findPreview>>>;
+
+/** The prepared file `name` of an avatar; null when it is no such name. */
+const preparedFile = (avatar: Preview, name: string): PublicFile | null => {
+  const file = readPreparedFile(name);
+  return file && { key: preparedKey(avatar, name), contentType: PREPARED_TYPES[file.type], tag: `"${file.sha256}"` };
+};
+
+const previewFile: FindFile = async (db, token) => {
+  const preview = await findPreview(db, token);
+  return preview && preparedFile(preview, preview.previewFile);
+};
+
+/** How long the store may take for a manifest. */
+const MANIFEST_MS = 1000;
+
+/** The picture that the preview was cut from. Its manifest names it. */
+const wholePictureFile: FindFile = async (db, token, storage) => {
+  const preview = await findPreview(db, token);
+  const file = preview && manifestFile(preview.cacheManifestId ?? "");
+  if (preview === null || file === null) return null;
+  const outcome = await readManifest(storage, preparedKey(preview, file), AbortSignal.timeout(MANIFEST_MS));
+  if (outcome.kind === "failed") throw outcome.error;
+  const name = outcome.kind === "read" ? wholePicture(outcome.manifest) : null;
+  return name === null ? null : preparedFile(preview, name);
+};
+
+/** The range of the request. With `If-Range`, only if the client has this version (RFC 9110 §13.1.5). A HEAD has none (§14.2). */
+const requestedRange = ({ headers, method }: Request, tag: string, sizeBytes: number): RequestedRange => {
+  if (method !== "GET") return { kind: "whole" };
+  const condition = headers.get("if-range");
+  return condition === null || condition === tag ? rangeOf(headers.get("range"), sizeBytes) : { kind: "whole" };
+};
+
+type PublicRequest = { token: string; request: Request; set: ResponseHead; requestContext: RequestContext };
+
+/** Responds to a GET or a HEAD. */
+const serve = async (
+  { databases, storage, fileSender, peerAddress, config }: Dependencies,
+  findFile: FindFile,
+  { token, request, set, requestContext }: PublicRequest,
+): Promise<Response> => {
+  const find = (db: Db) => findFile(db.until(requestContext), token, storage);
+  const file = isPublicToken(token) ? await findIn(databases.ofToken(token), find) : null;
+  if (file === null) throw notFound();
+  const { key, contentType, tag } = file;
+  const stored = await storage.stat(key);
+  if (stored === null) throw notFound();
+  const { sizeBytes } = stored;
+  const respond = (status: number, body: ReadableStream | null, more: Record<string, string> = {}): Response => {
+    const headers = { ...(set.headers as Record<string, string>), ...HEADERS, etag: tag, ...more };
+    set.status = status;
+    // Otherwise Elysia would copy the response, header by header, to add them.
+    set.headers = {};
+    return new Response(body, { status, headers });
+  };
+  if (hasTag(request, tag)) return respond(304, null);
+  const range = requestedRange(request, tag, sizeBytes);
+  if (range.kind === "unsatisfiable") return respond(416, null, { "content-range": `bytes */${sizeBytes}` });
+  const { start, end } = range.kind === "part" ? range : { start: 0, end: sizeBytes - 1 };
+  const part = range.kind === "part" ? { "content-range": `bytes ${start}-${end}/${sizeBytes}` } : {};
+  const status = range.kind === "part" ? 206 : 200;
+  // For a HEAD, Elysia reads the stream for its length.
+  const client = clientNetwork(request, peerAddress(request), config.trustedProxyHops);
+  const stream = await fileSender.open({ client, file: key }, () => storage.open(key, { start, end }));
+  if (stream === null) throw notFound();
+  return respond(status, stream, { "content-type": contentType, ...part });
+};
+
+const fileRoutes = (dependencies: Dependencies, name: string, prefix: string, findFile: FindFile) =>
+  new Elysia({ name, prefix })
+    .use(withRequestContext)
+    .get("/:token", ({ params: { token }, request, set, requestContext }) =>
+      serve(dependencies, findFile, { token, request, set: set as ResponseHead, requestContext }),
+    );
+
+export const publicAssetRoutes = (dependencies: Dependencies) =>
+  fileRoutes(dependencies, "public-assets", PUBLIC_PATH, assetFile);
+
+export const publicAvatarRoutes = (dependencies: Dependencies) =>
+  fileRoutes(dependencies, "public-avatars", PREVIEW_PATH, previewFile).get(
+    `/:token${WHOLE_PICTURE_PATH}`,
+    ({ params: { token }, request, set, requestContext }) =>
+      serve(dependencies, wholePictureFile, { token, request, set: set as ResponseHead, requestContext }),
+  );

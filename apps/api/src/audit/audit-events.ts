@@ -1,0 +1,58 @@
+/** `/api/v1/audit-events` */
+import { listAuditEvents } from "@realtime-avatar/db/audit/audit-events";
+import {
+  AUDIT_EVENT_LIST,
+  AuditEvent,
+  AuditEventPage,
+  type AuditPageRequest,
+  readAuditPage,
+} from "@realtime-avatar/domain/audit";
+import { fileQueryOf } from "@realtime-avatar/domain/lists/csv";
+import { pageText } from "@realtime-avatar/domain/page";
+import { Elysia } from "elysia";
+import type { Dependencies } from "../dependencies.ts";
+import { authentication } from "../http/authenticate.ts";
+import { CSV_DESCRIPTION, type Export, exportHandler } from "../http/files/export.ts";
+import { operations } from "../http/operation.ts";
+import { readQuery } from "../http/query.ts";
+
+const OPERATIONS = operations({
+  listAuditEvents: {
+    summary: "Read the audit trail",
+    description:
+      "Lists the changes to keys, avatars and what else the calling key may see, newest first. Names are those of today.",
+    query: AUDIT_EVENT_LIST.query,
+    success: { status: 200, description: "A page of events.", schema: AuditEventPage },
+  },
+  exportAuditEvents: {
+    summary: "Export the audit trail",
+    description: `The events of the list, as a file. ${CSV_DESCRIPTION}`,
+    query: fileQueryOf(AUDIT_EVENT_LIST),
+    success: { status: 200, description: "The events.", isCsv: true },
+  },
+});
+
+const EXPORT: Export<AuditPageRequest> = {
+  name: "audit-events",
+  list: AUDIT_EVENT_LIST,
+  item: AuditEvent,
+  pageOf: readAuditPage,
+  read: listAuditEvents,
+};
+
+export const auditEventRoutes = (dependencies: Dependencies) =>
+  new Elysia({ name: "audit-events" })
+    .use(authentication(dependencies))
+    .get(
+      "/api/v1/audit-events",
+      async ({ caller, db, request, set }) => {
+        const page = readAuditPage(readQuery(request, AUDIT_EVENT_LIST.query));
+        const text = pageText(AUDIT_EVENT_LIST, page, await listAuditEvents(db, caller, page));
+        return dependencies.responseBytes.send(text, caller.tenantId, request, set);
+      },
+      { scope: "api_keys:write", detail: OPERATIONS.listAuditEvents },
+    )
+    .get("/api/v1/audit-events.csv", exportHandler(dependencies, EXPORT), {
+      scope: "api_keys:write",
+      detail: OPERATIONS.exportAuditEvents,
+    });

@@ -1,0 +1,76 @@
+/** `/internal/avatar-workers`: what avatar workers ask of the service. The wire is in the domain's calls/worker-sync.ts. */
+import { createHash, timingSafeEqual } from "node:crypto";
+import { findCallFile } from "@realtime-avatar/db/calls/fleet";
+import { PREPARED_TYPES, preparedKey, readPreparedFile } from "@realtime-avatar/domain/avatars/preparation";
+import { isWorkerId, SyncRequest, SyncResponse, shardOfWorkerId } from "@realtime-avatar/domain/calls/worker-sync";
+import { isId } from "@realtime-avatar/domain/id";
+import { notFound, Problem } from "@realtime-avatar/domain/problem";
+import type { Secret } from "@realtime-avatar/storage/secret";
+import { Elysia } from "elysia";
+import type { Dependencies } from "../dependencies.ts";
+import { type BodyKind, readBody } from "../http/body.ts";
+import type { RouteDetail } from "../http/operation.ts";
+import { type RequestContext, withRequestContext } from "../http/request-context.ts";
+import { sendJson } from "../http/response.ts";
+import { realtimeOf } from "./realtime.ts";
+import { createWorkerSyncs } from "./worker-syncs.ts";
+
+const DETAIL: RouteDetail = { isHidden: true };
+
+/** A sync lists up to 2,000 calls of some 150 bytes each. A worker of a newer release may send fields that this one does not know. */
+const SYNC_BODY: BodyKind = { mediaType: "application/json", maxBytes: 512 * 1024, ignoresUnknownFields: true };
+
+const SYNC = { schema: SyncResponse, toText: JSON.stringify };
+
+const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
+
+/** Throws the problem `invalid_credentials` unless the request has the secret. Digests have one length, so the time tells nothing. */
+const checkSecret = ({ headers }: Request, secret: Secret): void => {
+  const sent = headers.get("authorization") ?? "";
+  if (timingSafeEqual(digest(sent), digest(`Bearer ${secret.reveal()}`))) return;
+  throw new Problem("invalid_credentials", "Send `Authorization: Bearer <AVATAR_WORKER_SECRET>`.");
+};
+
+export const avatarWorkerRoutes = (dependencies: Dependencies) => {
+  const { databases, storage, fileSender } = dependencies;
+  const sync = createWorkerSyncs(dependencies);
+  /** The realtime of a request with the secret, for a worker with a valid id, and the database of its shard. */
+  const authenticate = (request: Request, workerId: string, context: RequestContext) => {
+    const realtime = realtimeOf(dependencies);
+    checkSecret(request, realtime.workerSecret);
+    if (!isWorkerId(workerId)) throw notFound();
+    return { realtime, db: databases.ofShard(shardOfWorkerId(workerId)).until(context) };
+  };
+  return new Elysia({ name: "avatar-workers", prefix: "/internal/avatar-workers/:id" })
+    .use(withRequestContext)
+    .post(
+      "/sync",
+      async ({ params: { id }, request, requestContext, set }) => {
+        const { realtime, db } = authenticate(request, id, requestContext);
+        requestContext.isRoutine = true;
+        const body = await readBody(request, requestContext, SyncRequest, [], SYNC_BODY);
+        const { signal } = request;
+        const response = await sync({ db, workerId: id, request: body, realtime, context: requestContext, signal });
+        return sendJson(SYNC, response, set);
+      },
+      { detail: DETAIL },
+    )
+    .get(
+      "/calls/:session/files/:generation/:name",
+      async ({ params: { id, session, generation, name }, request, requestContext, set }) => {
+        const { db } = authenticate(request, id, requestContext);
+        const file = `${generation}/${name}`;
+        const prepared = readPreparedFile(file);
+        if (prepared === null || !isId("ses", session)) throw notFound();
+        const call = await findCallFile(db, id, session);
+        if (call === null) throw notFound();
+        const key = preparedKey({ tenantId: call.tenantId, id: call.avatarId }, file);
+        const stream = await fileSender.open({ client: `worker ${id}`, file: key }, () => storage.open(key));
+        if (stream === null) throw notFound();
+        const headers = { ...(set.headers as Record<string, string>), "content-type": PREPARED_TYPES[prepared.type] };
+        set.headers = {};
+        return new Response(stream, { headers });
+      },
+      { detail: DETAIL },
+    );
+};

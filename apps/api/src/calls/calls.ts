@@ -1,0 +1,263 @@
+/** `/api/v1/realtime/livekit/session`: starting and ending calls, with the paths and names that the published SDK uses. */
+import type { Caller } from "@realtime-avatar/db/api-keys/callers";
+import type { Origin } from "@realtime-avatar/db/audit/audit-events";
+import {
+  type CallRequest,
+  confirmRoom,
+  failCall,
+  type OpenCallOutcome,
+  openCall,
+  releaseCall,
+} from "@realtime-avatar/db/calls/calls";
+import type { Db } from "@realtime-avatar/db/connection/pool";
+import { findUsageSession } from "@realtime-avatar/db/credits/find-usage-session";
+import type { Claim } from "@realtime-avatar/db/idempotency/idempotency-keys";
+import { presentQueued, RETRY_MS, ticketFingerprint } from "@realtime-avatar/domain/calls/queue";
+import { personToken } from "@realtime-avatar/domain/calls/room";
+import {
+  CallGrant,
+  PlannedGrant,
+  QueuedCall,
+  ReleaseCall,
+  ReleasedCall,
+  StartCall,
+} from "@realtime-avatar/domain/calls/schemas";
+import {
+  type Granted,
+  type PlannedCall,
+  plannedCall,
+  presentGranted,
+  presentPlannedGrant,
+  releaseTarget,
+} from "@realtime-avatar/domain/calls/start";
+import { type AvatarId, newId, type SessionId, type TenantId } from "@realtime-avatar/domain/id";
+import { Problem } from "@realtime-avatar/domain/problem";
+import type { AgentDispatch } from "@realtime-avatar/livekit/rooms";
+import { mintToken } from "@realtime-avatar/livekit/tokens";
+import { Elysia } from "elysia";
+import { checkHeadroom, countRefusal, openingRefused, openWithinLimits } from "../credits/opening.ts";
+import type { Dependencies } from "../dependencies.ts";
+import { authentication } from "../http/authenticate.ts";
+import { operations } from "../http/operation.ts";
+import { keyOf } from "../http/person.ts";
+import type { RequestContext } from "../http/request-context.ts";
+import { type Attempt, execute, type OutcomeOf, type Settled } from "../http/write.ts";
+import { dispatchOf } from "./agent.ts";
+import { type Realtime, realtimeOf } from "./realtime.ts";
+
+const OPERATIONS = operations({
+  startCall: {
+    summary: "Start a call",
+    description:
+      "Holds credits for a call with an avatar, as `POST /api/v1/usage/sessions` does, takes a slot of an avatar worker and creates a LiveKit room. The grant says where and how the person joins: within two minutes, or the call ends at no charge. Credits are held for as many seconds as fit, at most `max_session_seconds` and at least 60, or `max_session_seconds` if that is less; the call ends when they are over. When all slots are in use, the response is 429 without a `code`: the call waits, and keeps its place while the same request is sent again within six seconds.",
+    body: StartCall,
+    success: { status: 200, description: "The grant of the call.", schema: CallGrant },
+    queued: { description: "All slots are in use: the call waits for its turn.", schema: QueuedCall },
+    problems: [
+      "spend_limit_exceeded",
+      "insufficient_credits",
+      "not_found",
+      "avatar_not_ready",
+      "concurrency_limit_reached",
+      "realtime_not_configured",
+    ],
+  },
+  releaseCall: {
+    summary: "End a call",
+    description:
+      "Ends a call of the calling key or of a descendant, or gives up its place in the queue. The call is charged once: what was reported or, if that is more, the time for which the avatar and the person were both there; nothing if it was never started. The response is the same for an id that is unknown, ended, or of another key.",
+    body: ReleaseCall,
+    success: { status: 200, description: "The request was received.", schema: ReleasedCall },
+  },
+});
+
+const RELEASED_CALL = { schema: ReleasedCall, toText: JSON.stringify };
+
+const livekitUnavailable = (): Problem =>
+  new Problem("unavailable", "The LiveKit server does not respond. Nothing is held. Try again shortly.", {
+    retryable: true,
+  });
+
+/** The database for what must be done although the client has disconnected, and for longer, as LiveKit has taken its time. */
+const patientDb = (db: Db, { recordSpan }: RequestContext): Db =>
+  db.until({ deadline: performance.now() + db.deadlineMs, recordSpan });
+
+type NewRoom = { tenantId: TenantId; sessionId: SessionId; roomName: string; agent: AgentDispatch | null };
+
+/** Creates the room of an open call, and records it. `unavailable`: LiveKit has failed. `failed`: another attempt has undone the call. */
+const createRoom = async (
+  db: Db,
+  { tenantId, sessionId, roomName, agent }: NewRoom,
+  { rooms, waitingWorkers }: Realtime,
+  context: RequestContext,
+): Promise<"exists" | "ended" | "failed" | "unavailable"> => {
+  if (!(await rooms.create(roomName, agent, context))) return "unavailable";
+  const room = await confirmRoom(db, tenantId, sessionId);
+  if (room === "exists") waitingWorkers(db).look();
+  else rooms.deleteLater([roomName]);
+  return room;
+};
+
+type Opening = {
+  caller: Caller;
+  origin: Origin;
+  dependencies: Dependencies;
+  requestContext: RequestContext;
+};
+
+/** Opens a call, and creates its room after that is committed. Without a room, the call is undone. */
+const openWithRoom = async (
+  db: Db,
+  request: CallRequest,
+  { caller, origin, dependencies, requestContext }: Opening,
+  claim: Claim | null,
+): Promise<OpenCallOutcome | { kind: "unavailable" }> => {
+  const { sweepOverdue } = dependencies;
+  const open = () => openCall(db, request, caller, claim);
+  const outcome = await openWithinLimits(open, { db, caller, origin, sweepOverdue });
+  if (outcome.kind !== "written") return outcome;
+  const { tenantId } = caller;
+  const { id: sessionId, roomName, input } = request;
+  const realtime = realtimeOf(dependencies);
+  const patient = patientDb(db, requestContext);
+  const agent = dispatchOf(realtime, dependencies, { tenantId, sessionId, avatarId: request.avatarId ?? "", input });
+  const room = await createRoom(patient, { tenantId, sessionId, roomName, agent }, realtime, requestContext);
+  if (room === "unavailable") await failCall(patient, tenantId, sessionId, claim, caller, origin);
+  return room === "unavailable" || room === "failed" ? { kind: "unavailable" } : outcome;
+};
+
+type StartBasis = PlannedCall & { token: string };
+type StartAttempt = Attempt<StartCall, StartBasis>;
+
+/** The room of an open call is created again: it may be gone, or was never created by the request whose response this is. */
+const restoreRoom = async (response: string, attempt: StartAttempt): Promise<void> => {
+  const { body, caller, db, dependencies, requestContext } = attempt;
+  const { session_id, room_name: roomName } = JSON.parse(response) as PlannedGrant;
+  const sessionId = session_id as SessionId;
+  const session = await findUsageSession(db, keyOf(caller), sessionId);
+  if (session === null || session.endedAt !== null) return;
+  const realtime = realtimeOf(dependencies);
+  const patient = patientDb(db, requestContext);
+  const { tenantId } = caller;
+  const agent = dispatchOf(realtime, dependencies, { tenantId, sessionId, avatarId: body.avatar_id, input: body });
+  const room = await createRoom(patient, { tenantId, sessionId, roomName, agent }, realtime, requestContext);
+  if (room === "unavailable" || room === "failed") throw livekitUnavailable();
+};
+
+/** `price`: of a second. `hasAgent`: whether an agent is dispatched into the rooms of calls. */
+const startOperation = (price: number, hasAgent: boolean) => ({
+  body: StartCall,
+  representation: {
+    schema: PlannedGrant,
+    toText: JSON.stringify,
+    present: (granted: object, body: unknown) =>
+      presentGranted(body as StartCall, granted as Granted, { price, hasAgent }),
+  },
+  /** A call that cannot be held is refused before its response is made: a refusal stays cheap. */
+  lookUp: async ({ body, db, caller: anyCaller, origin, dependencies }: StartAttempt): Promise<StartBasis> => {
+    const caller = keyOf(anyCaller);
+    const { config, instance, rooms } = realtimeOf(dependencies);
+    if (!rooms.isAvailable()) throw livekitUnavailable();
+    const terms = { priceCreditMicrosPerSecond: price, instance: await instance(db) };
+    const planned = plannedCall(body, terms, { environment: caller.environment, ...origin });
+    await checkHeadroom(db, planned.session, caller);
+    return { ...planned, token: await mintToken(config, personToken(planned.roomName)) };
+  },
+  plan: (
+    { caller: anyCaller, origin, dependencies, requestContext }: StartAttempt,
+    { token, ...planned }: StartBasis,
+  ) => {
+    const caller = keyOf(anyCaller);
+    const { session, ...call } = planned;
+    const { now, random, requestId } = origin;
+    const request: CallRequest = {
+      ...session,
+      ...call,
+      entryId: newId("ent", now, random),
+      requestId,
+      newTicketId: newId("tkt", now, random),
+      fingerprint: ticketFingerprint({
+        apiKeyId: caller.id,
+        avatarId: session.avatarId as AvatarId,
+        metadata: session.metadata,
+      }),
+      awaitsAgent: hasAgent,
+      brought: null,
+    };
+    const livekitUrl = realtimeOf(dependencies).config.url;
+    return {
+      response: { version: null, body: presentPlannedGrant(planned, { livekitUrl, token }) },
+      input: [request, { caller, origin, dependencies, requestContext }] as const,
+    };
+  },
+  write: openWithRoom,
+  settle: async (
+    outcome: OutcomeOf<typeof openWithRoom>,
+    { db, body, caller, dependencies: { metrics } }: StartAttempt,
+    { session }: StartBasis,
+  ): Promise<Settled<PlannedGrant>> => {
+    switch (outcome.kind) {
+      case "written":
+        metrics?.sessionHeld();
+        metrics?.callRequested("started");
+        return { kind: "written", responseFields: presentGranted(body, outcome.responseFields, { price, hasAgent }) };
+      case "replayed":
+      case "stale":
+        return outcome;
+      case "queued":
+        metrics?.callRequested("queued");
+        return { kind: "queued", body: presentQueued(outcome.place), retryAfterSeconds: RETRY_MS / 1000 };
+      case "too_many_tickets":
+        throw new Problem("rate_limited", "Too many calls of the tenant wait for a slot.", { retryable: true });
+      case "unavailable":
+        throw livekitUnavailable();
+      case "same":
+        throw new TypeError("a start brings no token");
+      default:
+        throw await openingRefused(outcome, session, db, keyOf(caller));
+    }
+  },
+  restore: restoreRoom,
+});
+
+const RELEASE_CALL = {
+  body: ReleaseCall,
+  representation: RELEASED_CALL,
+  plan: ({ body, caller, origin }: Attempt<ReleaseCall>) => ({
+    response: { version: null, body: { ok: true } },
+    input: [releaseTarget(body), { reason: body.reason ?? null }, keyOf(caller), origin] as const,
+  }),
+  write: releaseCall,
+  settle: (
+    outcome: OutcomeOf<typeof releaseCall>,
+    { db, dependencies: { metrics, realtime } }: Attempt<ReleaseCall>,
+  ): Settled<ReleasedCall> => {
+    if (outcome.kind === "written" && outcome.hasEnded) metrics?.sessionSettled();
+    if (outcome.kind === "written" && outcome.hasEnded) realtime?.waitingWorkers(db).look();
+    if (outcome.kind === "written" && outcome.roomName !== null) realtime?.rooms.deleteLater([outcome.roomName]);
+    return outcome;
+  },
+};
+
+/** Counts a call that was refused, by the code of its problem, and throws the problem again. */
+export const countRefused =
+  (metrics: Dependencies["metrics"]) =>
+  (error: unknown): never => {
+    if (error instanceof Problem) metrics?.callRequested(error.code);
+    throw error;
+  };
+
+export const callRoutes = (dependencies: Dependencies) => {
+  const { metrics, config } = dependencies;
+  const startCall = startOperation(config.creditPriceMicrosPerSecond, config.agents.name !== null);
+  return new Elysia({ name: "calls", prefix: "/api/v1/realtime/livekit/session" })
+    .use(authentication(dependencies))
+    .post("", ({ write }) => execute(write, startCall).catch(countRefused(metrics)).catch(countRefusal(metrics)), {
+      scope: { scopes: ["realtime:write"], including: "headroom" },
+      detail: OPERATIONS.startCall,
+    })
+    .post("/release", ({ write }) => execute(write, RELEASE_CALL), {
+      scope: "realtime:write",
+      detail: OPERATIONS.releaseCall,
+    });
+};

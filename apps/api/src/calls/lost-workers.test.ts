@@ -1,0 +1,115 @@
+/** Avatar workers whose connection ends: one that does not come back within a second is lost, and its calls move. */
+import { expect, test } from "bun:test";
+import { type ReportedCall, WIRE_2 } from "@realtime-avatar/domain/calls/worker-sync";
+import { until } from "@realtime-avatar/testing/until";
+import { startCallApi, WORKER_SECRET } from "../../test/support/calls/calls.ts";
+
+let isEnding = false;
+const { api, start, release, syncOf, avatar } = await startCallApi({ isEnding: () => isEnding });
+const { client } = api.database.db;
+const ready = await avatar();
+const FEATURES = [WIRE_2];
+
+/** A sync that waits at the service. `cut` ends its connection, as the end of the process does. */
+const waitingSync = (workerId: string, calls: ReportedCall[], features = FEATURES) => {
+  const connection = new AbortController();
+  const sync = fetch(`${api.url}/internal/avatar-workers/${workerId}/sync`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${WORKER_SECRET}`, "content-type": "application/json" },
+    body: JSON.stringify({ slots: 1, features, calls }),
+    signal: connection.signal,
+  }).catch(() => null);
+  return { cut: () => connection.abort(), sync };
+};
+
+const rowOf = async (workerId: string) =>
+  (
+    await client`select lease_until, lease_until > now() as "hasLease" from fleet.avatar_workers where id = ${workerId}`
+  )[0];
+const workerOf = async (id: string): Promise<string> =>
+  (await client`select worker_id from fleet.avatar_slots where session_id = ${id}`)[0]?.["worker_id"];
+
+/** A worker with a call, which it reports as started, and whose next sync waits. */
+const worldWith = async (workerId: string, features = FEATURES) => {
+  isEnding = false;
+  await syncOf(workerId, { slots: 1, features });
+  const { body: grant } = await start({ avatar_id: ready });
+  const id: string = grant.session_id;
+  const calls: ReportedCall[] = [{ session_id: grant.session_id, generation: 1, state: "started", used_seconds: 1 }];
+  await syncOf(workerId, { slots: 1, features, calls });
+  const before = await rowOf(workerId);
+  const waiting = waitingSync(workerId, calls, features);
+  await until(async () => Number((await rowOf(workerId))?.["lease_until"]) > Number(before?.["lease_until"]));
+  const end = async (): Promise<void> => {
+    await release({ session_id: id });
+    await client`delete from fleet.avatar_slots`;
+    await client`delete from fleet.avatar_workers`;
+  };
+  return { id, calls, waiting, end };
+};
+/** Longer than a worker has to sync again. */
+const untilDecided = () => Bun.sleep(1500);
+
+test("a worker that is killed while its sync waits: its call is at another within its lease", async () => {
+  const { id, waiting, end } = await worldWith("wrk_killed");
+  await syncOf("wrk_other", { slots: 1, features: FEATURES });
+  const other = syncOf("wrk_other", { slots: 1, features: FEATURES });
+  waiting.cut();
+  await until(async () => (await workerOf(id)) === "wrk_other");
+  const assigned = [...(await other).start, ...(await syncOf("wrk_other", { slots: 1, features: FEATURES })).start];
+  expect(assigned).toContainEqual(
+    expect.objectContaining({ session_id: id, generation: 2, used_seconds: expect.any(Number) }),
+  );
+  expect(api.log.some((line) => line.includes("an avatar worker is lost"))).toBe(true);
+  await end();
+});
+
+test("a worker that is killed while there is no other: its call waits for one", async () => {
+  const { id, waiting, end } = await worldWith("wrk_alone");
+  waiting.cut();
+  await until(async () => (await rowOf("wrk_alone"))?.["hasLease"] === false);
+  expect(await workerOf(id)).toBe("wrk_alone");
+  await end();
+});
+
+test("a worker that cuts its wait and syncs again, and one that comes to another replica: keep their calls", async () => {
+  const { id, calls, waiting, end } = await worldWith("wrk_again");
+  waiting.cut();
+  const again = waitingSync("wrk_again", calls);
+  await untilDecided();
+  expect(await again.sync).not.toBeNull();
+  expect(await rowOf("wrk_again")).toMatchObject({ hasLease: true });
+  const before = await rowOf("wrk_again");
+  const last = waitingSync("wrk_again", calls);
+  await until(async () => Number((await rowOf("wrk_again"))?.["lease_until"]) > Number(before?.["lease_until"]));
+  last.cut();
+  // What another replica writes.
+  await client`update fleet.avatar_workers set lease_until = now() + interval '15 seconds', synced_at = now()`;
+  await untilDecided();
+  expect(await rowOf("wrk_again")).toMatchObject({ hasLease: true });
+  expect(await workerOf(id)).toBe("wrk_again");
+  await end();
+});
+
+test("a process that ends, which cuts all syncs: no worker is lost", async () => {
+  const { waiting, end } = await worldWith("wrk_deployed");
+  isEnding = true;
+  waiting.cut();
+  await untilDecided();
+  expect(await rowOf("wrk_deployed")).toMatchObject({ hasLease: true });
+  await end();
+  const late = await worldWith("wrk_late");
+  late.waiting.cut();
+  isEnding = true;
+  await untilDecided();
+  expect(await rowOf("wrk_late")).toMatchObject({ hasLease: true });
+  await late.end();
+});
+
+test("a worker of the release before, which need not have a sync at the service: keeps its lease", async () => {
+  const { waiting, end } = await worldWith("wrk_before", []);
+  waiting.cut();
+  await untilDecided();
+  expect(await rowOf("wrk_before")).toMatchObject({ hasLease: true });
+  await end();
+});

@@ -1,0 +1,103 @@
+/** What opening a session and starting a call have in common: the limits that refuse them. */
+import type { Caller } from "@realtime-avatar/db/api-keys/callers";
+import type { Origin } from "@realtime-avatar/db/audit/audit-events";
+import type { Db } from "@realtime-avatar/db/connection/pool";
+import { countOpenSessions } from "@realtime-avatar/db/credits/list-usage-sessions";
+import type { OpenOutcome } from "@realtime-avatar/db/credits/usage-sessions";
+import type { AvatarStatus } from "@realtime-avatar/domain/avatars/status";
+import {
+  concurrencyLimitReached,
+  insufficientCredits,
+  type PlannedSession,
+  type ReachedLimit,
+  reachedLimitOf,
+  refusalOf,
+  spendLimitExceeded,
+} from "@realtime-avatar/domain/credits/open";
+import { notFound, Problem } from "@realtime-avatar/domain/problem";
+import type { Metrics, SessionLimit } from "@realtime-avatar/runtime/metrics";
+import type { SweepOverdue } from "./overdue-sessions.ts";
+
+/** The problem of a reached limit of open sessions. A key reads how many are open only when the limit is its own. */
+const sessionLimitReached = async (db: Db, caller: Caller, reached: ReachedLimit): Promise<Problem> =>
+  concurrencyLimitReached(reached, reached.limitedBy === "self" ? await countOpenSessions(db, caller) : null);
+
+/** Throws the problem of a session that cannot fit, as the look-up of its caller found it. */
+export const checkHeadroom = async (db: Db, planned: PlannedSession, caller: Caller): Promise<void> => {
+  const { headroom } = caller;
+  // Overdue sessions hold credits: the write closes them before it refuses the session.
+  if (!headroom || headroom.hasOverdue) return;
+  const reached = reachedLimitOf(headroom);
+  if (reached) throw await sessionLimitReached(db, caller, reached);
+  const refusal = refusalOf(planned, headroom);
+  // The write refuses it then, and announces it: at most once an hour.
+  if (refusal?.code === "insufficient_credits" && headroom.announcesExhaustion) return;
+  if (refusal) throw refusal;
+};
+
+/** The outcomes with which a limit refuses a session: it may fit once overdue sessions are closed. */
+const LIMITS: readonly string[] = ["spend_limit_exceeded", "insufficient_credits", "concurrency_limit_reached"];
+
+/** Opens a session. If a limit refuses it while the tenant has overdue sessions, these are closed, and it is tried once more. */
+export const openWithinLimits = async <Outcome extends { kind: string }>(
+  open: () => Promise<Outcome>,
+  { db, caller, origin, sweepOverdue }: { db: Db; caller: Caller; origin: Origin; sweepOverdue: SweepOverdue },
+): Promise<Outcome> => {
+  const since = performance.now();
+  const outcome = await open();
+  if (!LIMITS.includes(outcome.kind) || !caller.headroom?.hasOverdue) return outcome;
+  return (await sweepOverdue(db, caller.tenantId, origin, since)) ? open() : outcome;
+};
+
+/** The outcomes that refuse a session. */
+export type OpeningRefusal = Exclude<OpenOutcome, { kind: "written" | "replayed" | "stale" }>;
+
+/** What to do with an avatar of this status before a call. */
+const UNTIL_READY: Partial<Record<AvatarStatus, string>> = {
+  draft: "Set its `sourceAssetId`, and wait until it is `ready`.",
+  preprocessing: "Wait until it is `ready`.",
+  failed: "Its `error` says why: set another `sourceAssetId`.",
+  disabled: "Set its `status` to `ready`.",
+};
+
+const avatarNotReady = (status: AvatarStatus): Problem =>
+  new Problem("avatar_not_ready", `The status of the avatar is \`${status}\`. ${UNTIL_READY[status] ?? ""}`.trim());
+
+/** The problem of an opening that was refused. */
+export const openingRefused = async (
+  outcome: OpeningRefusal,
+  planned: PlannedSession,
+  db: Db,
+  caller: Caller,
+): Promise<Problem> => {
+  switch (outcome.kind) {
+    case "avatar_not_found":
+      return notFound();
+    case "avatar_not_ready":
+      return avatarNotReady(outcome.avatarStatus);
+    case "spend_limit_exceeded":
+      return spendLimitExceeded(planned, outcome.limitedBy);
+    case "insufficient_credits":
+      return insufficientCredits(planned);
+    case "concurrency_limit_reached":
+      return sessionLimitReached(db, caller, outcome);
+  }
+};
+
+/** What has refused a session, as the metrics name it; null when no limit has. */
+const limitOf = (error: unknown): SessionLimit | null => {
+  if (!(error instanceof Problem)) return null;
+  const { code, status, extras } = error;
+  if (code === "concurrency_limit_reached") return "sessions";
+  if (status !== 402) return null;
+  return extras.limitedBy === "self" || extras.limitedBy === "ancestor" ? extras.limitedBy : "balance";
+};
+
+/** Counts a refusal by a limit, and throws it again. Called at the end, because a refused request may still get an earlier response. */
+export const countRefusal =
+  (metrics: Pick<Metrics, "sessionRefused"> | null) =>
+  (error: unknown): never => {
+    const limit = limitOf(error);
+    if (limit !== null) metrics?.sessionRefused(limit);
+    throw error;
+  };

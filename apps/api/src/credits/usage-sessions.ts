@@ -1,0 +1,272 @@
+/** `/api/v1/usage/sessions` */
+
+import type { Caller } from "@realtime-avatar/db/api-keys/callers";
+import type { Origin } from "@realtime-avatar/db/audit/audit-events";
+import type { Db } from "@realtime-avatar/db/connection/pool";
+import { findUsageSession } from "@realtime-avatar/db/credits/find-usage-session";
+import { listUsageSessions } from "@realtime-avatar/db/credits/list-usage-sessions";
+import {
+  type OpenOutcome,
+  openUsageSession,
+  releaseSession,
+  reportUsage,
+  type SessionOutcome,
+  type SessionRequest,
+} from "@realtime-avatar/db/credits/usage-sessions";
+import type { Claim, WriteOutcome } from "@realtime-avatar/db/idempotency/idempotency-keys";
+import { permits } from "@realtime-avatar/domain/api-keys/scope";
+import { type PlannedSession, plannedSession, presentOpened } from "@realtime-avatar/domain/credits/open";
+import {
+  CreateUsageSession,
+  OpenedSession,
+  ReleaseSession,
+  ReportedSession,
+  ReportUsage,
+  USAGE_SESSION_LIST,
+  UsageSession,
+  UsageSessionPage,
+  UsageSessionWithNames,
+} from "@realtime-avatar/domain/credits/schemas";
+import { presentSession } from "@realtime-avatar/domain/credits/session";
+import { readSessionPage, type SessionPageRequest } from "@realtime-avatar/domain/credits/session-list";
+import { isId, newId, type SessionId } from "@realtime-avatar/domain/id";
+import { fileQueryOf } from "@realtime-avatar/domain/lists/csv";
+import { pageText } from "@realtime-avatar/domain/page";
+import { notFound, Problem } from "@realtime-avatar/domain/problem";
+import { Elysia } from "elysia";
+import type { Dependencies } from "../dependencies.ts";
+import { authentication, checkScope } from "../http/authenticate.ts";
+import { CSV_DESCRIPTION, type Export, exportHandler } from "../http/files/export.ts";
+import { operations } from "../http/operation.ts";
+import { keyOf } from "../http/person.ts";
+import { NO_PARAMETERS, readQuery } from "../http/query.ts";
+import { sendResource } from "../http/response.ts";
+import { type Attempt, execute, type OutcomeOf, type Settled, writtenResource } from "../http/write.ts";
+import { checkHeadroom, countRefusal, openingRefused, openWithinLimits } from "./opening.ts";
+import type { SweepOverdue } from "./overdue-sessions.ts";
+
+const OPERATIONS = operations({
+  openUsageSession: {
+    summary: "Open a usage session",
+    description:
+      "Holds credits for a call, under the spend caps of the calling key and of its ancestors, and of the balance of the tenant, while fewer sessions are open than the key, each ancestor and the tenant may have: as many whole seconds as fit, at most `maxSessionSeconds` and at least `minSessionSeconds`. A request that does not fit holds nothing. The session ends by itself unless its use is reported before `expiresAt`.",
+    body: CreateUsageSession,
+    success: { status: 201, description: "The session.", schema: UsageSession },
+    problems: [
+      "spend_limit_exceeded",
+      "insufficient_credits",
+      "not_found",
+      "avatar_not_ready",
+      "concurrency_limit_reached",
+    ],
+  },
+  listUsageSessions: {
+    summary: "List usage sessions",
+    description:
+      "Lists the sessions that were created in a time window, in the environment of the calling key, newest first.",
+    query: USAGE_SESSION_LIST.query,
+    success: { status: 200, description: "A page of sessions.", schema: UsageSessionPage },
+  },
+  exportUsageSessions: {
+    summary: "Export usage sessions",
+    description: `The sessions of the list, as a file. ${CSV_DESCRIPTION}`,
+    query: fileQueryOf(USAGE_SESSION_LIST),
+    success: { status: 200, description: "The sessions.", isCsv: true },
+  },
+  getUsageSession: {
+    summary: "Read a usage session",
+    description: "Returns a session in any status.",
+    success: { status: 200, description: "The session.", schema: UsageSessionWithNames },
+  },
+  reportUsage: {
+    summary: "Report the usage of a session",
+    description:
+      "Records what the session has used since its start. The first report, which may be 0, starts the session. Each report extends its lease. Usage is cumulative: a report that is lost, repeated or late changes nothing.",
+    body: ReportUsage,
+    success: {
+      status: 200,
+      description: "The session after the report, and whether it must end.",
+      schema: ReportedSession,
+    },
+    problems: ["session_closed"],
+  },
+  releaseSession: {
+    summary: "End a usage session",
+    description:
+      "With `usage:write`: ends any session, charges it `usedCreditMicros` or, if that is more, what was reported, once, and frees the rest. With `realtime:write` alone: ends a session of the calling key or of a descendant that was never started, which is charged nothing. One that was started stays open with `mustEnd`, until its engine ends it, or until the end of its lease, when it is charged what was reported. A call of this service is ended at once, started or not. The same request again has no effect.",
+    body: ReleaseSession,
+    isBodyOptional: true,
+    success: { status: 200, description: "The session after the request.", schema: UsageSession },
+    problems: ["session_closed"],
+  },
+});
+
+const SESSION = { schema: UsageSession, toText: JSON.stringify, present: presentSession };
+const SESSION_WITH_NAMES = { schema: UsageSessionWithNames, toText: JSON.stringify };
+/** The response of an opening before its write, which completes it. */
+const OPENED_SESSION = { schema: OpenedSession, toText: JSON.stringify, present: presentSession };
+const REPORTED_SESSION = { schema: ReportedSession, toText: JSON.stringify, present: presentSession };
+
+/** Opens a session. */
+const openSession = (
+  db: Db,
+  request: SessionRequest,
+  caller: Caller,
+  origin: Origin,
+  sweepOverdue: SweepOverdue,
+  claim: Claim | null,
+): Promise<OpenOutcome> =>
+  openWithinLimits(() => openUsageSession(db, request, caller, claim), { db, caller, origin, sweepOverdue });
+
+type OpenAttempt = Attempt<CreateUsageSession, PlannedSession>;
+
+const OPEN_SESSION = {
+  body: CreateUsageSession,
+  representation: OPENED_SESSION,
+  /** A session that cannot fit is refused before its response is made: a refusal stays cheap. */
+  lookUp: async ({ body, db, caller: anyCaller, origin, dependencies }: OpenAttempt): Promise<PlannedSession> => {
+    const caller = keyOf(anyCaller);
+    const { creditPriceMicrosPerSecond, sessionStartSeconds } = dependencies.config;
+    const terms = { priceCreditMicrosPerSecond: creditPriceMicrosPerSecond, startSeconds: sessionStartSeconds };
+    const planned = plannedSession(body, terms, { environment: caller.environment, ...origin });
+    await checkHeadroom(db, planned, caller);
+    return planned;
+  },
+  plan: ({ caller: anyCaller, origin, dependencies: { sweepOverdue } }: OpenAttempt, planned: PlannedSession) => {
+    const caller = keyOf(anyCaller);
+    const request = { ...planned, entryId: newId("ent", origin.now, origin.random), requestId: origin.requestId };
+    const location = `/api/v1/usage/sessions/${planned.id}`;
+    return {
+      response: { location, version: 1, body: presentOpened(planned, caller) },
+      input: [request, caller, origin, sweepOverdue] as const,
+    };
+  },
+  write: openSession,
+  settle: async (
+    outcome: OpenOutcome,
+    { db, caller, dependencies: { metrics } }: OpenAttempt,
+    planned: PlannedSession,
+  ): Promise<WriteOutcome> => {
+    switch (outcome.kind) {
+      case "written":
+        metrics?.sessionHeld();
+        return outcome;
+      case "replayed":
+        return outcome;
+      case "stale":
+        return { kind: "stale" };
+      default:
+        throw await openingRefused(outcome, planned, db, keyOf(caller));
+    }
+  },
+};
+
+/** The id in the path. Throws the problem `not_found` when it is malformed. */
+const sessionIdOf = (id: string): SessionId => {
+  if (!isId("ses", id)) throw notFound();
+  return id;
+};
+
+/** The session as a report or a release left it. Throws the problem that says why it did not; `closed` is its detail. */
+const settleSession = (outcome: SessionOutcome<object>, closed: string): Settled<UsageSession> => {
+  switch (outcome.kind) {
+    case "written":
+      return writtenResource(outcome.session, presentSession(outcome.session));
+    case "session_closed":
+      throw new Problem("session_closed", closed);
+    case "not_found":
+      throw notFound();
+    case "stale":
+    case "replayed":
+      return outcome;
+  }
+};
+
+const REPORT_USAGE = {
+  body: ReportUsage,
+  representation: REPORTED_SESSION,
+  plan: ({ id, body, caller, dependencies: { config } }: Attempt<ReportUsage>) => {
+    const report = { used: body.usedCreditMicros, leaseSeconds: config.sessionLeaseSeconds };
+    return { response: null, input: [sessionIdOf(id), report, keyOf(caller)] as const };
+  },
+  write: reportUsage,
+  settle: (outcome: OutcomeOf<typeof reportUsage>) =>
+    settleSession(outcome, "The session has ended, or its lease has expired."),
+};
+
+const RELEASE_SESSION = {
+  body: ReleaseSession,
+  isBodyOptional: true,
+  representation: SESSION,
+  plan: ({ id, body, caller: anyCaller, origin }: Attempt<ReleaseSession>) => {
+    const caller = keyOf(anyCaller);
+    const { usedCreditMicros: used = null, reason = null } = body;
+    // The member itself is valid, so this is not 422: it is the grant of the caller that does not allow it.
+    if (used !== null) checkScope(caller, ["usage:write"]);
+    const release = { isEngine: permits(caller.scopes, "usage:write"), used, reason };
+    return { response: null, input: [sessionIdOf(id), release, caller, origin] as const };
+  },
+  write: releaseSession,
+  settle: (
+    outcome: OutcomeOf<typeof releaseSession>,
+    { db, dependencies: { metrics, realtime } }: Attempt<ReleaseSession>,
+  ) => {
+    // An overdue session that this request has closed can be `session_closed`.
+    if ("hasEnded" in outcome && outcome.hasEnded) {
+      metrics?.sessionSettled();
+      // It may be a call.
+      realtime?.waitingWorkers(db).look();
+    }
+    return settleSession(outcome, "The session has ended, with another charge.");
+  },
+};
+
+const EXPORT: Export<SessionPageRequest> = {
+  name: "usage-sessions",
+  list: USAGE_SESSION_LIST,
+  item: UsageSessionWithNames,
+  pageOf: readSessionPage,
+  read: listUsageSessions,
+};
+
+export const usageSessionRoutes = (dependencies: Dependencies) => {
+  const { clock, responseBytes, metrics } = dependencies;
+  return new Elysia({ name: "usage-sessions", prefix: "/api/v1/usage" })
+    .use(authentication(dependencies))
+    .post("/sessions", ({ write }) => execute(write, OPEN_SESSION).catch(countRefusal(metrics)), {
+      scope: { scopes: ["realtime:write"], including: "headroom" },
+      detail: OPERATIONS.openUsageSession,
+    })
+    .get(
+      "/sessions",
+      async ({ caller, db, request, set }) => {
+        const page = readSessionPage(readQuery(request, USAGE_SESSION_LIST.query), clock());
+        const { from, to } = page.filters;
+        const text = pageText(USAGE_SESSION_LIST, page, await listUsageSessions(db, caller, page), { from, to });
+        return responseBytes.send(text, caller.tenantId, request, set);
+      },
+      { scope: "usage:read", detail: OPERATIONS.listUsageSessions },
+    )
+    .get("/sessions.csv", exportHandler(dependencies, EXPORT), {
+      scope: "usage:read",
+      detail: OPERATIONS.exportUsageSessions,
+    })
+    .get(
+      "/sessions/:id",
+      async ({ caller, db, params: { id }, request, set }) => {
+        readQuery(request, NO_PARAMETERS);
+        const session = await findUsageSession(db, caller, sessionIdOf(id));
+        if (!session) throw notFound();
+        return sendResource(SESSION_WITH_NAMES, presentSession(session), session, set);
+      },
+      { scope: "usage:read", detail: OPERATIONS.getUsageSession },
+    )
+    .post("/sessions/:id/usage", ({ write }) => execute(write, REPORT_USAGE), {
+      scope: "usage:write",
+      detail: OPERATIONS.reportUsage,
+    })
+    .post("/sessions/:id/release", ({ write }) => execute(write, RELEASE_SESSION), {
+      scope: { scopes: ["realtime:write", "usage:write"] },
+      detail: OPERATIONS.releaseSession,
+    });
+};

@@ -1,0 +1,74 @@
+/** `/api/v1/identities`: the accounts at a provider of OpenID Connect with which the caller signs in. */
+import { deleteIdentity, listIdentities } from "@realtime-avatar/db/people/identities";
+import { isId } from "@realtime-avatar/domain/id";
+import { presentIdentity } from "@realtime-avatar/domain/people/people";
+import { IDENTITY_LIST, Identity, IdentityPage } from "@realtime-avatar/domain/people/schemas";
+import { notFound, Problem } from "@realtime-avatar/domain/problem";
+import { checkVersion } from "@realtime-avatar/domain/transitions";
+import { Elysia } from "elysia";
+import type { Dependencies } from "../dependencies.ts";
+import { authentication } from "../http/authenticate.ts";
+import { listHandler } from "../http/list.ts";
+import { operations } from "../http/operation.ts";
+import { personOf, requirePasskey } from "../http/person.ts";
+import { type Attempt, execute, type OutcomeOf, type Settled, writtenResource } from "../http/write.ts";
+
+const OPERATIONS = operations({
+  listIdentities: {
+    summary: "List the own identities",
+    description: "Lists the accounts at a provider with which the caller signs in, newest first.",
+    query: IDENTITY_LIST.query,
+    success: { status: 200, description: "A page of identities.", schema: IdentityPage },
+  },
+  deleteIdentity: {
+    summary: "Unlink an identity",
+    description:
+      "Unlinks an identity of the caller, and ends the other sessions that it has opened. What is the last way to sign in cannot be unlinked.",
+    success: { status: 200, description: "The identity as it was.", schema: Identity },
+    problems: ["passkey_required", "last_passkey"],
+  },
+});
+
+const IDENTITY = { schema: Identity, toText: JSON.stringify };
+/** The version of every identity: it never changes. */
+const VERSION = { version: 1 };
+
+const DELETE_IDENTITY = {
+  body: null,
+  representation: IDENTITY,
+  plan: ({ id, caller, origin, expectation: { matches }, dependencies: { oidc } }: Attempt<unknown>) => {
+    if (!isId("idn", id)) throw notFound();
+    const by = requirePasskey(personOf(caller));
+    checkVersion(VERSION, matches);
+    return { response: null, input: [id, oidc?.issuer ?? null, by, origin] as const };
+  },
+  write: deleteIdentity,
+  settle: (outcome: OutcomeOf<typeof deleteIdentity>): Settled<Identity> => {
+    switch (outcome.kind) {
+      case "not_found":
+        throw notFound();
+      case "last_passkey":
+        throw new Problem("last_passkey", "The person could not sign in without the identity.");
+      case "written":
+        return writtenResource(VERSION, presentIdentity(outcome.identity));
+      case "stale":
+        return outcome;
+    }
+  },
+};
+
+export const identityRoutes = (dependencies: Dependencies) =>
+  new Elysia({ name: "identities", prefix: "/api/v1/identities" })
+    .use(authentication(dependencies))
+    .get(
+      "",
+      listHandler(dependencies, IDENTITY_LIST, ({ caller, db }, page) => {
+        const { tenantId, id: userId } = personOf(caller);
+        return listIdentities(db, { tenantId, userId }, page);
+      }),
+      { scope: "person", detail: OPERATIONS.listIdentities },
+    )
+    .delete("/:id", ({ write }) => execute(write, DELETE_IDENTITY), {
+      scope: "person",
+      detail: OPERATIONS.deleteIdentity,
+    });

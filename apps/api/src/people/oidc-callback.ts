@@ -1,0 +1,309 @@
+/** The end of an attempt to sign in by OpenID Connect. Every outcome is a redirect to a page of the dashboard. */
+
+import type { PersonCaller } from "@realtime-avatar/db/api-keys/callers";
+import { describeError } from "@realtime-avatar/db/connection/errors";
+import type { Db } from "@realtime-avatar/db/connection/pool";
+import { findIdentity, insertIdentity } from "@realtime-avatar/db/people/identities";
+import { acceptInvitation } from "@realtime-avatar/db/people/invitations";
+import {
+  findUserSession,
+  inEnvironment,
+  insertUserSession,
+  verifyUserSession,
+} from "@realtime-avatar/db/people/user-sessions";
+import { retryWhileStale } from "@realtime-avatar/db/query/retry-while-stale";
+import { newId, type TenantId } from "@realtime-avatar/domain/id";
+import {
+  isSessionOf,
+  isStateOf,
+  type OidcAttempt,
+  type OidcPurpose,
+  type OidcSession,
+  openOidcAttempt,
+  spentAttempt,
+} from "@realtime-avatar/domain/people/oidc-attempt";
+import type { OidcFailure } from "@realtime-avatar/domain/people/oidc-pages";
+import {
+  type IdentityRecord,
+  newUserSession,
+  PEOPLE_ENVIRONMENT,
+  type UserRecord,
+  verifiedUntil,
+} from "@realtime-avatar/domain/people/people";
+import type { SessionToken } from "@realtime-avatar/domain/people/tokens";
+import { Problem } from "@realtime-avatar/domain/problem";
+import type { Dependencies } from "../dependencies.ts";
+import { clearedAttemptCookie, presentedAttempt, sessionCookie } from "../http/cookie.ts";
+import { requirePasskey } from "../http/person.ts";
+import { runWrite, toProblem } from "../http/problem.ts";
+import { originOf, type RequestContext, untimed } from "../http/request-context.ts";
+import type { ResponseHead } from "../http/response.ts";
+import { findValidInvitation, invitedUserId } from "./invitations.ts";
+import { OidcError, type OidcPerson } from "./oidc-provider.ts";
+import { userAgentOf } from "./sign-in.ts";
+
+/** A request of the provider that ends the attempt of its browser. */
+type Callback<Purpose extends OidcPurpose = OidcPurpose> = {
+  dependencies: Dependencies;
+  db: Db;
+  attempt: OidcAttempt & { purpose: Purpose };
+  person: OidcPerson;
+  request: Request;
+  context: RequestContext;
+};
+type CallbackOf<Kind extends OidcPurpose["kind"]> = Callback<Extract<OidcPurpose, { kind: Kind }>>;
+
+/** Where an attempt that succeeded leads, below `/dashboard`; and the new session, if there is one. */
+/** The home page of the dashboard. */
+const HOME = "";
+
+type Success = { page: string; session: SessionToken | null };
+
+/**
+ * Until when a session is verified. The provider may have asked the person long before, or say nothing about it: then
+ * operations that ask for the passkey ask the person again.
+ */
+const verifiedBy = ({ authenticatedAt }: OidcPerson, now: Date): Date =>
+  authenticatedAt === null ? now : verifiedUntil(authenticatedAt < now ? authenticatedAt : now);
+
+const endSignIn = async ({
+  dependencies,
+  db,
+  attempt,
+  person,
+  request,
+  context,
+}: CallbackOf<"sign_in">): Promise<Success> => {
+  const { tenantId } = attempt;
+  const identity = await findIdentity(db, tenantId, person);
+  if (!identity) throw new OidcError("unknown_identity");
+  const { id: identityId, userId } = identity;
+  context.userId = userId;
+  const origin = originOf(dependencies, null, context);
+  const { now } = origin;
+  const signedIn = newUserSession(
+    {
+      tenantId,
+      userId,
+      passkeyId: null,
+      identityId,
+      userAgent: userAgentOf(request),
+      verifiedUntil: verifiedBy(person, now),
+    },
+    origin,
+  );
+  const use = { tenantId, identityId, userId, usedAt: now };
+  const isWritten = await runWrite(() => insertUserSession(db, signedIn, use, spentAttempt(attempt), origin));
+  if (!isWritten) throw new OidcError("expired", "spent");
+  return { page: HOME, session: signedIn.token };
+};
+
+/** What the acceptance of an invitation writes. */
+const acceptanceOf = (
+  { dependencies, attempt, person, request, context }: CallbackOf<"acceptance">,
+  invitation: Invited,
+) => {
+  const { tenantId, email, role } = invitation;
+  const origin = originOf(dependencies, null, context);
+  const { now, random } = origin;
+  const userId = invitedUserId(invitation);
+  const { issuer, subject } = person;
+  const { name } = attempt.purpose;
+  const user: UserRecord = { tenantId, id: userId, email, name, role, version: 1, createdAt: now, lastSeenAt: null };
+  const identity: IdentityRecord = {
+    tenantId,
+    id: newId("idn", now, random),
+    userId,
+    issuer,
+    subject,
+    createdAt: now,
+    lastUsedAt: now,
+  };
+  const of = { tenantId, userId, passkeyId: null, identityId: identity.id, userAgent: userAgentOf(request) };
+  const signedIn = newUserSession({ ...of, verifiedUntil: verifiedBy(person, now) }, origin);
+  const isNew = invitation.userId === null;
+  const challenge = spentAttempt(attempt);
+  return { origin, acceptance: { ...signedIn, user: isNew ? user : null, passkey: null, identity, challenge } };
+};
+type Invited = Awaited<ReturnType<typeof findValidInvitation>>["invitation"];
+
+const endAcceptance = async (callback: CallbackOf<"acceptance">): Promise<Success> => {
+  const { dependencies, db, attempt, context } = callback;
+  const { invitation } = await findValidInvitation(dependencies, attempt.purpose.token, context);
+  // The attempt is sealed, and the token carries its tenant. A difference is a defect.
+  if (invitation.tenantId !== attempt.tenantId) throw new OidcError("invalid_invitation");
+  const { acceptance, origin } = acceptanceOf(callback, invitation);
+  context.userId = invitedUserId(invitation);
+  const { kind } = await runWrite(() => acceptInvitation(db, invitation, acceptance, origin));
+  switch (kind) {
+    case "written":
+      return { page: HOME, session: acceptance.token };
+    case "invalid_invitation":
+    case "already_member":
+      throw new OidcError(kind);
+    case "over_quota":
+      throw new OidcError("quota_exceeded");
+    case "taken":
+      throw new OidcError("identity_taken");
+    case "refused":
+      throw new OidcError("expired", "spent");
+  }
+};
+
+/** The end of an attempt that began in a session. */
+type OfSession = Pick<Callback, "db" | "context"> & { attempt: { tenantId: TenantId; purpose: OidcSession } };
+
+/**
+ * The person of the session for which the attempt began. The cookie of the session is Strict, so it does not come with the
+ * request of a provider: the attempt, which is sealed, names the session in its place.
+ */
+const callerOf = async ({ db, attempt, context }: OfSession): Promise<PersonCaller> => {
+  const stored = await findUserSession(db, { tenantId: attempt.tenantId, id: attempt.purpose.sessionId });
+  if (!stored?.isLive || !isSessionOf(attempt.purpose, stored.digest)) throw new OidcError("session_ended");
+  context.userId = stored.person.id;
+  return inEnvironment(stored.person, PEOPLE_ENVIRONMENT);
+};
+
+const endIdentity = async (callback: CallbackOf<"identity">): Promise<Success> => {
+  const { dependencies, db, attempt, person, context } = callback;
+  const { kind } = await retryWhileStale(async () => {
+    // Again, as the attempt lasts longer than a verification.
+    const caller = requirePasskey(await callerOf(callback));
+    const origin = originOf(dependencies, caller, context);
+    const identity: IdentityRecord = {
+      tenantId: caller.tenantId,
+      id: newId("idn", origin.now, origin.random),
+      userId: caller.id,
+      issuer: person.issuer,
+      subject: person.subject,
+      createdAt: origin.now,
+      lastUsedAt: null,
+    };
+    return runWrite(() => insertIdentity(db, identity, spentAttempt(attempt), caller, origin));
+  });
+  switch (kind) {
+    case "written":
+      return { page: "/people", session: null };
+    case "over_quota":
+      throw new OidcError("quota_exceeded");
+    case "taken":
+      throw new OidcError("identity_taken");
+    case "refused":
+      throw new OidcError("expired", "spent");
+  }
+};
+
+const endVerification = async (callback: CallbackOf<"verification">): Promise<Success> => {
+  const { dependencies, db, attempt, person, context } = callback;
+  const { returnTo, environment } = attempt.purpose;
+  const { kind } = await retryWhileStale(async () => {
+    const caller = await callerOf(callback);
+    const identity = await findIdentity(db, caller.tenantId, person);
+    if (identity?.userId !== caller.id) throw new OidcError("unknown_identity");
+    const origin = originOf(dependencies, caller, context);
+    const { tenantId, id: userId } = caller;
+    const use = { tenantId, identityId: identity.id, userId, usedAt: origin.now };
+    // By the clock of the database, as the look-up has read it.
+    const until = verifiedBy(person, caller.checkedAt);
+    return runWrite(() => verifyUserSession(db, caller, use, spentAttempt(attempt), until, origin));
+  });
+  if (kind === "refused") throw new OidcError("expired", "spent");
+  const page = returnTo === "/" ? HOME : returnTo;
+  return { page: `${page}${environment === "test" ? "?environment=test" : ""}`, session: null };
+};
+
+const endAttempt = (callback: Callback): Promise<Success> => {
+  const { purpose } = callback.attempt;
+  switch (purpose.kind) {
+    case "sign_in":
+      return endSignIn({ ...callback, attempt: { ...callback.attempt, purpose } });
+    case "acceptance":
+      return endAcceptance({ ...callback, attempt: { ...callback.attempt, purpose } });
+    case "identity":
+      return endIdentity({ ...callback, attempt: { ...callback.attempt, purpose } });
+    case "verification":
+      return endVerification({ ...callback, attempt: { ...callback.attempt, purpose } });
+  }
+};
+
+/** The parameters of the response. A repeated one is a failure (RFC 6749 §3.1): two readers could take different ones. */
+const parametersOf = ({ url }: Request): URLSearchParams => {
+  const start = url.indexOf("?");
+  const parameters = new URLSearchParams(start === -1 ? "" : url.slice(start));
+  const names = [...parameters.keys()];
+  if (new Set(names).size !== names.length) throw new OidcError("not_accepted", "repeated_parameter");
+  return parameters;
+};
+
+/** The attempt of the cookie, if the response belongs to it. */
+const attemptOf = (
+  { publicUrl, sessionSecret, clock }: Dependencies,
+  request: Request,
+  parameters: URLSearchParams,
+): OidcAttempt => {
+  const sealed = presentedAttempt(request, publicUrl());
+  if (sealed === null) throw new OidcError("expired", "no_cookie");
+  const attempt = openOidcAttempt(sealed, sessionSecret, clock());
+  if (!attempt) throw new OidcError("expired", "cookie");
+  if (!isStateOf(attempt, parameters.get("state") ?? "")) throw new OidcError("expired", "state");
+  return attempt;
+};
+
+/** The problems that the page explains. The others are failures of the service. */
+const FAILURES: Partial<Record<Problem["code"], OidcFailure>> = {
+  invalid_invitation: "invalid_invitation",
+  passkey_required: "not_verified",
+  rate_limited: "rate_limited",
+};
+
+/** The failure behind an error, which is logged: without the parameters of the request, and in no words of the provider. */
+const failureOf = (error: unknown, { log }: Dependencies, { requestId }: RequestContext): OidcFailure => {
+  const failure =
+    error instanceof OidcError ? error.failure : (error instanceof Problem && FAILURES[error.code]) || "unavailable";
+  const line = { requestId, failure, reason: error instanceof OidcError ? error.reason : undefined };
+  if (failure !== "unavailable") log.info(line, "a sign-in by OIDC failed");
+  else log.error({ ...line, error: describeError(error), problem: toProblem(error).code }, "a sign-in by OIDC failed");
+  return failure;
+};
+
+const pageOfFailure = (failure: OidcFailure, attempt: OidcAttempt | null): string =>
+  `/sign-in?${new URLSearchParams({ ...(attempt && { tenant: attempt.tenantId }), problem: failure })}`;
+
+/** Ends an attempt, and sends the redirect. */
+export const endOidcAttempt = async (
+  dependencies: Dependencies,
+  checkRate: (request: Request) => Promise<void>,
+  request: Request,
+  context: RequestContext,
+  set: ResponseHead,
+): Promise<string> => {
+  const { oidc, publicUrl } = dependencies;
+  const cookies: string[] = [];
+  let attempt: OidcAttempt | null = null;
+  let page: string;
+  try {
+    await checkRate(request);
+    // A HEAD, which programs send to look at an address, must not spend the attempt.
+    if (!oidc || request.method !== "GET") throw new OidcError("expired", "method");
+    const parameters = parametersOf(request);
+    const begun = attemptOf(dependencies, request, parameters);
+    attempt = begun;
+    context.tenantId = begun.tenantId;
+    // The response belongs to the attempt: it is over, whatever the outcome is.
+    cookies.push(clearedAttemptCookie(publicUrl()));
+    if (parameters.get("error") === "access_denied") throw new OidcError("denied");
+    const person = await untimed(context, () => oidc.exchange(begun, parameters));
+    const db = dependencies.databases.ofTenant(begun.tenantId).until(context);
+    const success = await endAttempt({ dependencies, db, attempt: begun, person, request, context });
+    if (success.session) cookies.push(sessionCookie(publicUrl(), success.session));
+    page = success.page;
+  } catch (error) {
+    page = pageOfFailure(failureOf(error, dependencies, context), attempt);
+  }
+  set.status = 303;
+  set.headers["location"] = `${publicUrl()}/dashboard${page}`;
+  set.headers["referrer-policy"] = "no-referrer";
+  // Elysia sends a list as one header for each item; its type of `set` has no list.
+  if (cookies.length > 0) (set.headers as Record<string, unknown>)["set-cookie"] = cookies;
+  return "";
+};

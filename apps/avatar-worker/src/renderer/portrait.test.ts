@@ -1,20 +1,10 @@
 import { expect, test } from "bun:test";
 import type { VideoFrame } from "@livekit/rtc-node";
-import { createEcho } from "./echo.ts";
 import { isLoud } from "./loudness.ts";
 import { portrait } from "./portrait.ts";
 
 const frame = (amplitude: number): Int16Array =>
   Int16Array.from({ length: 960 }, (_, index) => amplitude * Math.sin((index / 48_000) * 2 * Math.PI * 440));
-
-test("the echo: the same frames in the same order, 0.6 seconds later", () => {
-  const said: number[] = [];
-  const echo = createEcho((pcm) => said.push(pcm[0] as number));
-  for (let index = 0; index < 30; index++) echo.hear(Int16Array.of(index));
-  expect(said).toEqual([]);
-  for (let index = 30; index < 33; index++) echo.hear(Int16Array.of(index));
-  expect(said).toEqual([0, 1, 2]);
-});
 
 test("sound: speech is loud, silence and noise are not", () => {
   expect([0, 100, 1000, 12_000].map((amplitude) => isLoud(frame(amplitude)))).toEqual([false, false, true, true]);

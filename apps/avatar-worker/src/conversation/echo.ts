@@ -1,5 +1,5 @@
 /** An avatar without an agent says what the person has said, a moment later. */
-import { FRAME_MS } from "./renderer.ts";
+import { FRAME_MS } from "../renderer/renderer.ts";
 
 /** Long enough to be told from one's own voice. */
 const DELAY_MS = 600;

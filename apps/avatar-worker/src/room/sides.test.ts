@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { EventEmitter } from "node:events";
 import { RoomEvent } from "@livekit/rtc-node";
 import { LIFECYCLE_TOPIC } from "@realtime-avatar/domain/calls/lifecycle";
-import { obeyPage } from "./call.ts";
+import { obeyPage } from "./sides.ts";
 
 test("a request to end the call: obeyed from the person alone, and on its topic", () => {
   const room = new EventEmitter();

@@ -1,0 +1,155 @@
+/** The two sides of a call: what the avatar hears, says and does for the person or the agent in its room. */
+import {
+  DisconnectReason,
+  type RemoteParticipant,
+  type RemoteTrackPublication,
+  type Room,
+  RoomEvent,
+  TrackKind,
+} from "@livekit/rtc-node";
+import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
+import { asksToEnd, LIFECYCLE_TOPIC } from "@realtime-avatar/domain/calls/lifecycle";
+import { PERSON_IDENTITY, sessionOfRoom } from "@realtime-avatar/domain/calls/room";
+import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
+import { createEcho } from "../conversation/echo.ts";
+import { isLoud } from "../renderer/loudness.ts";
+import type { Rendering } from "../renderer/renderer.ts";
+import type { AgentVoice } from "./agent-voice.ts";
+import { listenTo } from "./audio-in.ts";
+import { LIMITS, watchFlood } from "./flood.ts";
+import { tellSpeech, tellTimes } from "./messages.ts";
+import type { Presence } from "./presence.ts";
+import type { Published } from "./publish.ts";
+
+/** The avatar in the room; `voice` is that of the agent, if there is one. */
+export type JoinedAvatar = { rendering: Rendering; published: Published; voice: AgentVoice | null };
+
+/** Who talks to the avatar, or through it. */
+export const sideOf = ({ agent_identity }: AssignedCall): "person" | "agent" =>
+  agent_identity === null ? "person" : "agent";
+
+/**
+ * Whether the room is of the service, with a page of the SDK in it: only the service can name a room after a call before it starts.
+ * In another room, nothing is obeyed, and nothing sent beside the picture and the sound.
+ */
+export const isOurs = ({ name = "" }: Room, { session_id }: AssignedCall): boolean =>
+  sessionOfRoom(name) === session_id;
+
+/** Lets the avatar say what the person says. */
+const converse = (
+  room: Room,
+  { mode, input }: AssignedCall,
+  { rendering, published }: JoinedAvatar,
+  times: Presence,
+): void => {
+  if (input.stt_mode === "off") return;
+  const tell = tellSpeech(room, mode);
+  const echo = createEcho((pcm) => {
+    rendering.hear(pcm);
+    published.play(pcm);
+    tell(pcm);
+  });
+  listenTo(room, PERSON_IDENTITY, (pcm) => {
+    if (isLoud(pcm)) times.otherWasActive(performance.now());
+    echo.hear(pcm);
+  });
+};
+
+/** Lets the avatar say what the agent says. No other participant is heard. `wasLost`: the call had another process before. */
+const playAgent = ({ rendering, published, voice }: JoinedAvatar, times: Presence, wasLost: boolean): void => {
+  const say = (pcm: Int16Array): void => {
+    rendering.hear(pcm);
+    published.play(pcm);
+  };
+  voice?.play(published, say, () => times.otherWasActive(performance.now()));
+  if (wasLost) voice?.tellLoss();
+};
+
+/** Follows the person or the agent `identity`, and the connection to the room. */
+const watchOther = (
+  room: Room,
+  identity: string,
+  times: Presence,
+  { onArrival, onLeave }: { onArrival: () => void; onLeave: () => void },
+  isAgent: boolean,
+): void => {
+  const arrived = (): void => {
+    times.otherArrived(performance.now());
+    onArrival();
+  };
+  room.on(RoomEvent.ParticipantConnected, (participant) => {
+    if (participant.identity === identity) arrived();
+  });
+  room.on(RoomEvent.ParticipantDisconnected, (participant) => {
+    // Who joins a second time replaces the first, whose end is told later.
+    if (participant.identity !== identity || room.remoteParticipants.has(identity)) return;
+    // LiveKit has waited for 20 seconds already when it drops a participant whose network was cut.
+    const hasWaited = participant.disconnectReason === DisconnectReason.CONNECTION_TIMEOUT;
+    times.otherLeft(performance.now(), hasWaited);
+    onLeave();
+  });
+  room.on(RoomEvent.Reconnecting, () => times.connectionChanged(performance.now(), true));
+  room.on(RoomEvent.Reconnected, () => times.connectionChanged(performance.now(), false));
+  const isThere = room.remoteParticipants.has(identity);
+  // The avatar was published for the agent. One that has left since is charged for it.
+  if (isThere || isAgent) arrived();
+  if (!isThere) times.otherLeft(performance.now());
+};
+
+/**
+ * Calls `onVideo` when the person has a track of video. The token allows a microphone alone, but LiveKit checks only what the client
+ * says of the source of a track.
+ */
+const refuseVideo = (room: Room, onVideo: () => void): void => {
+  const check = ({ kind }: RemoteTrackPublication, { identity }: RemoteParticipant): void => {
+    if (identity === PERSON_IDENTITY && kind === TrackKind.KIND_VIDEO) onVideo();
+  };
+  room.on(RoomEvent.TrackPublished, check);
+  for (const participant of room.remoteParticipants.values()) {
+    for (const publication of participant.trackPublications.values()) check(publication, participant);
+  }
+};
+
+/**
+ * Sends nothing while the connection to the server of an agent's owner is lost. Media has a separate connection, and the time is not
+ * charged when the connection does not come back.
+ */
+const pauseWhileLost = (room: Room, { pause, resume }: Published): void => {
+  room.on(RoomEvent.Reconnecting, pause);
+  room.on(RoomEvent.Reconnected, resume);
+};
+
+/** Calls `onEnd` when the page of the person asks for the end. */
+export const obeyPage = (room: Room, times: Presence, onEnd: () => void): void => {
+  room.on(RoomEvent.DataReceived, (data, participant, _kind, topic) => {
+    if (participant?.identity !== PERSON_IDENTITY) return;
+    times.otherWasActive(performance.now());
+    if (topic === LIFECYCLE_TOPIC && asksToEnd(data)) onEnd();
+  });
+};
+
+/** Connects the avatar with the other side. Returns a function to call often. */
+export const connectSides = (
+  room: Room,
+  assigned: AssignedCall,
+  joined: JoinedAvatar,
+  times: Presence,
+  { isRestart, onArrival, onEnd }: { isRestart: boolean; onArrival: () => void; onEnd: (why: EndReason) => void },
+): ((now: number) => void) => {
+  const { agent_identity, generation } = assigned;
+  if (agent_identity === null) converse(room, assigned, joined, times);
+  else playAgent(joined, times, isRestart || generation > 1);
+  const isAgent = agent_identity !== null;
+  const onLeave = (): void => joined.voice?.forget();
+  watchOther(room, agent_identity ?? PERSON_IDENTITY, times, { onArrival, onLeave }, isAgent);
+  if (isAgent) pauseWhileLost(room, joined.published);
+  const checkFlood = watchFlood(room, LIMITS[sideOf(assigned)], () => onEnd("agent_ended"));
+  if (!isOurs(room, assigned)) return checkFlood;
+  obeyPage(room, times, () => onEnd("user_ended"));
+  refuseVideo(room, () => onEnd("agent_ended"));
+  const tell = tellTimes(room, assigned, times);
+  return (now) => {
+    tell(now);
+    checkFlood(now);
+  };
+};

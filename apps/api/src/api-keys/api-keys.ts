@@ -8,12 +8,10 @@ import {
   rotateApiKey,
   updateApiKey,
 } from "@realtime-avatar/db/api-keys/api-keys";
-import type { AnyCaller } from "@realtime-avatar/db/api-keys/callers";
 import { findCreator } from "@realtime-avatar/db/api-keys/creator";
 import { countApiKeys, listApiKeys } from "@realtime-avatar/db/api-keys/list";
-import type { Origin } from "@realtime-avatar/db/audit/audit-events";
-import type { Db } from "@realtime-avatar/db/connection/pool";
-import { type ApiKeyRecord, presentApiKey, presentApiKeyWithSecret } from "@realtime-avatar/domain/api-keys/api-key";
+import type { Claim } from "@realtime-avatar/db/idempotency/idempotency-keys";
+import { presentApiKey, presentApiKeyWithSecret } from "@realtime-avatar/domain/api-keys/api-key";
 import { issueApiKey } from "@realtime-avatar/domain/api-keys/create";
 import { isWider, visibleApiKey } from "@realtime-avatar/domain/api-keys/reach";
 import { revocableApiKey } from "@realtime-avatar/domain/api-keys/revoke";
@@ -98,18 +96,24 @@ const WITH_SECRET = { schema: ApiKeyWithSecret, toText: JSON.stringify };
 const CREATE_API_KEY = {
   body: CreateApiKey,
   representation: WITH_SECRET,
-  plan: ({ body, caller, origin, db: { shard }, dependencies: { config } }: Attempt<CreateApiKey>) => {
+  plan: ({ body, caller, origin, db, dependencies: { config } }: Attempt<CreateApiKey>) => {
     const { tenantId, checkedAt } = caller;
     const { now, random } = origin;
-    const { record, secret } = issueApiKey(body, grantorOf(caller), { tenantId, checkedAt, now, random, shard });
+    const { record, secret } = issueApiKey(body, grantorOf(caller), {
+      tenantId,
+      checkedAt,
+      now,
+      random,
+      shard: db.shard,
+    });
     const by = record.environment === "live" ? requirePasskey(caller) : caller;
     const location = `/api/v1/api-keys/${record.id}`;
     return {
       response: { location, version: record.version, body: presentApiKeyWithSecret(record, secret) },
-      input: [{ record, secret, maxActiveKeys: config.maxActiveKeysPerTenant }, by, origin] as const,
+      write: (claim: Claim | null) =>
+        insertApiKey(db, { record, secret, maxActiveKeys: config.maxActiveKeysPerTenant }, by, origin, claim),
     };
   },
-  write: insertApiKey,
   settle: (outcome: OutcomeOf<typeof insertApiKey>, { dependencies: { config } }: Attempt<CreateApiKey>) => {
     if (outcome.kind !== "over_quota") return outcome;
     const { maxActiveKeysPerTenant } = config;
@@ -125,10 +129,9 @@ const ROTATE_API_KEY = {
     const { record, secret } = rotated;
     return {
       response: { version: record.version, body: presentApiKeyWithSecret(record, secret) },
-      input: [rotated, requirePasskey(caller), origin] as const,
+      write: (claim: Claim | null) => rotateApiKey(db, rotated, requirePasskey(caller), origin, claim),
     };
   },
-  write: rotateApiKey,
   settle: (outcome: RotateOutcome) => {
     if (outcome.kind !== "in_progress") return outcome;
     const detail = "The key was rotated, and its older secret is valid until the overlap ends.";
@@ -139,29 +142,27 @@ const ROTATE_API_KEY = {
 const UPDATE_API_KEY = {
   body: UpdateApiKey,
   representation: API_KEY,
-  plan: ({ body, caller, target, origin, expectation: { matches } }: Attempt<UpdateApiKey>) => {
+  plan: ({ db, body, caller, target, origin, expectation: { matches } }: Attempt<UpdateApiKey>) => {
     const updated = updatedApiKey(target, body, grantorOf(caller), { checkedAt: caller.checkedAt, matches });
     const { record } = updated;
     const by = isWider(updated.target, record) ? requirePasskey(caller) : caller;
     return {
       response: { version: record.version, body: presentApiKey(record) },
-      input: [updated, by, origin] as const,
+      write: () => updateApiKey(db, updated, by, origin),
     };
   },
-  write: updateApiKey,
   settle: (outcome: { kind: "written" | "stale" }) => outcome,
 };
 
 const REVOKE_API_KEY = {
   body: null,
   representation: API_KEY,
-  plan: ({ caller, target, origin, expectation: { versions, matches } }: Attempt<unknown>) => {
+  plan: ({ db, caller, target, origin, expectation: { versions, matches } }: Attempt<unknown>) => {
     const key = revocableApiKey(target, grantorOf(caller), matches);
     const expected = { version: versions === null ? null : key.version };
-    return { response: null, input: [key, expected, caller, origin] as const };
+    // A revocation has no claim: repeated, it has no effect.
+    return { response: null, write: () => revokeApiKey(db, key, expected, caller, origin) };
   },
-  write: (db: Db, key: ApiKeyRecord, expected: { version: number | null }, caller: AnyCaller, origin: Origin) =>
-    revokeApiKey(db, key, expected, caller, origin),
   settle: (outcome: RevokeOutcome): Settled<ApiKey> =>
     outcome.kind === "stale" ? outcome : writtenResource(outcome.key, presentApiKey(outcome.key)),
 };

@@ -1,6 +1,7 @@
 /** `/api/v1/assets`: uploads by a form, and by a signed PUT. Reads, imports and deletions are in `assets.ts`. */
 
 import { insertAsset } from "@realtime-avatar/db/assets/assets";
+import type { Claim } from "@realtime-avatar/db/idempotency/idempotency-keys";
 import { assetText, newAsset, originalKey, presentAsset, uploadKey } from "@realtime-avatar/domain/assets/asset";
 import { Asset, AssetWithUpload, CompleteUpload, CreateUpload } from "@realtime-avatar/domain/assets/schemas";
 import { UPLOAD_URL_SECONDS, uploadErrors } from "@realtime-avatar/domain/assets/upload";
@@ -90,10 +91,16 @@ const UPLOAD_ASSET = {
         version: asset.version,
         body: presentAsset(asset, dependencies.assetOrigin()),
       },
-      input: [{ asset, job: processingJob(asset, origin), quota: quotaOf(dependencies) }, caller, origin] as const,
+      write: (claim: Claim | null) =>
+        insertAsset(
+          db,
+          { asset, job: processingJob(asset, origin), quota: quotaOf(dependencies) },
+          caller,
+          origin,
+          claim,
+        ),
     };
   },
-  write: insertAsset,
   settle: (outcome: OutcomeOf<typeof insertAsset>, attempt: Attempt<StoredUpload>) => {
     const { file, keep } = attempt.body;
     if (outcome.kind === "written") {
@@ -134,10 +141,10 @@ const CREATE_UPLOAD = {
     const resource = { ...presentAsset(asset, dependencies.assetOrigin()), upload };
     return {
       response: { location: locationOf(id), version: asset.version, body: resource },
-      input: [{ asset, job: null, quota: quotaOf(dependencies) }, caller, origin] as const,
+      write: (claim: Claim | null) =>
+        insertAsset(db, { asset, job: null, quota: quotaOf(dependencies) }, caller, origin, claim),
     };
   },
-  write: insertAsset,
   settle: settleInsert,
 };
 

@@ -2,6 +2,7 @@
 
 import { type DeleteAssetOutcome, deleteAsset, findAsset, insertAsset } from "@realtime-avatar/db/assets/assets";
 import { listAssets } from "@realtime-avatar/db/assets/list";
+import type { Claim } from "@realtime-avatar/db/idempotency/idempotency-keys";
 import { assetText, newAsset, presentAsset } from "@realtime-avatar/domain/assets/asset";
 import { ASSET_LIMITS } from "@realtime-avatar/domain/assets/limits";
 import { remoteUrlErrors } from "@realtime-avatar/domain/assets/remote-url";
@@ -70,21 +71,26 @@ const IMPORT_ASSET = {
     const resource = presentAsset(asset, dependencies.assetOrigin());
     return {
       response: { location: `/api/v1/assets/${id}`, version: asset.version, body: resource },
-      input: [{ asset, job: processingJob(asset, origin), quota: quotaOf(dependencies) }, caller, origin] as const,
+      write: (claim: Claim | null) =>
+        insertAsset(
+          db,
+          { asset, job: processingJob(asset, origin), quota: quotaOf(dependencies) },
+          caller,
+          origin,
+          claim,
+        ),
     };
   },
-  write: insertAsset,
   settle: settleInsert,
 };
 
 const DELETE_ASSET = {
   body: null,
   representation: ASSET,
-  plan: ({ id, caller, origin, expectation: { versions } }: Attempt<unknown>) => {
+  plan: ({ db, id, caller, origin, expectation: { versions } }: Attempt<unknown>) => {
     if (!isId("ast", id)) throw notFound();
-    return { response: null, input: [id, { versions }, caller, origin] as const };
+    return { response: null, write: () => deleteAsset(db, id, { versions }, caller, origin) };
   },
-  write: deleteAsset,
   settle: async (
     outcome: DeleteAssetOutcome,
     { expectation: { matches }, dependencies: { storage, assetOrigin } }: Attempt<unknown>,

@@ -1,14 +1,6 @@
 /** Completes an upload by a signed PUT: copies its file, checks the copy, and starts its processing. */
 
-import type { AnyCaller } from "@realtime-avatar/db/api-keys/callers";
-import {
-  type AssetUpload,
-  type CompleteAssetOutcome,
-  completeAsset,
-  findAsset,
-} from "@realtime-avatar/db/assets/assets";
-import type { Origin } from "@realtime-avatar/db/audit/audit-events";
-import type { Db } from "@realtime-avatar/db/connection/pool";
+import { type CompleteAssetOutcome, completeAsset, findAsset } from "@realtime-avatar/db/assets/assets";
 import type { Claim, WriteOutcome } from "@realtime-avatar/db/idempotency/idempotency-keys";
 import {
   type AssetRecord,
@@ -21,7 +13,7 @@ import { contentTypeOf, MAGIC_BYTES } from "@realtime-avatar/domain/assets/magic
 import { describeRefusedType } from "@realtime-avatar/domain/assets/refused-type";
 import { Asset, CompleteUpload } from "@realtime-avatar/domain/assets/schemas";
 import { ASSET_TRANSITIONS, type AssetStatus, USABLE_STATUSES } from "@realtime-avatar/domain/assets/status";
-import { type AssetId, isId } from "@realtime-avatar/domain/id";
+import { isId } from "@realtime-avatar/domain/id";
 import { type FieldErrorCode, notFound, Problem, validationFailed } from "@realtime-avatar/domain/problem";
 import { allowedFrom, invalidTransition } from "@realtime-avatar/domain/transitions";
 import type { Storage } from "@realtime-avatar/storage/storage";
@@ -130,25 +122,17 @@ export const COMPLETE_UPLOAD = {
     // Another request was first. The response follows from the asset as it is now.
     return outcome.kind === "unchanged" ? (completionOf(outcome.asset) ?? basis) : basis;
   },
-  plan: ({ caller, origin, dependencies: { assetOrigin } }: CompleteAttempt, { asset, file }: Completion) => {
+  plan: ({ db, caller, origin, dependencies: { assetOrigin } }: CompleteAttempt, { asset, file }: Completion) => {
     const changes = { status: "uploaded", version: asset.version + 1, updatedAt: origin.now } as const;
     const after: AssetRecord = file === null ? asset : { ...asset, ...file, ...changes };
     const upload = file && { ...file, job: processingJob(asset, origin) };
     return {
       response: { version: after.version, body: presentAsset(after, assetOrigin()) },
-      input: [asset.id, upload, caller, origin] as const,
+      /** Without an upload, nothing is written. */
+      write: async (claim: Claim | null): Promise<CompleteAssetOutcome | { kind: "known" }> =>
+        upload === null ? { kind: "known" } : completeAsset(db, asset.id, upload, caller, origin, claim),
     };
   },
-  /** Without an upload, nothing is written. */
-  write: async (
-    db: Db,
-    id: AssetId,
-    upload: AssetUpload | null,
-    caller: AnyCaller,
-    origin: Origin,
-    claim: Claim | null,
-  ): Promise<CompleteAssetOutcome | { kind: "known" }> =>
-    upload === null ? { kind: "known" } : completeAsset(db, id, upload, caller, origin, claim),
   settle: async (
     outcome: CompleteAssetOutcome | { kind: "known" },
     { dependencies: { storage } }: CompleteAttempt,

@@ -11,6 +11,7 @@ import {
   updateAvatar,
 } from "@realtime-avatar/db/avatars/avatars";
 import { countAvatars, listAvatars } from "@realtime-avatar/db/avatars/list";
+import type { Claim } from "@realtime-avatar/db/idempotency/idempotency-keys";
 import {
   type AvatarRecord,
   avatarText,
@@ -121,7 +122,7 @@ const firstJob = (avatar: AvatarRecord, { now, random }: Origin): JobRecord | nu
 const CREATE_AVATAR = {
   body: CreateAvatar,
   representation: AVATAR,
-  plan: ({ body, caller, origin, dependencies: { config, assetOrigin } }: Attempt<CreateAvatar>) => {
+  plan: ({ db, body, caller, origin, dependencies: { config, assetOrigin } }: Attempt<CreateAvatar>) => {
     checkTestAsset(body.sourceAssetId, caller);
     const { tenantId, environment } = caller;
     const { now, random } = origin;
@@ -130,10 +131,9 @@ const CREATE_AVATAR = {
     const location = `/api/v1/avatars/${avatar.id}`;
     return {
       response: { location, version: avatar.version, body: presentAvatar(avatar, assetOrigin()) },
-      input: [avatar, firstJob(avatar, origin), caller, origin] as const,
+      write: (claim: Claim | null) => insertAvatar(db, avatar, firstJob(avatar, origin), caller, origin, claim),
     };
   },
-  write: insertAvatar,
   settle: (outcome: InsertAvatarOutcome) => {
     switch (outcome.kind) {
       case "asset_not_found":
@@ -148,14 +148,17 @@ const CREATE_AVATAR = {
 
 /** The plan of `changes`, which are allowed in one of `statuses`. */
 const planChange = (
-  { id, caller, origin, expectation: { versions } }: Attempt<unknown>,
+  { db, id, caller, origin, expectation: { versions } }: Attempt<unknown>,
   changes: AvatarChanges,
   statuses: readonly AvatarStatus[],
 ) => {
   if (!isId("ava", id)) throw notFound();
   checkTestAsset(changes.sourceAssetId, caller);
   const jobId = newId("job", origin.now, origin.random);
-  return { response: null, input: [id, changes, { versions, statuses, jobId }, caller, origin] as const };
+  return {
+    response: null,
+    write: () => updateAvatar(db, id, changes, { versions, statuses, jobId }, caller, origin),
+  };
 };
 
 /** The avatar after `changes`. Throws the problem that says why they are not allowed. */
@@ -186,7 +189,6 @@ const UPDATE_AVATAR = {
   body: UpdateAvatar,
   representation: AVATAR,
   plan: (attempt: Attempt<UpdateAvatar>) => planChange(attempt, attempt.body, acceptedStatuses(attempt.body)),
-  write: updateAvatar,
   settle: (outcome: UpdateAvatarOutcome, attempt: Attempt<UpdateAvatar>) =>
     settleChange(outcome, attempt, attempt.body),
 };
@@ -196,7 +198,6 @@ const DELETE_AVATAR = {
   body: null,
   representation: AVATAR,
   plan: (attempt: Attempt<unknown>) => planChange(attempt, DELETION, DELETABLE_STATUSES),
-  write: updateAvatar,
   settle: (outcome: UpdateAvatarOutcome, attempt: Attempt<unknown>) => settleChange(outcome, attempt, DELETION),
 };
 

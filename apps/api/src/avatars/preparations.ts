@@ -1,6 +1,7 @@
 /** `/api/v1/avatars/{id}/prepare`. What else starts a preparation is in `avatars.ts`. */
 
 import { findAvatar, type PrepareAvatarOutcome, prepareAvatar } from "@realtime-avatar/db/avatars/avatars";
+import type { Claim } from "@realtime-avatar/db/idempotency/idempotency-keys";
 import {
   type AvatarRecord,
   avatarText,
@@ -58,16 +59,16 @@ const PREPARE_AVATAR = {
     const { basis, outcome } = previous;
     return outcome.kind === "unchanged" ? { avatar: outcome.avatar, plans: basis.plans + 1 } : basis;
   },
-  plan: ({ id, caller, origin, dependencies: { assetOrigin } }: PrepareAttempt, basis: Basis) => {
+  plan: ({ db, id, caller, origin, dependencies: { assetOrigin } }: PrepareAttempt, basis: Basis) => {
     if (!isId("ava", id) || basis?.avatar === null) throw notFound();
+    const version = basis?.avatar.version ?? null;
     const after = basis && preparedAgain(basis.avatar, origin.now);
     const jobId = newId("job", origin.now, origin.random);
     return {
       response: after && { version: after.version, body: presentAvatar(after, assetOrigin()) },
-      input: [id, basis?.avatar.version ?? null, jobId, caller, origin] as const,
+      write: (claim: Claim | null) => prepareAvatar(db, id, version, jobId, caller, origin, claim),
     };
   },
-  write: prepareAvatar,
   settle: (
     outcome: PrepareAvatarOutcome,
     { origin, dependencies: { assetOrigin } }: PrepareAttempt,

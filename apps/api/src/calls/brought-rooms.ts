@@ -3,7 +3,6 @@
  * Idempotency-Key, and the same token up to four times, so the same token is the same call. The document leaves the route out: its form is that of the plugin,
  * and its credentials come by another header than those of every operation there.
  */
-import type { Caller } from "@realtime-avatar/db/api-keys/callers";
 import {
   attachAgent,
   type BroughtRoom,
@@ -92,7 +91,6 @@ const allowedUrl = ({ livekit_url }: BringRoom, hosts: readonly string[], ownUrl
 
 type BringBasis = { planned: PlannedCall; url: string; agentIdentity: string };
 type BringAttempt = Attempt<BringRoom, BringBasis>;
-type Opening = Pick<BringAttempt, "dependencies" | "origin"> & { caller: Caller };
 
 /** Opens a call in a brought room. The service does not create, list or delete that room. `price`: for one second. */
 const bringOperation = (price: number) => ({
@@ -120,7 +118,7 @@ const bringOperation = (price: number) => ({
     };
   },
   plan: (
-    { body: { livekit_token: token }, caller: anyCaller, origin, dependencies }: BringAttempt,
+    { db, body: { livekit_token: token }, caller: anyCaller, origin, dependencies }: BringAttempt,
     { planned, url, agentIdentity }: BringBasis,
   ) => {
     const caller = keyOf(anyCaller);
@@ -144,11 +142,11 @@ const bringOperation = (price: number) => ({
       awaitsAgent: false,
       brought: { url, token: sealRoomToken(token, id, tokenKey, random), digest, agentIdentity },
     };
-    return { response: createdCall(session.id), input: [request, { caller, origin, dependencies }] as const };
-  },
-  write: async (db: Db, request: CallRequest, { caller, origin, dependencies }: Opening, claim: Claim | null) => {
-    const { sweepOverdue } = dependencies;
-    return openWithinLimits(() => openCall(db, request, caller, claim), { db, caller, origin, sweepOverdue });
+    const limits = { db, caller, origin, sweepOverdue: dependencies.sweepOverdue };
+    return {
+      response: createdCall(session.id),
+      write: (claim: Claim | null) => openWithinLimits(() => openCall(db, request, caller, claim), limits),
+    };
   },
   settle: async (
     outcome: OpenCallOutcome,

@@ -164,7 +164,7 @@ const startOperation = (price: number, hasAgent: boolean) => ({
     return { ...planned, token: await mintToken(config, personToken(planned.roomName)) };
   },
   plan: (
-    { caller: anyCaller, origin, dependencies, requestContext }: StartAttempt,
+    { db, caller: anyCaller, origin, dependencies, requestContext }: StartAttempt,
     { token, ...planned }: StartBasis,
   ) => {
     const caller = keyOf(anyCaller);
@@ -187,10 +187,10 @@ const startOperation = (price: number, hasAgent: boolean) => ({
     const livekitUrl = realtimeOf(dependencies).config.url;
     return {
       response: { version: null, body: presentPlannedGrant(planned, { livekitUrl, token }) },
-      input: [request, { caller, origin, dependencies, requestContext }] as const,
+      write: (claim: Claim | null) =>
+        openWithRoom(db, request, { caller, origin, dependencies, requestContext }, claim),
     };
   },
-  write: openWithRoom,
   settle: async (
     outcome: OutcomeOf<typeof openWithRoom>,
     { db, body, caller, dependencies: { metrics } }: StartAttempt,
@@ -223,11 +223,11 @@ const startOperation = (price: number, hasAgent: boolean) => ({
 const RELEASE_CALL = {
   body: ReleaseCall,
   representation: RELEASED_CALL,
-  plan: ({ body, caller, origin }: Attempt<ReleaseCall>) => ({
+  plan: ({ db, body, caller, origin }: Attempt<ReleaseCall>) => ({
     response: { version: null, body: { ok: true } },
-    input: [releaseTarget(body), { reason: body.reason ?? null }, keyOf(caller), origin] as const,
+    write: (claim: Claim | null) =>
+      releaseCall(db, releaseTarget(body), { reason: body.reason ?? null }, keyOf(caller), origin, claim),
   }),
-  write: releaseCall,
   settle: (
     outcome: OutcomeOf<typeof releaseCall>,
     { db, dependencies: { metrics, realtime } }: Attempt<ReleaseCall>,

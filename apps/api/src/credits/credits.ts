@@ -1,4 +1,5 @@
 /** `/api/v1/credits` */
+
 import type { AnyCaller } from "@realtime-avatar/db/api-keys/callers";
 import { auditEvent } from "@realtime-avatar/db/audit/audit-events";
 import { changeLowThreshold, findCreditBalance, listCreditEntries } from "@realtime-avatar/db/credits/credits";
@@ -76,7 +77,7 @@ type UpdateAttempt = Attempt<UpdateCreditBalance>;
 const UPDATE_BALANCE = {
   body: UpdateCreditBalance,
   representation: BALANCE,
-  plan: ({ body, caller, origin }: UpdateAttempt) => {
+  plan: ({ db, body, caller, origin }: UpdateAttempt) => {
     const { tenantId, environment } = caller;
     const event = auditEvent(
       "credits.limit_changed",
@@ -85,9 +86,8 @@ const UPDATE_BALANCE = {
       Object.keys(body),
     );
     const change = { tenantId, environment, lowThreshold: body.lowThresholdCreditMicros };
-    return { response: null, input: [change, caller, event] as const };
+    return { response: null, write: () => changeLowThreshold(db, change, caller, event) };
   },
-  write: changeLowThreshold,
   settle: async ({ kind }: OutcomeOf<typeof changeLowThreshold>, { caller, db }: UpdateAttempt) => {
     if (kind === "stale") return { kind };
     const balance = await findCreditBalance(db, caller.tenantId, caller.environment);

@@ -132,16 +132,15 @@ const OPEN_SESSION = {
     await checkHeadroom(db, planned, caller);
     return planned;
   },
-  plan: ({ caller: anyCaller, origin, dependencies: { sweepOverdue } }: OpenAttempt, planned: PlannedSession) => {
+  plan: ({ db, caller: anyCaller, origin, dependencies: { sweepOverdue } }: OpenAttempt, planned: PlannedSession) => {
     const caller = keyOf(anyCaller);
     const request = { ...planned, entryId: newId("ent", origin.now, origin.random), requestId: origin.requestId };
     const location = `/api/v1/usage/sessions/${planned.id}`;
     return {
       response: { location, version: 1, body: presentOpened(planned, caller) },
-      input: [request, caller, origin, sweepOverdue] as const,
+      write: (claim: Claim | null) => openSession(db, request, caller, origin, sweepOverdue, claim),
     };
   },
-  write: openSession,
   settle: async (
     outcome: OpenOutcome,
     { db, caller, dependencies: { metrics } }: OpenAttempt,
@@ -185,11 +184,13 @@ const settleSession = (outcome: SessionOutcome<object>, closed: string): Settled
 const REPORT_USAGE = {
   body: ReportUsage,
   representation: REPORTED_SESSION,
-  plan: ({ id, body, caller, dependencies: { config } }: Attempt<ReportUsage>) => {
+  plan: ({ db, id, body, caller, dependencies: { config } }: Attempt<ReportUsage>) => {
     const report = { used: body.usedCreditMicros, leaseSeconds: config.sessionLeaseSeconds };
-    return { response: null, input: [sessionIdOf(id), report, keyOf(caller)] as const };
+    return {
+      response: null,
+      write: (claim: Claim | null) => reportUsage(db, sessionIdOf(id), report, keyOf(caller), claim),
+    };
   },
-  write: reportUsage,
   settle: (outcome: OutcomeOf<typeof reportUsage>) =>
     settleSession(outcome, "The session has ended, or its lease has expired."),
 };
@@ -198,15 +199,17 @@ const RELEASE_SESSION = {
   body: ReleaseSession,
   isBodyOptional: true,
   representation: SESSION,
-  plan: ({ id, body, caller: anyCaller, origin }: Attempt<ReleaseSession>) => {
+  plan: ({ db, id, body, caller: anyCaller, origin }: Attempt<ReleaseSession>) => {
     const caller = keyOf(anyCaller);
     const { usedCreditMicros: used = null, reason = null } = body;
     // The member itself is valid, so this is not 422: it is the grant of the caller that does not allow it.
     if (used !== null) checkScope(caller, ["usage:write"]);
     const release = { isEngine: permits(caller.scopes, "usage:write"), used, reason };
-    return { response: null, input: [sessionIdOf(id), release, caller, origin] as const };
+    return {
+      response: null,
+      write: (claim: Claim | null) => releaseSession(db, sessionIdOf(id), release, caller, origin, claim),
+    };
   },
-  write: releaseSession,
   settle: (
     outcome: OutcomeOf<typeof releaseSession>,
     { db, dependencies: { metrics, realtime } }: Attempt<ReleaseSession>,

@@ -9,7 +9,6 @@
  */
 
 import type { Origin } from "@realtime-avatar/db/audit/audit-events";
-import type { Db } from "@realtime-avatar/db/connection/pool";
 import type { Claim } from "@realtime-avatar/db/idempotency/idempotency-keys";
 import { pauseBeforeRetry } from "@realtime-avatar/db/query/retry-while-stale";
 import { type FieldError, Problem } from "@realtime-avatar/domain/problem";
@@ -36,13 +35,11 @@ export type Attempt<Body, Basis = unknown, Outcome = unknown> = WriteRequest & {
 /** A resource as a response shows it: with a `location`, as a new one (201). `version` is null when it has none. */
 export type ResourceResponse<Resource> = { location?: string; version: number | null; body: Resource };
 
-/**
- * The arguments of a write, and its response. The response is null when only the write knows it: a claim then stores an empty
- * object, and the write adds all members.
- */
-export type Plan<Input extends readonly unknown[], Resource> = {
-  input: Input;
+export type Plan<Outcome, Resource> = {
+  /** Null when only the write knows it: a claim then stores an empty object, and the write adds all members. */
   response: ResourceResponse<Resource> | null;
+  /** Writes, and stores the response when there is a claim. */
+  write(claim: Claim | null): Promise<Outcome>;
 };
 
 /** The outcome of a write that was not refused. `resource` is the response where the plan has none, or one of an earlier request. */
@@ -57,14 +54,12 @@ export type Settled<Resource> =
 export type OutcomeOf<Write extends (...input: never[]) => unknown> = Awaited<ReturnType<Write>>;
 
 /** The steps of a kind of write, in their order. */
-export type WriteOperation<Body, Basis, Input extends readonly unknown[], Outcome, Resource> = {
+export type WriteOperation<Body, Basis, Outcome, Resource> = {
   representation: Representation<Resource>;
   /** Finds what the plan is based on, beside the caller: rows, what a passkey has signed, a file in the store. */
   lookUp?(attempt: Attempt<Body, Basis, Outcome>): Promise<Basis>;
   /** Plans the write. Pure and synchronous. Throws the problem of a request that is refused. */
-  plan(attempt: Attempt<Body, Basis, Outcome>, basis: Basis): Plan<Input, Resource>;
-  /** Writes, and stores the response when there is a claim. */
-  write(db: Db, ...input: [...Input, Claim | null]): Promise<Outcome>;
+  plan(attempt: Attempt<Body, Basis, Outcome>, basis: Basis): Plan<Outcome, Resource>;
   /** Throws the problem of an outcome that refuses the write. Does what follows one that was done: files, metrics. */
   settle(
     outcome: Outcome,
@@ -115,23 +110,23 @@ const headOf = ({ location, version }: ResourceResponse<unknown>): ResourceHead 
 });
 
 /** Makes one attempt. `claimedBody` is what a request with the same `Idempotency-Key` must have as well. */
-const makeAttempt = async <Body, Basis, Input extends readonly unknown[], Outcome, Resource>(
-  operation: WriteOperation<Body, Basis, Input, Outcome, Resource>,
+const makeAttempt = async <Body, Basis, Outcome, Resource>(
+  operation: WriteOperation<Body, Basis, Outcome, Resource>,
   attempt: Attempt<Body, Basis, Outcome>,
   claimedBody: unknown,
 ) => {
   const { representation } = operation;
-  const { db, idempotencyKey, origin } = attempt;
+  const { idempotencyKey, origin } = attempt;
   const basis = (operation.lookUp && (await operation.lookUp(attempt))) as Basis;
 
-  const { input, response } = operation.plan(attempt, basis);
+  const { write, response } = operation.plan(attempt, basis);
   const head = response === null ? UNKNOWN_HEAD : headOf(response);
   const text = response === null ? "{}" : responseText(representation, response.body);
   const claim = claimOf(attempt, claimedBody, representation, head, text, origin.random);
 
   let outcome: Outcome;
   try {
-    outcome = await operation.write(db, ...input, claim);
+    outcome = await write(claim);
   } catch (error) {
     return throwWriteError(error, idempotencyKey !== null);
   }
@@ -154,9 +149,9 @@ const replayAfter = async (error: unknown, attempt: WriteRequest): Promise<Store
 };
 
 /** Executes a write whose body has been read, at most once if it has an `Idempotency-Key`, and sends the response. */
-export const executeWithBody = async <Body, Basis, Input extends readonly unknown[], Outcome, Resource>(
+export const executeWithBody = async <Body, Basis, Outcome, Resource>(
   write: WriteRequest,
-  operation: WriteOperation<Body, Basis, Input, Outcome, Resource>,
+  operation: WriteOperation<Body, Basis, Outcome, Resource>,
   body: Body,
   claimedBody: unknown = body,
   expectation: Expectation = ANY_VERSION,
@@ -188,9 +183,9 @@ export const executeWithBody = async <Body, Basis, Input extends readonly unknow
 };
 
 /** Reads the body of a write, executes it, and sends the response. */
-export const execute = async <Schema extends TSchema, Basis, Input extends readonly unknown[], Outcome, Resource>(
+export const execute = async <Schema extends TSchema, Basis, Outcome, Resource>(
   write: WriteRequest,
-  operation: BodyOf<Schema> & WriteOperation<Static<Schema>, Basis, Input, Outcome, Resource>,
+  operation: BodyOf<Schema> & WriteOperation<Static<Schema>, Basis, Outcome, Resource>,
 ): Promise<string> => {
   // A POST has no condition: its `If-Match` is ignored.
   const expectation = write.request.method === "POST" ? ANY_VERSION : readIfMatch(write.request);

@@ -36,13 +36,15 @@ const VERSION = { version: 1 };
 const DELETE_IDENTITY = {
   body: null,
   representation: IDENTITY,
-  plan: ({ id, caller, origin, expectation: { matches }, dependencies: { oidc } }: Attempt<unknown>) => {
+  plan: ({ db, id, caller, origin, expectation: { matches }, dependencies: { oidc } }: Attempt<unknown>) => {
     if (!isId("idn", id)) throw notFound();
     const by = requirePasskey(personOf(caller));
     checkVersion(VERSION, matches);
-    return { response: null, input: [id, oidc?.issuer ?? null, by, origin] as const };
+    return {
+      response: null,
+      write: () => deleteIdentity(db, id, oidc?.issuer ?? null, by, origin),
+    };
   },
-  write: deleteIdentity,
   settle: (outcome: OutcomeOf<typeof deleteIdentity>): Settled<Identity> => {
     switch (outcome.kind) {
       case "not_found":

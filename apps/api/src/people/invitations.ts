@@ -1,5 +1,7 @@
 /** `/api/v1/invitations` */
+
 import type { Db } from "@realtime-avatar/db/connection/pool";
+import type { Claim } from "@realtime-avatar/db/idempotency/idempotency-keys";
 import {
   acceptInvitation,
   deleteInvitation,
@@ -207,6 +209,7 @@ const CREATE_INVITATION = {
   body: CreateInvitation,
   representation: WITH_URL,
   plan: ({
+    db,
     body: { email, role, lifetimeSeconds },
     caller,
     origin,
@@ -219,10 +222,9 @@ const CREATE_INVITATION = {
     const body = { ...presentInvitation(invitation), url: invitationUrl(publicUrl(), token) };
     return {
       response: { location: `/api/v1/invitations/${invitation.id}`, ...VERSION, body },
-      input: [created, person, origin] as const,
+      write: (claim: Claim | null) => insertInvitation(db, created, person, origin, claim),
     };
   },
-  write: insertInvitation,
   settle: (outcome: OutcomeOf<typeof insertInvitation>) => {
     switch (outcome.kind) {
       case "already_member":
@@ -239,12 +241,14 @@ const CREATE_INVITATION = {
 const DELETE_INVITATION = {
   body: null,
   representation: INVITATION,
-  plan: ({ id, caller, origin, expectation: { matches } }: Attempt<unknown>) => {
+  plan: ({ db, id, caller, origin, expectation: { matches } }: Attempt<unknown>) => {
     if (!isId("inv", id)) throw notFound();
     checkVersion(VERSION, matches);
-    return { response: null, input: [id, personOf(caller), origin] as const };
+    return {
+      response: null,
+      write: () => deleteInvitation(db, id, personOf(caller), origin),
+    };
   },
-  write: deleteInvitation,
   settle: (outcome: OutcomeOf<typeof deleteInvitation>): Settled<Invitation> => {
     if (outcome.kind === "not_found") throw notFound();
     return outcome.kind === "stale" ? outcome : writtenResource(VERSION, presentInvitation(outcome.invitation));

@@ -1,7 +1,7 @@
 /** `/api/v1/passkeys`: the passkeys of the caller. */
 
 import type { PersonCaller } from "@realtime-avatar/db/api-keys/callers";
-import type { WriteOutcome } from "@realtime-avatar/db/idempotency/idempotency-keys";
+import type { Claim, WriteOutcome } from "@realtime-avatar/db/idempotency/idempotency-keys";
 import { insertInvitation } from "@realtime-avatar/db/people/invitations";
 import {
   deletePasskey,
@@ -119,7 +119,7 @@ const CREATE_PASSKEY = {
   lookUp: ({ body, caller, dependencies: { passkeys } }: Attempt<CreatePasskey, NewPasskey>): Promise<NewPasskey> =>
     passkeys.verifyRegistration(body.credential, useOf(requirePasskey(personOf(caller)))),
   plan: (
-    { body: { name }, caller, origin }: Attempt<CreatePasskey, NewPasskey>,
+    { db, body: { name }, caller, origin }: Attempt<CreatePasskey, NewPasskey>,
     { challenge, ...created }: NewPasskey,
   ) => {
     const person = requirePasskey(personOf(caller));
@@ -136,10 +136,9 @@ const CREATE_PASSKEY = {
     const location = `/api/v1/passkeys/${passkey.id}`;
     return {
       response: { location, version: passkey.version, body: presentPasskey(passkey) },
-      input: [passkey, challenge, person, origin] as const,
+      write: (claim: Claim | null) => insertPasskey(db, passkey, challenge, person, origin, claim),
     };
   },
-  write: insertPasskey,
   settle: (outcome: OutcomeOf<typeof insertPasskey>) => {
     switch (outcome.kind) {
       case "refused":
@@ -157,7 +156,7 @@ const CREATE_LINK = {
   body: Nothing,
   isBodyOptional: true,
   representation: LINK,
-  plan: ({ caller, origin, dependencies: { publicUrl } }: Attempt<unknown>) => {
+  plan: ({ db, caller, origin, dependencies: { publicUrl } }: Attempt<unknown>) => {
     const person = requirePasskey(personOf(caller));
     const { tenantId, id, user, checkedAt } = person;
     const fields = { tenantId, email: user.email, role: user.role, userId: id, createdBy: id };
@@ -166,10 +165,9 @@ const CREATE_LINK = {
     const body = { url: invitationUrl(publicUrl(), token), expiresAt: invitation.expiresAt.toISOString() };
     return {
       response: { location: `/api/v1/invitations/${invitation.id}`, version: null, body },
-      input: [created, person, origin] as const,
+      write: (claim: Claim | null) => insertInvitation(db, created, person, origin, claim),
     };
   },
-  write: insertInvitation,
   settle: (outcome: OutcomeOf<typeof insertInvitation>): WriteOutcome => {
     switch (outcome.kind) {
       // The user was removed after the look-up. The next attempt says so.
@@ -185,23 +183,27 @@ const CREATE_LINK = {
 const UPDATE_PASSKEY = {
   body: UpdatePasskey,
   representation: PASSKEY,
-  plan: ({ id, body: { name }, caller, origin, expectation }: Attempt<UpdatePasskey>) => {
+  plan: ({ db, id, body: { name }, caller, origin, expectation }: Attempt<UpdatePasskey>) => {
     if (!isId("psk", id)) throw notFound();
-    return { response: null, input: [id, name, expectation, personOf(caller), origin] as const };
+    return {
+      response: null,
+      write: () => updatePasskey(db, id, name, expectation, personOf(caller), origin),
+    };
   },
-  write: updatePasskey,
   settle: settleChange,
 };
 
 const DELETE_PASSKEY = {
   body: null,
   representation: PASSKEY,
-  plan: ({ id, caller, origin, expectation, dependencies: { oidc } }: Attempt<unknown>) => {
+  plan: ({ db, id, caller, origin, expectation, dependencies: { oidc } }: Attempt<unknown>) => {
     if (!isId("psk", id)) throw notFound();
     const by = requirePasskey(personOf(caller));
-    return { response: null, input: [id, { ...expectation, issuer: oidc?.issuer ?? null }, by, origin] as const };
+    return {
+      response: null,
+      write: () => deletePasskey(db, id, { ...expectation, issuer: oidc?.issuer ?? null }, by, origin),
+    };
   },
-  write: deletePasskey,
   settle: settleChange,
 };
 

@@ -2,6 +2,7 @@
 
 import type { PersonCaller } from "@realtime-avatar/db/api-keys/callers";
 import type { Db } from "@realtime-avatar/db/connection/pool";
+import type { Claim } from "@realtime-avatar/db/idempotency/idempotency-keys";
 import { findIdentitiesOf } from "@realtime-avatar/db/people/identities";
 import { type Assertion, findPasskey, findPasskeysOf } from "@realtime-avatar/db/people/passkeys";
 import {
@@ -180,14 +181,16 @@ export const signInRoutes = (dependencies: Dependencies) => {
 const END_SESSION = {
   body: null,
   representation: SESSION,
-  plan: ({ id, caller: anyCaller, origin, expectation: { versions } }: Attempt<unknown>) => {
+  plan: ({ db, id, caller: anyCaller, origin, expectation: { versions } }: Attempt<unknown>) => {
     const caller = personOf(anyCaller);
     const target = id || caller.sessionId;
     if (!isId("uss", target)) throw notFound();
     const ofOthers = caller.role === "owner";
-    return { response: null, input: [target, { ofOthers, versions }, caller, origin] as const };
+    return {
+      response: null,
+      write: () => endUserSession(db, target, { ofOthers, versions }, caller, origin),
+    };
   },
-  write: endUserSession,
   settle: (outcome: EndOutcome, attempt: Attempt<unknown>): Settled<UserSession> => {
     switch (outcome.kind) {
       case "not_found":
@@ -229,7 +232,7 @@ const VERIFY_SESSION = {
     const passkey = await findNamedPasskey(db, { tenantId: person.tenantId, userId: person.id }, credentialId);
     return passkeys.verifyAssertion(credential, passkey, verificationOf(person));
   },
-  plan: ({ caller: anyCaller, origin }: VerifyAttempt, { assertion, challenge }: Verification) => {
+  plan: ({ db, caller: anyCaller, origin }: VerifyAttempt, { assertion, challenge }: Verification) => {
     const caller = personOf(anyCaller);
     const { user, tenantName, checkedAt } = caller;
     // By the clock of the database, as the look-up has read it.
@@ -240,10 +243,9 @@ const VERIFY_SESSION = {
         version: session.version,
         body: presentCurrentSession(session, user, tenantName, checkedAt),
       },
-      input: [caller, assertion, challenge, until, origin] as const,
+      write: (claim: Claim | null) => verifyUserSession(db, caller, assertion, challenge, until, origin, claim),
     };
   },
-  write: verifyUserSession,
   settle: (outcome: OutcomeOf<typeof verifyUserSession>) => {
     if (outcome.kind === "refused") throw invalidPasskey();
     return outcome;

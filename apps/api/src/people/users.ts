@@ -69,14 +69,13 @@ const changedUser = (outcome: UserOutcome, { matches }: Expectation): UserRecord
 const UPDATE_USER = {
   body: UpdateUser,
   representation: USER,
-  plan: ({ id, body, caller, origin, expectation }: Attempt<UpdateUser>) => {
+  plan: ({ db, id, body, caller, origin, expectation }: Attempt<UpdateUser>) => {
     const person = personOf(caller);
     if (id !== person.id || body.role !== undefined) checkRole(person.role, "owner");
     const by = body.role === undefined ? person : requirePasskey(person);
     if (!isId("usr", id)) throw notFound();
-    return { response: null, input: [id, body, expectation, by, origin] as const };
+    return { response: null, write: () => updateUser(db, id, body, expectation, by, origin) };
   },
-  write: updateUser,
   settle: async (outcome: UserOutcome, { db, expectation }: Attempt<UpdateUser>): Promise<Settled<User>> => {
     const user = changedUser(outcome, expectation);
     if (user === null) return { kind: "stale" };
@@ -88,12 +87,14 @@ const UPDATE_USER = {
 const DELETE_USER = {
   body: null,
   representation: USER,
-  plan: ({ id, caller, origin, expectation }: Attempt<unknown>) => {
+  plan: ({ db, id, caller, origin, expectation }: Attempt<unknown>) => {
     if (!isId("usr", id)) throw notFound();
     const by = requirePasskey(personOf(caller));
-    return { response: null, input: [{ tenantId: by.tenantId, id }, expectation, by, origin] as const };
+    return {
+      response: null,
+      write: () => deleteUser(db, { tenantId: by.tenantId, id }, expectation, by, origin),
+    };
   },
-  write: deleteUser,
   settle: (outcome: UserOutcome, { expectation }: Attempt<unknown>): Settled<User> => {
     const user = changedUser(outcome, expectation);
     return user === null ? { kind: "stale" } : writtenResource(user, presentUser(user));

@@ -1,6 +1,7 @@
 /** `/api/v1/webhook-deliveries`, and what makes deliveries: a test, a recovery. */
 
 import type { Db } from "@realtime-avatar/db/connection/pool";
+import type { Claim } from "@realtime-avatar/db/idempotency/idempotency-keys";
 import {
   findDelivery,
   insertTestDelivery,
@@ -112,11 +113,10 @@ const TEST_ENDPOINT = {
   isBodyOptional: true,
   representation: COMPLETED_LATER,
   lookUp: lookUpEndpoint,
-  plan: ({ caller, origin }: EndpointAttempt<object>, endpoint: WebhookEndpointRecord | null) => ({
+  plan: ({ db, caller, origin }: EndpointAttempt<object>, endpoint: WebhookEndpointRecord | null) => ({
     response: { version: null, body: {} },
-    input: [enabled(endpoint).id, caller, origin] as const,
+    write: (claim: Claim | null) => insertTestDelivery(db, enabled(endpoint).id, caller, origin, claim),
   }),
-  write: insertTestDelivery,
   settle: (outcome: OutcomeOf<typeof insertTestDelivery>) => {
     const settled = refuse(outcome, RESENT_TOO_OFTEN);
     return settled.kind === "written"
@@ -129,11 +129,11 @@ const RECOVER = {
   body: RecoverDeliveries,
   representation: COMPLETED_LATER,
   lookUp: lookUpEndpoint,
-  plan: ({ body, caller, origin }: EndpointAttempt<RecoverDeliveries>, endpoint: WebhookEndpointRecord | null) => ({
+  plan: ({ db, body, caller, origin }: EndpointAttempt<RecoverDeliveries>, endpoint: WebhookEndpointRecord | null) => ({
     response: { version: null, body: {} },
-    input: [enabled(endpoint).id, recoveredSince(body.since, origin.now), caller, origin] as const,
+    write: (claim: Claim | null) =>
+      recoverDeliveries(db, enabled(endpoint).id, recoveredSince(body.since, origin.now), caller, origin, claim),
   }),
-  write: recoverDeliveries,
   settle: (outcome: OutcomeOf<typeof recoverDeliveries>) => {
     const settled = refuse(outcome, RECOVERED_TOO_OFTEN);
     if (settled.kind !== "written") return settled;
@@ -152,11 +152,10 @@ const RESEND = {
   body: NoFields,
   isBodyOptional: true,
   representation: COMPLETED_LATER,
-  plan: ({ id, caller, origin }: Attempt<object>) => ({
+  plan: ({ db, id, caller, origin }: Attempt<object>) => ({
     response: { version: null, body: {} },
-    input: [deliveryIdOf(id), caller, origin] as const,
+    write: (claim: Claim | null) => resendDelivery(db, deliveryIdOf(id), caller, origin, claim),
   }),
-  write: resendDelivery,
   settle: (outcome: OutcomeOf<typeof resendDelivery>) => refuse(outcome, RESENT_TOO_OFTEN),
 };
 

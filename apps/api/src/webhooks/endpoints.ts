@@ -1,5 +1,6 @@
 /** `/api/v1/webhook-endpoints` */
 
+import type { Claim } from "@realtime-avatar/db/idempotency/idempotency-keys";
 import {
   deleteEndpoint,
   findEndpoint,
@@ -106,7 +107,7 @@ const createEndpoint = (dependencies: Dependencies) => ({
   body: CreateWebhookEndpoint,
   errorsOf: urlErrors(dependencies),
   representation: WITH_SECRET,
-  plan: ({ body, caller, origin: { now, random }, origin }: Attempt<CreateWebhookEndpoint>) => {
+  plan: ({ db, body, caller, origin: { now, random }, origin }: Attempt<CreateWebhookEndpoint>) => {
     const { tenantId, environment } = caller;
     const id = newId("whe", now, random);
     const secret = newWebhookSecret(random);
@@ -116,10 +117,9 @@ const createEndpoint = (dependencies: Dependencies) => ({
     const shown = presentWebhookEndpointWithSecret(endpoint, secret);
     return {
       response: { location: `/api/v1/webhook-endpoints/${id}`, version: endpoint.version, body: shown },
-      input: [endpoint, by, origin] as const,
+      write: (claim: Claim | null) => insertEndpoint(db, endpoint, by, origin, claim),
     };
   },
-  write: insertEndpoint,
   settle: (outcome: OutcomeOf<typeof insertEndpoint>) => {
     if (outcome.kind !== "quota_exceeded") return outcome;
     throw new Problem("quota_exceeded", `The tenant has ${MAX_ENDPOINTS} webhook endpoints, the maximum.`);
@@ -148,23 +148,24 @@ const updateOperation = (dependencies: Dependencies) => ({
   body: UpdateWebhookEndpoint,
   errorsOf: urlErrors(dependencies),
   representation: ENDPOINT,
-  plan: ({ id, body, caller, origin, expectation: { versions } }: Attempt<UpdateWebhookEndpoint>) => {
+  plan: ({ db, id, body, caller, origin, expectation: { versions } }: Attempt<UpdateWebhookEndpoint>) => {
     const by = body.url !== undefined && caller.environment === "live" ? requirePasskey(caller) : caller;
     const changes = body.events === undefined ? body : { ...body, events: selectionOf(body.events) };
-    return { response: null, input: [endpointIdOf(id), changes, { versions }, by, origin] as const };
+    return {
+      response: null,
+      write: () => updateEndpoint(db, endpointIdOf(id), changes, { versions }, by, origin),
+    };
   },
-  write: updateEndpoint,
   settle: settleChange,
 });
 
 const DELETE_ENDPOINT = {
   body: null,
   representation: ENDPOINT,
-  plan: ({ id, caller, origin, expectation: { versions } }: Attempt<unknown>) => ({
+  plan: ({ db, id, caller, origin, expectation: { versions } }: Attempt<unknown>) => ({
     response: null,
-    input: [endpointIdOf(id), { versions }, caller, origin] as const,
+    write: () => deleteEndpoint(db, endpointIdOf(id), { versions }, caller, origin),
   }),
-  write: deleteEndpoint,
   settle: settleChange,
 };
 
@@ -177,7 +178,7 @@ const ROTATE_SECRET = {
   representation: WITH_SECRET,
   lookUp: ({ id, db, caller }: RotateAttempt) => findEndpoint(db, caller, endpointIdOf(id)),
   plan: (
-    { caller, origin: { now, random }, origin, dependencies: { webhooks } }: RotateAttempt,
+    { db, caller, origin: { now, random }, origin, dependencies: { webhooks } }: RotateAttempt,
     basis: WebhookEndpointRecord | null,
   ) => {
     if (basis === null) throw notFound();
@@ -186,10 +187,9 @@ const ROTATE_SECRET = {
     const endpoint = rotatedEndpoint(basis, sealed, { now, checkedAt: caller.checkedAt });
     return {
       response: { version: endpoint.version, body: presentWebhookEndpointWithSecret(endpoint, secret) },
-      input: [endpoint, requirePasskey(caller), origin] as const,
+      write: (claim: Claim | null) => rotateEndpointSecret(db, endpoint, requirePasskey(caller), origin, claim),
     };
   },
-  write: rotateEndpointSecret,
   settle: (outcome: OutcomeOf<typeof rotateEndpointSecret>) => {
     if (outcome.kind === "not_found") throw notFound();
     return outcome;

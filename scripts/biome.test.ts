@@ -77,5 +77,5 @@ test("Biome, files with each import that their layer forbids: reports all of the
   const { diagnostics } = (await new Response(stdout).json()) as { diagnostics: Diagnostic[] };
   const reported = new Set(diagnostics.map(({ location: { path, start } }) => `${path}:${start.line}`));
   expect(planted.filter((place) => !reported.has(place.split(" ")[0] ?? ""))).toEqual([]);
-  expect(planted).toContain("apps/index.ts:5 @realtime-avatar/db/people/tables");
+  expect(planted).toContain("apps/index.ts:5 @realtime-avatar/db/schema/people");
 });

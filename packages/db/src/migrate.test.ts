@@ -87,7 +87,7 @@ describe("the files of the migrations", () => {
     try {
       await cp(join(root, "migrations"), out, { recursive: true });
       const before = await readdir(out);
-      const command = ["--bun", "drizzle-kit", "generate", "--dialect", "postgresql", "--schema", "./src/*/tables.ts"];
+      const command = ["--bun", "drizzle-kit", "generate", "--dialect", "postgresql", "--schema", "./src/schema/*.ts"];
       const child = Bun.spawn([process.execPath, "x", ...command, "--out", `./${out.slice(root.length + 1)}`], {
         cwd: root,
         stdout: "pipe",

@@ -22,7 +22,7 @@ import { getTableConfig, PgTable } from "drizzle-orm/pg-core";
 import { insertAsset } from "./assets/assets.ts";
 import { insertAvatar } from "./avatars/avatars.ts";
 
-const modules = await Array.fromAsync(new Glob("*/tables.ts").scan(import.meta.dir), (path) => import(`./${path}`));
+const modules = await Array.fromAsync(new Glob("schema/*.ts").scan(import.meta.dir), (path) => import(`./${path}`));
 const TABLES: unknown[] = modules.flatMap((module) => Object.values(module));
 
 const database = await fileDatabase();

@@ -20,11 +20,11 @@ import type { CreditMovement } from "../credits/credits.ts";
 import { batchedCreate, type Create, type CreateOutcome } from "../idempotency/batched-write.ts";
 import { type Claim, outcomeOf, type WriteOutcome } from "../idempotency/idempotency-keys.ts";
 import { statement } from "../query/statement.ts";
+import { apiKeys } from "../schema/api-keys.ts";
 import type { AnyCaller } from "./callers.ts";
 import { markEndedKeys } from "./ended-keys.ts";
 import { announceWhileWaiting } from "./pending-changes.ts";
 import { LINEAGE, METER, RECORD, type RecordRow, toRecord } from "./record.ts";
-import { apiKeys } from "./tables.ts";
 
 type KeyCreate = Create & { apiKey: ApiKeyRecord; digest: Uint8Array; maxActiveKeys: number };
 

@@ -15,13 +15,13 @@ import { type SQL, sql } from "drizzle-orm";
 import { confirmFirstUse as callConfirm, findOneCredential } from "../../generated/functions.ts";
 import { type BatchKind, type Runner, shareEqual } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
-import { apiKeyMeters, creditAccounts, usageSessions } from "../credits/tables.ts";
 import { FUNCTIONS_SCHEMA } from "../functions/schema.ts";
 import { batchStatement, inputColumn, sweepOf } from "../query/statement.ts";
-import { webhookEndpoints } from "../webhooks/tables.ts";
+import { apiKeyCredentials, apiKeys } from "../schema/api-keys.ts";
+import { apiKeyMeters, creditAccounts, usageSessions } from "../schema/credits.ts";
+import { webhookEndpoints } from "../schema/webhooks.ts";
 import { delayWhilePending, HAS_PENDING_CHANGE } from "./pending-changes.ts";
 import { LINEAGE, METER, RECORD, type RecordRow, toRecord } from "./record.ts";
-import { apiKeyCredentials, apiKeys } from "./tables.ts";
 
 /** An authenticated key, as its look-up found it. */
 export type Caller = ApiKeyRecord & {

@@ -3,11 +3,11 @@ import type { ApiKeyWithCreator } from "@realtime-avatar/domain/api-keys/schemas
 import type { Environment } from "@realtime-avatar/domain/environment";
 import type { ApiKeyId, TenantId } from "@realtime-avatar/domain/id";
 import { type Column, type SQL, sql } from "drizzle-orm";
-import { auditEvents } from "../audit/tables.ts";
 import type { Db } from "../connection/pool.ts";
 import { batchedRead } from "../query/batched-read.ts";
-import { objectName } from "../query/names.ts";
 import { inputColumn } from "../query/statement.ts";
+import { auditEvents } from "../schema/audit.ts";
+import { objectName } from "../schema/names.ts";
 
 type Value = Column | SQL;
 

@@ -8,7 +8,7 @@ import { type SQL, sql } from "drizzle-orm";
 import type { BatchKind } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import { statement } from "../query/statement.ts";
-import { apiKeys } from "./tables.ts";
+import { apiKeys } from "../schema/api-keys.ts";
 
 /** The maximum number of keys that one statement marks as ended. */
 const MARKED = sql.raw("20000");

@@ -9,7 +9,6 @@ import type { BatchKind } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import { listJson, nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
 import { countOf, LIMIT, MAX_READ, pageOf, pageReader } from "../query/list.ts";
-import { objectName } from "../query/names.ts";
 import {
   isSearch,
   nameMatches,
@@ -20,9 +19,10 @@ import {
   searchTables,
 } from "../query/search.ts";
 import { inputColumn, newestOf, type Positioned, type StatementOf } from "../query/statement.ts";
+import { apiKeys, apiKeyUsage } from "../schema/api-keys.ts";
+import { objectName } from "../schema/names.ts";
 import { creatorOf } from "./creator.ts";
 import { LINEAGE, METER, STATUS } from "./record.ts";
-import { apiKeys, apiKeyUsage } from "./tables.ts";
 
 const CREATOR = creatorOf(apiKeys.tenantId, apiKeys.id);
 

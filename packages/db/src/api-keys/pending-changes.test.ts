@@ -6,8 +6,9 @@ import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { until } from "@realtime-avatar/testing/until";
 import { sql } from "drizzle-orm";
-import { userSessions } from "../people/tables.ts";
 import { prepared } from "../query/statement.ts";
+import { apiKeys } from "../schema/api-keys.ts";
+import { userSessions } from "../schema/people.ts";
 import {
   announceWhileWaiting,
   delayWhilePending,
@@ -15,7 +16,6 @@ import {
   HAS_PENDING_CHANGE_OF_PERSON,
   sweepPendingChanges,
 } from "./pending-changes.ts";
-import { apiKeys } from "./tables.ts";
 
 const { db } = await serviceDatabase();
 const tenantId = await seedTenant(db);

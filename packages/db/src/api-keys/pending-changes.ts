@@ -7,9 +7,9 @@
 import type { ApiKeyId, TenantId, UserId, UserSessionId } from "@realtime-avatar/domain/id";
 import { sql } from "drizzle-orm";
 import type { Db } from "../connection/pool.ts";
-import { userSessions } from "../people/tables.ts";
 import { statement, sweepOf } from "../query/statement.ts";
-import { apiKeys, pendingChanges } from "./tables.ts";
+import { apiKeys, pendingChanges } from "../schema/api-keys.ts";
+import { userSessions } from "../schema/people.ts";
 
 /** A change that has waited this long is announced, and again each time this long has passed. */
 const ANNOUNCE_MS = 200;

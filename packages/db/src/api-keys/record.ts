@@ -3,8 +3,8 @@ import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import type { ApiKeyStatus } from "@realtime-avatar/domain/api-keys/status";
 import { type SQL, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/pg-core";
-import { apiKeyMeters } from "../credits/tables.ts";
-import { apiKeys, apiKeyUsage } from "./tables.ts";
+import { apiKeys, apiKeyUsage } from "../schema/api-keys.ts";
+import { apiKeyMeters } from "../schema/credits.ts";
 
 const ancestors = alias(apiKeys, "ancestors");
 

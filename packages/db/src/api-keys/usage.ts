@@ -3,7 +3,7 @@ import type { ApiKeyId, TenantId } from "@realtime-avatar/domain/id";
 import { sql } from "drizzle-orm";
 import type { Db } from "../connection/pool.ts";
 import { statement } from "../query/statement.ts";
-import { apiKeyUsage } from "./tables.ts";
+import { apiKeyUsage } from "../schema/api-keys.ts";
 
 /** A key, and the minute in which it was used. */
 export type ApiKeyUse = { tenantId: TenantId; id: ApiKeyId; usedAt: Date };

@@ -22,8 +22,8 @@ import {
 } from "../idempotency/idempotency-keys.ts";
 import { batchedRead } from "../query/batched-read.ts";
 import { batchStatement, columnsOf, inputColumn, statement } from "../query/statement.ts";
+import { assetMeters, assets } from "../schema/assets.ts";
 import { type AssetRow, assetRow, toAsset } from "./record.ts";
-import { assetMeters, assets } from "./tables.ts";
 
 /** The most that a tenant may have in one environment. Assets that are `failed` or `deleted` do not count. */
 export type AssetQuota = { maxAssets: number; maxBytes: number };

@@ -10,8 +10,8 @@ import type { Db } from "../connection/pool.ts";
 import { nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
 import { newestPage, pageReader, rangesPage } from "../query/list.ts";
 import { inputColumn } from "../query/statement.ts";
+import { assets } from "../schema/assets.ts";
 import type { AssetOwner } from "./assets.ts";
-import { assets } from "./tables.ts";
 
 /** An asset as the API shows it. A token needs no escape; the origin may. */
 const ITEM = objectJson<Asset>({

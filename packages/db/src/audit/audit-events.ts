@@ -9,9 +9,9 @@ import type { BatchKind } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import { listJson, nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
 import { boundedPage, pageReader } from "../query/list.ts";
-import { objectName } from "../query/names.ts";
 import { inputColumn, newestOf } from "../query/statement.ts";
-import { auditEvents } from "./tables.ts";
+import { auditEvents } from "../schema/audit.ts";
+import { objectName } from "../schema/names.ts";
 
 /** Where a write comes from: who acts (null when neither a key nor a person does), by which request, and when. */
 export type Origin = {

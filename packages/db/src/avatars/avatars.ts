@@ -22,8 +22,8 @@ import { batchedCreate, type Create, type CreateOutcome } from "../idempotency/b
 import { type Claim, kindOf, type StoredResponse } from "../idempotency/idempotency-keys.ts";
 import { batchedRead } from "../query/batched-read.ts";
 import { columnsOf, inputColumn } from "../query/statement.ts";
+import { avatars } from "../schema/avatars.ts";
 import { type AvatarRow, avatarRow, toAvatar } from "./record.ts";
-import { avatars } from "./tables.ts";
 
 type CreateAvatar = Create & { avatar: AvatarRecord; job: JobRecord | null };
 const create = batchedCreate<CreateAvatar, SourceRefusal>("create_avatar", SOURCE_REFUSALS, (db, creates, parameters) =>

@@ -20,8 +20,8 @@ import {
   searchTables,
 } from "../query/search.ts";
 import { inputColumn, newestOf } from "../query/statement.ts";
+import { avatars } from "../schema/avatars.ts";
 import type { AvatarOwner } from "./avatars.ts";
-import { avatars } from "./tables.ts";
 
 /** An avatar as the API shows it. A token needs no escape; the origin may. `checks` is the text of `JSON.stringify`. */
 const ITEM = objectJson<Avatar>({

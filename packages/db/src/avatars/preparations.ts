@@ -13,11 +13,11 @@ import type { Runner } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import { kindOf } from "../idempotency/idempotency-keys.ts";
 import type { ClaimedJob } from "../jobs/jobs.ts";
-import { jobs } from "../jobs/tables.ts";
 import { batchedRead } from "../query/batched-read.ts";
 import { batchStatement, inputColumn } from "../query/statement.ts";
+import { avatars } from "../schema/avatars.ts";
+import { jobs } from "../schema/jobs.ts";
 import { type AvatarRow, toAvatar } from "./record.ts";
-import { avatars } from "./tables.ts";
 
 /** What a preparation is to work on. */
 export type PreparationStart =

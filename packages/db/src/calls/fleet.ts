@@ -8,11 +8,11 @@ import { type AvatarId, newId, type SessionId, type TenantId } from "@realtime-a
 import { sql } from "drizzle-orm";
 import { syncWorker as callSync, type SyncWorkerRow } from "../../generated/functions.ts";
 import type { Origin } from "../audit/audit-events.ts";
-import { avatars } from "../avatars/tables.ts";
 import type { Runner } from "../connection/batch.ts";
-import { usageSessions } from "../credits/tables.ts";
 import { statement } from "../query/statement.ts";
-import { avatarSlots, avatarWorkers } from "./tables.ts";
+import { avatars } from "../schema/avatars.ts";
+import { avatarSlots, avatarWorkers } from "../schema/calls.ts";
+import { usageSessions } from "../schema/credits.ts";
 
 /** A call that a worker is to start. */
 export type Assignment = {

@@ -10,9 +10,9 @@ import {
 } from "../../generated/functions.ts";
 import type { Origin } from "../audit/audit-events.ts";
 import type { Runner } from "../connection/batch.ts";
-import { usageSessions } from "../credits/tables.ts";
 import { statement } from "../query/statement.ts";
-import { avatarSlots, avatarWorkers, callAgents, calls, callTickets, isWaiting, service } from "./tables.ts";
+import { avatarSlots, avatarWorkers, callAgents, calls, callTickets, isWaiting, service } from "../schema/calls.ts";
+import { usageSessions } from "../schema/credits.ts";
 
 type CallId = { tenantId: TenantId; sessionId: SessionId };
 

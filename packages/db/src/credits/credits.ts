@@ -13,16 +13,16 @@ import {
   moveCredits as callMove,
 } from "../../generated/functions.ts";
 import type { AnyCaller } from "../api-keys/callers.ts";
-import { apiKeys } from "../api-keys/tables.ts";
 import type { BatchKind } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import { kindOf } from "../idempotency/idempotency-keys.ts";
 import { batchedRead } from "../query/batched-read.ts";
 import { nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
 import { beforeOf, boundedPage, pageReader } from "../query/list.ts";
-import { apiKeyName } from "../query/names.ts";
 import { columnsOf, inputColumn, newestOf } from "../query/statement.ts";
-import { creditAccounts, creditEntries } from "./tables.ts";
+import { apiKeys } from "../schema/api-keys.ts";
+import { creditAccounts, creditEntries } from "../schema/credits.ts";
+import { apiKeyName } from "../schema/names.ts";
 
 /** A movement of credits that the operator makes. */
 export type CreditMovement = {

@@ -5,9 +5,9 @@ import { sql } from "drizzle-orm";
 import type { Db } from "../connection/pool.ts";
 import { batchedRead } from "../query/batched-read.ts";
 import { nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
-import { apiKeyName, avatarName } from "../query/names.ts";
 import { inputColumn } from "../query/statement.ts";
-import { usageSessions } from "./tables.ts";
+import { usageSessions } from "../schema/credits.ts";
+import { apiKeyName, avatarName } from "../schema/names.ts";
 
 /** The owner of sessions: one tenant, in one environment. */
 export type Owner = Pick<UsageSession, "environment"> & { tenantId: TenantId };

@@ -8,13 +8,13 @@
 import { CREDIT_MOVES, ENTRY_KINDS, OPERATOR_ACTIONS } from "@realtime-avatar/domain/credits/entry";
 import type { TenantId } from "@realtime-avatar/domain/id";
 import { type SQL, sql } from "drizzle-orm";
-import { apiKeys } from "../api-keys/tables.ts";
-import { auditEvents } from "../audit/tables.ts";
-import { avatarSlots, callAgents, calls } from "../calls/tables.ts";
 import type { Db } from "../connection/pool.ts";
 import { statement } from "../query/statement.ts";
-import { tenants } from "../tenants/tables.ts";
-import { apiKeyMeters, creditAccounts, creditEntries, usageSessions } from "./tables.ts";
+import { apiKeys } from "../schema/api-keys.ts";
+import { auditEvents } from "../schema/audit.ts";
+import { avatarSlots, callAgents, calls } from "../schema/calls.ts";
+import { apiKeyMeters, creditAccounts, creditEntries, usageSessions } from "../schema/credits.ts";
+import { tenants } from "../schema/tenants.ts";
 
 /**
  * What does not agree. `invariant`:

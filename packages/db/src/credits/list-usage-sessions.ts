@@ -5,17 +5,17 @@ import type { SessionPageRequest, SummaryPageRequest } from "@realtime-avatar/do
 import { type ApiKeyId, firstIdAt, type SessionId } from "@realtime-avatar/domain/id";
 import type { WrittenPage } from "@realtime-avatar/domain/page";
 import { type Column, type SQL, sql } from "drizzle-orm";
-import { apiKeys } from "../api-keys/tables.ts";
-import { callTickets, isWaiting } from "../calls/tables.ts";
 import type { BatchKind } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import { batchedRead } from "../query/batched-read.ts";
 import { nullable, objectJson, plainJson, rawJson, textJson } from "../query/json-text.ts";
 import { boundedPage, LIMIT, MAX_READ, pageOf, pageReader } from "../query/list.ts";
-import { apiKeyName, avatarName } from "../query/names.ts";
 import { inputColumn, newestOf } from "../query/statement.ts";
+import { apiKeys } from "../schema/api-keys.ts";
+import { callTickets, isWaiting } from "../schema/calls.ts";
+import { usageSessions } from "../schema/credits.ts";
+import { apiKeyName, avatarName } from "../schema/names.ts";
 import { type Owner, SESSION } from "./find-usage-session.ts";
-import { usageSessions } from "./tables.ts";
 
 /**
  * The ids of a window. An id begins with the time of creation, so a window of time is a range of ids, and a list of it is

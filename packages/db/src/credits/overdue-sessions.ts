@@ -5,7 +5,7 @@ import { sweepSessions as callSweep } from "../../generated/functions.ts";
 import type { Origin } from "../audit/audit-events.ts";
 import type { Runner } from "../connection/batch.ts";
 import { statement } from "../query/statement.ts";
-import { usageSessions } from "./tables.ts";
+import { usageSessions } from "../schema/credits.ts";
 
 /**
  * Visits the first open session of each tenant in the index of overdue sessions, one step of the index for each tenant, so

@@ -9,7 +9,7 @@ const TICKET_ENDS = `- interval '${(3 * RETRY_MS) / 1000} seconds'`;
 const CLAIM_ENDS = `interval '${CLAIM_HOURS} hours'`;
 
 test.each([
-  ["calls/tables.ts", TICKET_ENDS],
+  ["schema/calls.ts", TICKET_ENDS],
   ["calls/functions/end_due_calls.sql", TICKET_ENDS],
   ["calls/functions/internal/queue_of_calls.sql", TICKET_ENDS],
   ["calls/functions/internal/write_ticket.sql", TICKET_ENDS],

@@ -9,7 +9,7 @@ import { CLAIM_HOURS } from "@realtime-avatar/domain/idempotency";
 import { type Column, sql } from "drizzle-orm";
 import type { Db } from "../connection/pool.ts";
 import { columnsOf, statement, sweepOf } from "../query/statement.ts";
-import { idempotencyClaims } from "./tables.ts";
+import { idempotencyClaims } from "../schema/idempotency.ts";
 
 /** A response as it is stored. */
 export type StoredResponse = {

@@ -17,7 +17,7 @@ import { kindOf } from "../idempotency/idempotency-keys.ts";
 import { nullable, objectJson, plainJson, textJson, timeJson } from "../query/json-text.ts";
 import { listOf } from "../query/list.ts";
 import { columnsOf, statement } from "../query/statement.ts";
-import { userIdentities } from "./tables.ts";
+import { userIdentities } from "../schema/people.ts";
 import { PEOPLE } from "./target.ts";
 
 /** A person has at most this many identities. One is usual; a change of the provider needs a second one. */

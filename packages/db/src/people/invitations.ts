@@ -27,9 +27,9 @@ import { type Claim, kindOf, outcomeAmong, type WriteOutcome } from "../idempote
 import { objectJson, plainJson, textJson, timeJson } from "../query/json-text.ts";
 import { listOf } from "../query/list.ts";
 import { sweepOf } from "../query/statement.ts";
+import { invitations } from "../schema/people.ts";
 import { MAX_IDENTITIES } from "./identities.ts";
 import { MAX_PASSKEYS } from "./passkeys.ts";
-import { invitations } from "./tables.ts";
 import { PEOPLE } from "./target.ts";
 import { endedEvent, SESSION_LIMITS, storedSession } from "./user-sessions.ts";
 

@@ -19,7 +19,7 @@ import { type Claim, kindOf, outcomeAmong, type WriteOutcome } from "../idempote
 import { nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
 import { listOf } from "../query/list.ts";
 import { columnsOf, statement, sweepOf } from "../query/statement.ts";
-import { passkeys, spentChallenges } from "./tables.ts";
+import { passkeys, spentChallenges } from "../schema/people.ts";
 import { PEOPLE } from "./target.ts";
 
 /** A person has at most this many passkeys: the options of a registration list them. */

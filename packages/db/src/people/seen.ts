@@ -3,7 +3,7 @@ import type { TenantId, UserId, UserSessionId } from "@realtime-avatar/domain/id
 import { sql } from "drizzle-orm";
 import type { Db } from "../connection/pool.ts";
 import { statement, sweepOf } from "../query/statement.ts";
-import { peopleSeen, users } from "./tables.ts";
+import { peopleSeen, users } from "../schema/people.ts";
 
 /** A user or a session, and the minute in which it was seen. */
 export type PersonUse = { tenantId: TenantId; id: UserId | UserSessionId; usedAt: Date };

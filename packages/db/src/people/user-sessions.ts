@@ -24,10 +24,10 @@ import { batchedRead } from "../query/batched-read.ts";
 import { nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
 import { newestPage, pageReader } from "../query/list.ts";
 import { inputColumn, sweepOf } from "../query/statement.ts";
-import { tenants } from "../tenants/tables.ts";
+import { peopleSeen, userSessions, users } from "../schema/people.ts";
+import { tenants } from "../schema/tenants.ts";
 import type { IdentityUse } from "./identities.ts";
 import type { Assertion } from "./passkeys.ts";
-import { peopleSeen, userSessions, users } from "./tables.ts";
 import { PEOPLE } from "./target.ts";
 
 const IDLE = sql.raw(`interval '${SESSION_IDLE_MS / 1000} seconds'`);

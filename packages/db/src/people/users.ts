@@ -19,7 +19,7 @@ import { kindOf } from "../idempotency/idempotency-keys.ts";
 import { nullable, objectJson, plainJson, textJson, timeJson } from "../query/json-text.ts";
 import { listOf } from "../query/list.ts";
 import { columnsOf, statement } from "../query/statement.ts";
-import { peopleSeen, users } from "./tables.ts";
+import { peopleSeen, users } from "../schema/people.ts";
 import { PEOPLE } from "./target.ts";
 
 const SEEN_AT = sql`(

@@ -24,9 +24,9 @@ import { findCreator } from "../api-keys/creator.ts";
 import { listApiKeys } from "../api-keys/list.ts";
 import { recordUses } from "../api-keys/usage.ts";
 import { listAuditEvents } from "../audit/audit-events.ts";
-import { auditEvents } from "../audit/tables.ts";
 import { findAvatar, insertAvatar, updateAvatar } from "../avatars/avatars.ts";
 import { listAvatars } from "../avatars/list.ts";
+import { auditEvents } from "../schema/audit.ts";
 import { columnsOf, prepared } from "./statement.ts";
 
 const database = await serviceDatabase();

@@ -21,7 +21,7 @@ import type { IdPrefix } from "@realtime-avatar/domain/id";
 import { idRange, type NameSearch, nameSearch } from "@realtime-avatar/domain/lists/search";
 import { getTableName, type SQL, sql } from "drizzle-orm";
 import type { AnyPgColumn, PgTable } from "drizzle-orm/pg-core";
-import { foldedName, inNameSample, nameOwner } from "./columns.ts";
+import { foldedName, inNameSample, nameOwner } from "../schema/columns.ts";
 import { MAX_READ } from "./list.ts";
 import { inputColumn } from "./statement.ts";
 

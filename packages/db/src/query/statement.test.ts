@@ -4,7 +4,7 @@ import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { seedTenant } from "@realtime-avatar/testing/seeds";
 import { sql } from "drizzle-orm";
 import type { Runner } from "../connection/batch.ts";
-import { tenants } from "../tenants/tables.ts";
+import { tenants } from "../schema/tenants.ts";
 import { batchStatement, columnsOf, inputColumn, newestOf, prepared, sweepOf, TEXTS } from "./statement.ts";
 
 const { db } = await fileDatabase();

@@ -5,7 +5,7 @@ import { createTenant } from "../../generated/functions.ts";
 import type { Db } from "../connection/pool.ts";
 import type { CreditMovement } from "../credits/credits.ts";
 import { statement } from "../query/statement.ts";
-import { tenants } from "./tables.ts";
+import { tenants } from "../schema/tenants.ts";
 
 /** Writes a tenant with its credit accounts and its grants, one for each environment. One statement. */
 export const insertTenant = async (db: Db, tenant: TenantRecord, grants: readonly CreditMovement[]): Promise<void> => {

@@ -21,10 +21,10 @@ import { type Claim, kindOf, type ResponseFields, type StoredResponse } from "..
 import { batchedRead } from "../query/batched-read.ts";
 import { nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
 import { beforeOf, boundedPage, pageReader } from "../query/list.ts";
-import { objectName } from "../query/names.ts";
 import { inputColumn, newestOf } from "../query/statement.ts";
+import { objectName } from "../schema/names.ts";
+import { webhookDeliveries, webhookEvents } from "../schema/webhooks.ts";
 import type { WebhookOwner } from "./endpoints.ts";
-import { webhookDeliveries, webhookEvents } from "./tables.ts";
 
 /** A delivery as the API shows it. */
 const ITEM = objectJson<WebhookDelivery>({

@@ -24,7 +24,7 @@ import { batchedRead } from "../query/batched-read.ts";
 import { listJson, nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
 import { listOf } from "../query/list.ts";
 import { columnsOf, inputColumn } from "../query/statement.ts";
-import { webhookEndpoints } from "./tables.ts";
+import { webhookEndpoints } from "../schema/webhooks.ts";
 
 /** The columns of a record: those that only the sender reads are left out. */
 const {

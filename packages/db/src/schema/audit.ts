@@ -1,8 +1,8 @@
 import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
 import { sql } from "drizzle-orm";
 import { check, index, pgTable, primaryKey, text } from "drizzle-orm/pg-core";
-import { bytewise, isId, oneOf, time } from "../query/columns.ts";
-import { tenants } from "../tenants/tables.ts";
+import { bytewise, isId, oneOf, time } from "./columns.ts";
+import { tenants } from "./tenants.ts";
 
 /** Who did what, when, by which request. A trigger refuses UPDATE, DELETE and TRUNCATE. */
 export const auditEvents = pgTable(

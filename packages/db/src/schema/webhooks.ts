@@ -21,8 +21,8 @@ import {
   timestamp,
   uniqueIndex,
 } from "drizzle-orm/pg-core";
-import { bytes, bytewise, isId, length, oneOf, time } from "../query/columns.ts";
-import { tenants } from "../tenants/tables.ts";
+import { bytes, bytewise, isId, length, oneOf, time } from "./columns.ts";
+import { tenants } from "./tenants.ts";
 
 const tenantId = () =>
   bytewise("tenant_id")

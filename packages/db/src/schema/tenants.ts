@@ -1,6 +1,6 @@
 import { CreateTenant } from "@realtime-avatar/domain/tenant";
 import { boolean, check, pgTable, text } from "drizzle-orm/pg-core";
-import { bytewise, isId, length, time } from "../query/columns.ts";
+import { bytewise, isId, length, time } from "./columns.ts";
 
 export const tenants = pgTable(
   "tenants",

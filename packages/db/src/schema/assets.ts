@@ -8,8 +8,8 @@ import { ASSET_STATUSES } from "@realtime-avatar/domain/assets/status";
 import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
 import { sql } from "drizzle-orm";
 import { bigint, check, index, integer, json, pgTable, primaryKey, text } from "drizzle-orm/pg-core";
-import { bytewise, isId, isToken, jsonObject, length, oneOf, time } from "../query/columns.ts";
-import { tenants } from "../tenants/tables.ts";
+import { bytewise, isId, isToken, jsonObject, length, oneOf, time } from "./columns.ts";
+import { tenants } from "./tenants.ts";
 
 const { contentType, sha256, error, originalFilename, metadata } = Asset.properties;
 const errorBounds = error.anyOf[0].properties;

@@ -1,5 +1,5 @@
 /**
- * The tables of calls. A call is a usage session (credits/tables.ts) with a row here. What belongs to no tenant is in the schema
+ * The tables of calls. A call is a usage session (credits.ts) with a row here. What belongs to no tenant is in the schema
  * `fleet`: the avatar workers and their slots.
  */
 import { CALL_MODES } from "@realtime-avatar/domain/calls/schemas";
@@ -17,7 +17,7 @@ import {
   text,
   uniqueIndex,
 } from "drizzle-orm/pg-core";
-import { bytes, bytewise, isId, oneOf, time, whenCompared } from "../query/columns.ts";
+import { bytes, bytewise, isId, oneOf, time, whenCompared } from "./columns.ts";
 
 /**
  * What is known of the room of a call. `create`: it is to be created, and may exist. `exists`. `delete`: the call has ended, and

@@ -9,8 +9,8 @@ import { SCOPES } from "@realtime-avatar/domain/api-keys/scope";
 import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
 import { sql } from "drizzle-orm";
 import { bigint, boolean, check, index, integer, pgTable, primaryKey, text } from "drizzle-orm/pg-core";
-import { bytes, bytewise, isId, isKeyId, length, literals, nameIndexes, oneOf, time } from "../query/columns.ts";
-import { tenants } from "../tenants/tables.ts";
+import { bytes, bytewise, isId, isKeyId, length, literals, nameIndexes, oneOf, time } from "./columns.ts";
+import { tenants } from "./tenants.ts";
 
 const apiKeyBounds = CreateApiKey.properties;
 const [spendLimitBounds] = apiKeyBounds.spendLimitCreditMicros.anyOf;

@@ -7,8 +7,8 @@ import { AVATAR_STATUSES } from "@realtime-avatar/domain/avatars/status";
 import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
 import { sql } from "drizzle-orm";
 import { bigint, check, index, integer, json, pgTable, primaryKey, text } from "drizzle-orm/pg-core";
-import { bytewise, isId, isToken, jsonArray, jsonObject, length, nameIndexes, oneOf, time } from "../query/columns.ts";
-import { tenants } from "../tenants/tables.ts";
+import { bytewise, isId, isToken, jsonArray, jsonObject, length, nameIndexes, oneOf, time } from "./columns.ts";
+import { tenants } from "./tenants.ts";
 
 const avatarBounds = CreateAvatar.properties;
 

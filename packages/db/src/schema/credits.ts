@@ -20,8 +20,8 @@ import {
   text,
   uniqueIndex,
 } from "drizzle-orm/pg-core";
-import { bytewise, isId, oneOf, time } from "../query/columns.ts";
-import { tenants } from "../tenants/tables.ts";
+import { bytewise, isId, oneOf, time } from "./columns.ts";
+import { tenants } from "./tenants.ts";
 
 const micros = (name: string) => bigint(name, { mode: "number" }).notNull();
 

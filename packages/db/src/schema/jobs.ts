@@ -4,8 +4,8 @@ import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
 import { JOB_KINDS } from "@realtime-avatar/domain/job";
 import { sql } from "drizzle-orm";
 import { check, index, integer, pgTable, primaryKey, text, uniqueIndex } from "drizzle-orm/pg-core";
-import { bytewise, isId, oneOf, time, whenCompared } from "../query/columns.ts";
-import { tenants } from "../tenants/tables.ts";
+import { bytewise, isId, oneOf, time, whenCompared } from "./columns.ts";
+import { tenants } from "./tenants.ts";
 
 const tenantId = () =>
   bytewise("tenant_id")

@@ -2,7 +2,7 @@
 
 import { sql } from "drizzle-orm";
 import { check, index, integer, json, pgTable, primaryKey, text } from "drizzle-orm/pg-core";
-import { bytes, bytewise, time } from "../query/columns.ts";
+import { bytes, bytewise, time } from "./columns.ts";
 
 /**
  * Requests with an `Idempotency-Key`, each with its response for a replay, written in the statement of its effect. For now a

@@ -24,8 +24,8 @@ import {
   text,
   uniqueIndex,
 } from "drizzle-orm/pg-core";
-import { bytes, bytewise, isId, length, oneOf, time, whenCompared } from "../query/columns.ts";
-import { tenants } from "../tenants/tables.ts";
+import { bytes, bytewise, isId, length, oneOf, time, whenCompared } from "./columns.ts";
+import { tenants } from "./tenants.ts";
 
 const tenantId = () =>
   bytewise("tenant_id")

@@ -4,11 +4,11 @@
  */
 import { type Column, type SQL, sql } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
-import { apiKeys } from "../api-keys/tables.ts";
-import { assets } from "../assets/tables.ts";
-import { avatars } from "../avatars/tables.ts";
-import { passkeys, users } from "../people/tables.ts";
-import { webhookEndpoints } from "../webhooks/tables.ts";
+import { apiKeys } from "./api-keys.ts";
+import { assets } from "./assets.ts";
+import { avatars } from "./avatars.ts";
+import { passkeys, users } from "./people.ts";
+import { webhookEndpoints } from "./webhooks.ts";
 
 type Value = Column | SQL;
 

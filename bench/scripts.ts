@@ -1,7 +1,7 @@
 /** The scripts that pgbench runs: the statements of the service's own create, and the smallest insert of the same row. */
 
-import { findCredential } from "@realtime-avatar/db/api-keys/callers";
 import { insertAvatar } from "@realtime-avatar/db/avatars/avatars";
+import { findCredential } from "@realtime-avatar/db/callers/callers";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { newAvatar } from "@realtime-avatar/domain/avatars/avatar";

@@ -5,7 +5,7 @@
  * The limits: one hot conditional UPDATE at 32 clients, and tpcb-like at scale 1. Each is measured with commits as fast as
  * the disk allows, and with commits that take 1 ms more (`commit_delay`).
  */
-import type { Caller } from "@realtime-avatar/db/api-keys/callers";
+import type { Caller } from "@realtime-avatar/db/callers/callers";
 import { connect, type Db } from "@realtime-avatar/db/connection/pool";
 import { FUNCTIONS_SCHEMA } from "@realtime-avatar/db/functions/schema";
 import { attempt } from "../cannot-measure.ts";

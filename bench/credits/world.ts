@@ -1,7 +1,7 @@
 /** The tenants, keys and sessions that the benchmark of credits loads. */
 
-import type { Caller } from "@realtime-avatar/db/api-keys/callers";
 import { auditEvent } from "@realtime-avatar/db/audit/audit-events";
+import type { Caller } from "@realtime-avatar/db/callers/callers";
 import { connect, type Db } from "@realtime-avatar/db/connection/pool";
 import { changeSessionLimit } from "@realtime-avatar/db/credits/credits";
 import type { SessionId } from "@realtime-avatar/domain/id";

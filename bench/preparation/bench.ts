@@ -6,9 +6,9 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import type { Caller } from "@realtime-avatar/db/api-keys/callers";
 import { insertAsset } from "@realtime-avatar/db/assets/assets";
 import { insertAvatar } from "@realtime-avatar/db/avatars/avatars";
+import type { Caller } from "@realtime-avatar/db/callers/callers";
 import { type AssetRecord, originalKey } from "@realtime-avatar/domain/assets/asset";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import { newId } from "@realtime-avatar/domain/id";

@@ -3,8 +3,8 @@
  * Prints the private memory of the process of the server, which must not grow.
  */
 import { readFile } from "node:fs/promises";
-import { findCredential } from "@realtime-avatar/db/api-keys/callers";
 import { insertAvatar } from "@realtime-avatar/db/avatars/avatars";
+import { findCredential } from "@realtime-avatar/db/callers/callers";
 import { connect } from "@realtime-avatar/db/connection/pool";
 import { withLock } from "@realtime-avatar/db/migrate";
 import { migrateShard } from "@realtime-avatar/db/shards/migrate-shard";

@@ -5,9 +5,9 @@
  */
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { type Caller, findCredential } from "@realtime-avatar/db/api-keys/callers";
 import { insertAvatar } from "@realtime-avatar/db/avatars/avatars";
 import { listAvatars } from "@realtime-avatar/db/avatars/list";
+import { type Caller, findCredential } from "@realtime-avatar/db/callers/callers";
 import type { BatchKind } from "@realtime-avatar/db/connection/batch";
 import { connect, type Db } from "@realtime-avatar/db/connection/pool";
 import { openUsageSession, releaseSession, reportUsage } from "@realtime-avatar/db/credits/usage-sessions";

@@ -2,7 +2,7 @@
  * How fast events are sent, and how soon they are there. The receiver is another process, so the processor time is that of the sender
  * alone. pg-boss does the same with one job a delivery: it signs and posts with the same code.
  */
-import type { Caller } from "@realtime-avatar/db/api-keys/callers";
+import type { Caller } from "@realtime-avatar/db/callers/callers";
 import { connect, type Db } from "@realtime-avatar/db/connection/pool";
 import { webhookHeaders } from "@realtime-avatar/domain/webhooks/signature";
 import { secureRandom as random } from "@realtime-avatar/runtime/random";

@@ -1,5 +1,5 @@
 /** What the parts of the benchmark share: a receiver in a process of its own, endpoints there, and the sender. */
-import type { Caller } from "@realtime-avatar/db/api-keys/callers";
+import type { Caller } from "@realtime-avatar/db/callers/callers";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { secureRandom as random } from "@realtime-avatar/runtime/random";

@@ -1,6 +1,6 @@
 /** The dependencies of the application and of its routes. Nothing is read or connected at import time. */
 
-import type { Caller } from "@realtime-avatar/db/api-keys/callers";
+import type { Caller } from "@realtime-avatar/db/callers/callers";
 import type { Databases } from "@realtime-avatar/db/shards/databases";
 import type { RandomBytes, TenantId, UserId, UserSessionId } from "@realtime-avatar/domain/id";
 import type { Logger } from "@realtime-avatar/runtime/log";

@@ -1,9 +1,9 @@
 /** Starts the API. */
 
 import { join } from "node:path";
-import { sweepCredentials } from "@realtime-avatar/db/api-keys/callers";
-import { sweepPendingChanges } from "@realtime-avatar/db/api-keys/pending-changes";
 import { recordUses } from "@realtime-avatar/db/api-keys/usage";
+import { sweepCredentials } from "@realtime-avatar/db/callers/callers";
+import { sweepPendingChanges } from "@realtime-avatar/db/callers/pending-changes";
 import { requireEmbedded } from "@realtime-avatar/db/connection/embedded";
 import { describeError } from "@realtime-avatar/db/connection/errors";
 import { startSweeper } from "@realtime-avatar/db/credits/sweeper";

@@ -1,6 +1,6 @@
 /** What all commands share: the exit codes, the error messages and the help. */
 import { describe, expect, test } from "bun:test";
-import { findCredential } from "@realtime-avatar/db/api-keys/callers";
+import { findCredential } from "@realtime-avatar/db/callers/callers";
 import { testDatabase, USES_SHARDS } from "@realtime-avatar/testing/database";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { cliTests, run, runProcess, UNKNOWN, UNKNOWN_AVATAR, UNKNOWN_TENANT } from "../test/cli.ts";

@@ -3,8 +3,8 @@
  * twentieth of the processor time, or as a process. Each command runs as a process in at least one test.
  */
 import { expect } from "bun:test";
-import { findCredential } from "@realtime-avatar/db/api-keys/callers";
 import { insertAvatar } from "@realtime-avatar/db/avatars/avatars";
+import { findCredential } from "@realtime-avatar/db/callers/callers";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { newAvatar } from "@realtime-avatar/domain/avatars/avatar";
 import type { Environment } from "@realtime-avatar/domain/environment";

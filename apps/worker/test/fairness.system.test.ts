@@ -1,6 +1,6 @@
 /** Preparations of many tenants: one that floods the queue delays another by no more than its turn. */
 import { expect, setDefaultTimeout, test } from "bun:test";
-import type { Caller } from "@realtime-avatar/db/api-keys/callers";
+import type { Caller } from "@realtime-avatar/db/callers/callers";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import { callerOf, seedAvatar, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { preparationTests } from "./support/preparations.ts";

@@ -7,8 +7,8 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Caller } from "@realtime-avatar/db/api-keys/callers";
 import { insertAvatar, updateAvatar } from "@realtime-avatar/db/avatars/avatars";
+import type { Caller } from "@realtime-avatar/db/callers/callers";
 import type { BatchKind } from "@realtime-avatar/db/connection/batch";
 import { connect, type Db } from "@realtime-avatar/db/connection/pool";
 import type { AvatarId } from "@realtime-avatar/domain/id";

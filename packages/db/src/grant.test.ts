@@ -15,11 +15,11 @@ import {
   seedKey,
   seedTenant,
 } from "@realtime-avatar/testing/seeds";
-import type { Caller } from "./api-keys/callers.ts";
 import { recordUses } from "./api-keys/usage.ts";
 import { listAuditEvents } from "./audit/audit-events.ts";
 import { findAvatar, insertAvatar, updateAvatar } from "./avatars/avatars.ts";
 import { listAvatars } from "./avatars/list.ts";
+import type { Caller } from "./callers/callers.ts";
 import { databaseFailure } from "./connection/errors.ts";
 import { findCreditBalance, listCreditEntries } from "./credits/credits.ts";
 import { findCreditDrift } from "./credits/invariants.ts";

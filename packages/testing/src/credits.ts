@@ -1,7 +1,7 @@
 /** Credits and sessions for tests, written as the operator and the API would. */
 
-import type { Caller } from "@realtime-avatar/db/api-keys/callers";
 import { auditEvent } from "@realtime-avatar/db/audit/audit-events";
+import type { Caller } from "@realtime-avatar/db/callers/callers";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { type CreditMovement, type MoveOutcome, moveCredits } from "@realtime-avatar/db/credits/credits";
 import { openUsageSession, type SessionRequest } from "@realtime-avatar/db/credits/usage-sessions";

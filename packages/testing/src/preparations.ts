@@ -1,8 +1,8 @@
 /** Preparations of avatars for tests: the worker's part, without files. */
 
-import type { Caller } from "@realtime-avatar/db/api-keys/callers";
 import { findAvatar, updateAvatar } from "@realtime-avatar/db/avatars/avatars";
 import { finishPreparation, type PreparationResult } from "@realtime-avatar/db/avatars/preparations";
+import type { Caller } from "@realtime-avatar/db/callers/callers";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import type { ClaimedJob } from "@realtime-avatar/db/jobs/jobs";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";

@@ -1,9 +1,9 @@
 /** Tenants, keys and assets for tests, written as the operator would. */
 
 import { insertRootApiKey } from "@realtime-avatar/db/api-keys/api-keys";
-import { type Caller, findCredential } from "@realtime-avatar/db/api-keys/callers";
 import type { Origin } from "@realtime-avatar/db/audit/audit-events";
 import { insertAvatar } from "@realtime-avatar/db/avatars/avatars";
+import { type Caller, findCredential } from "@realtime-avatar/db/callers/callers";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import type { Claim } from "@realtime-avatar/db/idempotency/idempotency-keys";
 import { insertTenant } from "@realtime-avatar/db/tenants/tenants";

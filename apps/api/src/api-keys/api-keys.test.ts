@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { findCredential } from "@realtime-avatar/db/api-keys/callers";
+import { findCredential } from "@realtime-avatar/db/callers/callers";
 import { ApiKeyWithSecret } from "@realtime-avatar/domain/api-keys/schemas";
 import { parseApiKey, verifyApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { isId } from "@realtime-avatar/domain/id";

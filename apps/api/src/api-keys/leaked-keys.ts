@@ -4,7 +4,7 @@
  */
 
 import { revokeApiKey } from "@realtime-avatar/db/api-keys/api-keys";
-import { findCredential } from "@realtime-avatar/db/api-keys/callers";
+import { findCredential } from "@realtime-avatar/db/callers/callers";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { retryWhileStale } from "@realtime-avatar/db/query/retry-while-stale";
 import { findIn } from "@realtime-avatar/db/shards/databases";

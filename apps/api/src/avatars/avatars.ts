@@ -1,6 +1,5 @@
 /** `/api/v1/avatars` */
 
-import type { AnyCaller } from "@realtime-avatar/db/api-keys/callers";
 import type { Origin } from "@realtime-avatar/db/audit/audit-events";
 import {
   type AvatarChanges,
@@ -11,6 +10,7 @@ import {
   updateAvatar,
 } from "@realtime-avatar/db/avatars/avatars";
 import { countAvatars, listAvatars } from "@realtime-avatar/db/avatars/list";
+import type { AnyCaller } from "@realtime-avatar/db/callers/callers";
 import type { Claim } from "@realtime-avatar/db/idempotency/idempotency-keys";
 import {
   type AvatarRecord,

@@ -1,6 +1,7 @@
 /** `/api/v1/realtime/livekit/session`: starting and ending calls, with the paths and names that the published SDK uses. */
-import type { Caller } from "@realtime-avatar/db/api-keys/callers";
+
 import type { Origin } from "@realtime-avatar/db/audit/audit-events";
+import type { Caller } from "@realtime-avatar/db/callers/callers";
 import {
   type CallRequest,
   confirmRoom,

@@ -1,7 +1,7 @@
 /** `/api/v1/credits` */
 
-import type { AnyCaller } from "@realtime-avatar/db/api-keys/callers";
 import { auditEvent } from "@realtime-avatar/db/audit/audit-events";
+import type { AnyCaller } from "@realtime-avatar/db/callers/callers";
 import { changeLowThreshold, findCreditBalance, listCreditEntries } from "@realtime-avatar/db/credits/credits";
 import { emptyBalance } from "@realtime-avatar/domain/credits/balance";
 import {

@@ -1,6 +1,7 @@
 /** What opening a session and starting a call have in common: the limits that refuse them. */
-import type { Caller } from "@realtime-avatar/db/api-keys/callers";
+
 import type { Origin } from "@realtime-avatar/db/audit/audit-events";
+import type { Caller } from "@realtime-avatar/db/callers/callers";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { countOpenSessions } from "@realtime-avatar/db/credits/list-usage-sessions";
 import type { OpenOutcome } from "@realtime-avatar/db/credits/usage-sessions";

@@ -1,7 +1,7 @@
 /** `/api/v1/usage/sessions` */
 
-import type { Caller } from "@realtime-avatar/db/api-keys/callers";
 import type { Origin } from "@realtime-avatar/db/audit/audit-events";
+import type { Caller } from "@realtime-avatar/db/callers/callers";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { findUsageSession } from "@realtime-avatar/db/credits/find-usage-session";
 import { listUsageSessions } from "@realtime-avatar/db/credits/list-usage-sessions";

@@ -13,7 +13,7 @@ import {
   confirmFirstUse,
   findCredential,
   type StoredCredential,
-} from "@realtime-avatar/db/api-keys/callers";
+} from "@realtime-avatar/db/callers/callers";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { findIn } from "@realtime-avatar/db/shards/databases";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";

@@ -3,7 +3,7 @@
  * response. The claim of the `Idempotency-Key` is written by the statement that executes the request.
  */
 
-import type { AnyCaller } from "@realtime-avatar/db/api-keys/callers";
+import type { AnyCaller } from "@realtime-avatar/db/callers/callers";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { type Claim, findStoredResponse, type WriteOutcome } from "@realtime-avatar/db/idempotency/idempotency-keys";
 import { ApiKeyWithSecret } from "@realtime-avatar/domain/api-keys/schemas";

@@ -1,5 +1,5 @@
 /** The handlers of lists. */
-import type { AnyCaller } from "@realtime-avatar/db/api-keys/callers";
+import type { AnyCaller } from "@realtime-avatar/db/callers/callers";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import type { IdPrefix } from "@realtime-avatar/domain/id";
 import {

@@ -1,6 +1,6 @@
 /** Authentication of people, by the cookie of their session. */
 
-import type { AnyCaller, Caller, PersonCaller } from "@realtime-avatar/db/api-keys/callers";
+import type { AnyCaller, Caller, PersonCaller } from "@realtime-avatar/db/callers/callers";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { findUserSession, inEnvironment } from "@realtime-avatar/db/people/user-sessions";
 import { type Grantor, personGrantor } from "@realtime-avatar/domain/api-keys/grant";

@@ -1,6 +1,6 @@
 /** The end of an attempt to sign in by OpenID Connect. Every outcome is a redirect to a page of the dashboard. */
 
-import type { PersonCaller } from "@realtime-avatar/db/api-keys/callers";
+import type { PersonCaller } from "@realtime-avatar/db/callers/callers";
 import { describeError } from "@realtime-avatar/db/connection/errors";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { findIdentity, insertIdentity } from "@realtime-avatar/db/people/identities";

@@ -2,7 +2,7 @@
  * `/api/v1/oidc`: sign-in by OpenID Connect. A page begins an attempt, which is sealed into a cookie, and leads the browser to
  * the provider. The provider leads it back to the callback, which ends the attempt and leads to a page.
  */
-import type { AnyCaller } from "@realtime-avatar/db/api-keys/callers";
+import type { AnyCaller } from "@realtime-avatar/db/callers/callers";
 import { isId, type TenantId } from "@realtime-avatar/domain/id";
 import {
   newOidcAttempt,

@@ -1,6 +1,6 @@
 /** `/api/v1/passkeys`: the passkeys of the caller. */
 
-import type { PersonCaller } from "@realtime-avatar/db/api-keys/callers";
+import type { PersonCaller } from "@realtime-avatar/db/callers/callers";
 import type { Claim, WriteOutcome } from "@realtime-avatar/db/idempotency/idempotency-keys";
 import { insertInvitation } from "@realtime-avatar/db/people/invitations";
 import {

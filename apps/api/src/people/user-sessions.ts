@@ -1,6 +1,6 @@
 /** `/api/v1/user-sessions`: sign-in, and the sessions of people. */
 
-import type { PersonCaller } from "@realtime-avatar/db/api-keys/callers";
+import type { PersonCaller } from "@realtime-avatar/db/callers/callers";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import type { Claim } from "@realtime-avatar/db/idempotency/idempotency-keys";
 import { findIdentitiesOf } from "@realtime-avatar/db/people/identities";

@@ -1,7 +1,7 @@
 /** The life of a key's secrets: rotations that overlap, lost responses, thieves, and what may still be reported. */
 import { describe, expect, test } from "bun:test";
 import { rotateApiKey } from "@realtime-avatar/db/api-keys/api-keys";
-import { findCredential } from "@realtime-avatar/db/api-keys/callers";
+import { findCredential } from "@realtime-avatar/db/callers/callers";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { OPERATOR } from "@realtime-avatar/domain/api-keys/grant";
 import { rotatedApiKey } from "@realtime-avatar/domain/api-keys/rotate";

@@ -1,6 +1,6 @@
 /** `keys`: created, listed, shown, rotated and revoked. */
 import { describe, expect, test } from "bun:test";
-import { findCredential } from "@realtime-avatar/db/api-keys/callers";
+import { findCredential } from "@realtime-avatar/db/callers/callers";
 import { ApiKeyPage, ApiKeyWithSecret } from "@realtime-avatar/domain/api-keys/schemas";
 import { parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { validate } from "@realtime-avatar/domain/schema";

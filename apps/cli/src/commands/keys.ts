@@ -1,9 +1,9 @@
 /** `keys`: the API keys of a tenant. */
 
 import { findApiKey, insertRootApiKey, revokeApiKey, rotateApiKey } from "@realtime-avatar/db/api-keys/api-keys";
-import { findCredential } from "@realtime-avatar/db/api-keys/callers";
 import { findCreator } from "@realtime-avatar/db/api-keys/creator";
 import { listApiKeys } from "@realtime-avatar/db/api-keys/list";
+import { findCredential } from "@realtime-avatar/db/callers/callers";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { retryWhileStale } from "@realtime-avatar/db/query/retry-while-stale";
 import { type ApiKeyRecord, presentApiKey, presentApiKeyWithSecret } from "@realtime-avatar/domain/api-keys/api-key";

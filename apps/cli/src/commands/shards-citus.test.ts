@@ -1,6 +1,6 @@
 /** The commands of shards, on Citus: see `packages/testing/src/postgres/citus.ts`. */
 import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { findCredential } from "@realtime-avatar/db/api-keys/callers";
+import { findCredential } from "@realtime-avatar/db/callers/callers";
 import { connect } from "@realtime-avatar/db/connection/pool";
 import { migrate } from "@realtime-avatar/db/migrate";
 import { moveShard } from "@realtime-avatar/db/shards/manage";

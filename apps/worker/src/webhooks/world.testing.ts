@@ -1,7 +1,7 @@
 /** What the tests of the sender share: a receiver with TLS, endpoints with secrets, and a sender whose names resolve to loopback. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
-import type { Caller } from "@realtime-avatar/db/api-keys/callers";
+import type { Caller } from "@realtime-avatar/db/callers/callers";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { insertEndpoint } from "@realtime-avatar/db/webhooks/endpoints";
 import { newId } from "@realtime-avatar/domain/id";

@@ -1,7 +1,7 @@
 /** Avatars for tests of jobs: their sources, their jobs, their states and their prepared files. */
 import { createHash } from "node:crypto";
-import type { Caller } from "@realtime-avatar/db/api-keys/callers";
 import { findAvatar, insertAvatar } from "@realtime-avatar/db/avatars/avatars";
+import type { Caller } from "@realtime-avatar/db/callers/callers";
 import type { JobRecord } from "@realtime-avatar/db/jobs/jobs";
 import { type AssetRecord, originalKey } from "@realtime-avatar/domain/assets/asset";
 import type { AssetKind } from "@realtime-avatar/domain/assets/limits";

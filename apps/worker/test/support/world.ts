@@ -2,8 +2,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, setDefaultTimeout } from "bun:test";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { Caller } from "@realtime-avatar/db/api-keys/callers";
 import { insertAsset } from "@realtime-avatar/db/assets/assets";
+import type { Caller } from "@realtime-avatar/db/callers/callers";
 import type { JobRecord } from "@realtime-avatar/db/jobs/jobs";
 import { oneDatabase } from "@realtime-avatar/db/shards/databases";
 import { type AssetRecord, newAsset, originalKey, publicKey } from "@realtime-avatar/domain/assets/asset";

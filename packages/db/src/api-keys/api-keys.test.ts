@@ -21,6 +21,7 @@ import {
   seedKey,
   seedTenant,
 } from "@realtime-avatar/testing/seeds";
+import { type Caller, findCredential } from "../callers/callers.ts";
 import type { Claim } from "../idempotency/idempotency-keys.ts";
 import { listTenants } from "../tenants/tenants.ts";
 import {
@@ -32,7 +33,6 @@ import {
   rotateApiKey,
   updateApiKey,
 } from "./api-keys.ts";
-import { type Caller, findCredential } from "./callers.ts";
 
 const database = await serviceDatabase();
 const { db } = database;

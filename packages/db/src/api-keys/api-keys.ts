@@ -15,16 +15,16 @@ import {
   type RotateApiKeyRow,
 } from "../../generated/functions.ts";
 import { auditEvent, type Origin } from "../audit/audit-events.ts";
+import type { AnyCaller } from "../callers/callers.ts";
+import { announceWhileWaiting } from "../callers/pending-changes.ts";
+import { LINEAGE, METER, RECORD, type RecordRow, toRecord } from "../callers/record.ts";
 import type { Db } from "../connection/pool.ts";
 import type { CreditMovement } from "../credits/credits.ts";
 import { batchedCreate, type Create, type CreateOutcome } from "../idempotency/batched-write.ts";
 import { type Claim, outcomeOf, type WriteOutcome } from "../idempotency/idempotency-keys.ts";
 import { statement } from "../query/statement.ts";
 import { apiKeys } from "../schema/api-keys.ts";
-import type { AnyCaller } from "./callers.ts";
 import { markEndedKeys } from "./ended-keys.ts";
-import { announceWhileWaiting } from "./pending-changes.ts";
-import { LINEAGE, METER, RECORD, type RecordRow, toRecord } from "./record.ts";
 
 type KeyCreate = Create & { apiKey: ApiKeyRecord; digest: Uint8Array; maxActiveKeys: number };
 

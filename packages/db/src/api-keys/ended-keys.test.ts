@@ -3,8 +3,8 @@ import { describe, expect, test } from "bun:test";
 import type { TenantId } from "@realtime-avatar/domain/id";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { issuedBy, originOf, seedCaller, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import type { Caller } from "../callers/callers.ts";
 import { insertApiKey } from "./api-keys.ts";
-import type { Caller } from "./callers.ts";
 import { markEndedKeys } from "./ended-keys.ts";
 
 const { db } = await serviceDatabase();

@@ -5,6 +5,7 @@ import { ENVIRONMENTS, type Environment } from "@realtime-avatar/domain/environm
 import type { TenantId } from "@realtime-avatar/domain/id";
 import { MAX_COUNTED, type PageRequest, type Total, type WrittenPage } from "@realtime-avatar/domain/page";
 import { type SQL, sql } from "drizzle-orm";
+import { LINEAGE, METER, STATUS } from "../callers/record.ts";
 import type { BatchKind } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import { listJson, nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
@@ -22,7 +23,6 @@ import { inputColumn, newestOf, type Positioned, type StatementOf } from "../que
 import { apiKeys, apiKeyUsage } from "../schema/api-keys.ts";
 import { objectName } from "../schema/names.ts";
 import { creatorOf } from "./creator.ts";
-import { LINEAGE, METER, STATUS } from "./record.ts";
 
 const CREATOR = creatorOf(apiKeys.tenantId, apiKeys.id);
 

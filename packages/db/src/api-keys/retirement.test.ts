@@ -6,8 +6,8 @@ import { rotatedApiKey } from "@realtime-avatar/domain/api-keys/rotate";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { callerOf, originOf, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { type Caller, findCredential } from "../callers/callers.ts";
 import { findApiKey, rotateApiKey } from "./api-keys.ts";
-import { type Caller, findCredential } from "./callers.ts";
 
 const { db } = await fileDatabase();
 const tenantId = await seedTenant(db);

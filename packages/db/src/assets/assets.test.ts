@@ -21,8 +21,8 @@ import {
   seedKey,
   seedTenant,
 } from "@realtime-avatar/testing/seeds";
-import type { Caller } from "../api-keys/callers.ts";
 import { findAvatar, insertAvatar, updateAvatar } from "../avatars/avatars.ts";
+import type { Caller } from "../callers/callers.ts";
 import type { Claim } from "../idempotency/idempotency-keys.ts";
 import {
   completeAsset,

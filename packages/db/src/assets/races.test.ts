@@ -17,8 +17,8 @@ import {
   seedAvatar,
   seedCaller,
 } from "@realtime-avatar/testing/seeds";
-import type { Caller } from "../api-keys/callers.ts";
 import { insertAvatar, updateAvatar } from "../avatars/avatars.ts";
+import type { Caller } from "../callers/callers.ts";
 import { type ClaimedJob, claimJob, renewJob, retryJob } from "../jobs/jobs.ts";
 import { deleteAsset, insertAsset } from "./assets.ts";
 import { finishAsset, startAsset } from "./processing.ts";

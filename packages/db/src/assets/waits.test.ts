@@ -19,8 +19,8 @@ import {
   seedAvatar,
   seedCaller,
 } from "@realtime-avatar/testing/seeds";
-import type { Caller } from "../api-keys/callers.ts";
 import { insertAvatar, updateAvatar } from "../avatars/avatars.ts";
+import type { Caller } from "../callers/callers.ts";
 import { type ClaimedJob, claimJob } from "../jobs/jobs.ts";
 import { completeAsset, deleteAsset, findAsset, insertAsset } from "./assets.ts";
 import { finishAsset, startAsset } from "./processing.ts";

@@ -4,7 +4,7 @@ import type { Environment } from "@realtime-avatar/domain/environment";
 import { firstIdAt, newId, type RandomBytes, type TenantId } from "@realtime-avatar/domain/id";
 import type { WrittenPage } from "@realtime-avatar/domain/page";
 import { type Column, type SQL, sql } from "drizzle-orm";
-import type { AnyCaller } from "../api-keys/callers.ts";
+import type { AnyCaller } from "../callers/callers.ts";
 import type { BatchKind } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import { listJson, nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";

@@ -14,7 +14,7 @@ import {
   seedAvatar,
   seedCaller,
 } from "@realtime-avatar/testing/seeds";
-import type { Caller } from "../api-keys/callers.ts";
+import type { Caller } from "../callers/callers.ts";
 import { type AvatarChanges, findAvatar, updateAvatar } from "./avatars.ts";
 
 const database = await serviceDatabase();

@@ -15,8 +15,8 @@ import {
   type PrepareAvatarRow,
   type UpdateAvatarRow,
 } from "../../generated/functions.ts";
-import type { AnyCaller } from "../api-keys/callers.ts";
 import { auditEvent, type Origin } from "../audit/audit-events.ts";
+import type { AnyCaller } from "../callers/callers.ts";
 import type { Db } from "../connection/pool.ts";
 import { batchedCreate, type Create, type CreateOutcome } from "../idempotency/batched-write.ts";
 import { type Claim, kindOf, type StoredResponse } from "../idempotency/idempotency-keys.ts";

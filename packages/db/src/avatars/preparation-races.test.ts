@@ -18,8 +18,8 @@ import {
   seedAvatar,
   seedCaller,
 } from "@realtime-avatar/testing/seeds";
-import type { Caller } from "../api-keys/callers.ts";
 import { deleteAsset } from "../assets/assets.ts";
+import type { Caller } from "../callers/callers.ts";
 import { claimJob, renewJob, retryJob } from "../jobs/jobs.ts";
 import { findAvatar, insertAvatar, prepareAvatar, updateAvatar } from "./avatars.ts";
 import { finishPreparation, type PreparationResult, startPreparation } from "./preparations.ts";

@@ -28,7 +28,7 @@ import {
   seedKey,
   seedTenant,
 } from "@realtime-avatar/testing/seeds";
-import type { Caller } from "../api-keys/callers.ts";
+import type { Caller } from "../callers/callers.ts";
 import { type ClaimedJob, claimJob, retryJob } from "../jobs/jobs.ts";
 import { findAvatar, insertAvatar, prepareAvatar, updateAvatar } from "./avatars.ts";
 import { finishPreparation, type PreparationResult, startPreparation } from "./preparations.ts";

@@ -4,7 +4,7 @@ import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { FAILED_RESULT, holdPreparation, readyResult } from "@realtime-avatar/testing/preparations";
 import { inStatus, operatorOrigin, originOf, seedAsset, seedAvatar, seedCaller } from "@realtime-avatar/testing/seeds";
-import type { Caller } from "../api-keys/callers.ts";
+import type { Caller } from "../callers/callers.ts";
 import type { AvatarChanges } from "./avatars.ts";
 import { updateAvatar } from "./avatars.ts";
 import { findPreview, finishPreparation, knownPreparations, type PreparationResult } from "./preparations.ts";

@@ -9,7 +9,7 @@ import { fixture, serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { urlAt } from "@realtime-avatar/testing/postgres/clock";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { callerOf, claimOf, operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
-import type { Caller } from "../api-keys/callers.ts";
+import type { Caller } from "../callers/callers.ts";
 import type { Db } from "../connection/pool.ts";
 import { findCreditDrift } from "../credits/invariants.ts";
 import { releaseSession, reportUsage } from "../credits/usage-sessions.ts";

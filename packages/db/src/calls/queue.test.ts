@@ -9,7 +9,7 @@ import { fixture, serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { inOneBatch } from "@realtime-avatar/testing/postgres/batching";
 import { urlAt } from "@realtime-avatar/testing/postgres/clock";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
-import type { Caller } from "../api-keys/callers.ts";
+import type { Caller } from "../callers/callers.ts";
 import type { Db } from "../connection/pool.ts";
 import { type CallRequest, type OpenCallOutcome, openCall, type QueuePlace, releaseCall } from "./calls.ts";
 

@@ -3,7 +3,7 @@ import { connectTo, testDatabase } from "@realtime-avatar/testing/database";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { until } from "@realtime-avatar/testing/until";
 import { sql } from "drizzle-orm";
-import { findCredential } from "../api-keys/callers.ts";
+import { findCredential } from "../callers/callers.ts";
 import { prepared } from "../query/statement.ts";
 import { databaseFailure } from "./errors.ts";
 import { failureOf, forLong, kindOf, now, poolTests, sleep } from "./pool/testing.ts";

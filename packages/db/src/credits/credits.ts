@@ -12,7 +12,7 @@ import {
   changeLowThreshold as callChangeThreshold,
   moveCredits as callMove,
 } from "../../generated/functions.ts";
-import type { AnyCaller } from "../api-keys/callers.ts";
+import type { AnyCaller } from "../callers/callers.ts";
 import type { BatchKind } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import { kindOf } from "../idempotency/idempotency-keys.ts";

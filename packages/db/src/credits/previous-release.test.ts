@@ -8,7 +8,7 @@ import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { hasPreviousRelease, previousFunctions } from "@realtime-avatar/testing/previous-release";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
-import type { Caller } from "../api-keys/callers.ts";
+import type { Caller } from "../callers/callers.ts";
 import { compareRooms, countFleet, endDueCalls, listRoomsToDelete } from "../calls/reconcile.ts";
 import { functionsSchema } from "../functions/schema.ts";
 import { findCreditDrift } from "./invariants.ts";

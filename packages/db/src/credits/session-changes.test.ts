@@ -9,7 +9,7 @@ import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
 import { untilBlocked, whileExpiring } from "@realtime-avatar/testing/postgres/waits";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { releaseSessions, reportUsages, type SessionChange } from "../../generated/functions.ts";
-import type { Caller } from "../api-keys/callers.ts";
+import type { Caller } from "../callers/callers.ts";
 import type { Claim } from "../idempotency/idempotency-keys.ts";
 import { findCreditDrift } from "./invariants.ts";
 import { releaseSession, reportUsage } from "./usage-sessions.ts";

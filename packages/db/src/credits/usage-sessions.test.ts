@@ -3,7 +3,7 @@ import type { TenantId } from "@realtime-avatar/domain/id";
 import { PRICE, seedCaller, seedMovement, seedSession, sessionRequest } from "@realtime-avatar/testing/credits";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
-import type { Caller } from "../api-keys/callers.ts";
+import type { Caller } from "../callers/callers.ts";
 import { findCreditBalance } from "./credits.ts";
 import { openUsageSession, releaseSession, reportUsage, type SessionRequest, sweepSessions } from "./usage-sessions.ts";
 

@@ -13,8 +13,8 @@ import {
   type SessionChange,
   type ReportUsagesRow as SessionChangeOutcomeRow,
 } from "../../generated/functions.ts";
-import type { Caller } from "../api-keys/callers.ts";
 import type { Origin } from "../audit/audit-events.ts";
+import type { Caller } from "../callers/callers.ts";
 import type { Runner } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import { batchedWrite, type Write } from "../idempotency/batched-write.ts";

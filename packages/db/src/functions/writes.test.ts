@@ -22,9 +22,9 @@ import {
   updateApiKey,
   updateAvatar,
 } from "../../generated/functions.ts";
-import { type Caller, findCredential } from "../api-keys/callers.ts";
 import { auditEvent } from "../audit/audit-events.ts";
 import { avatarRow } from "../avatars/record.ts";
+import { type Caller, findCredential } from "../callers/callers.ts";
 import type { Runner } from "../connection/batch.ts";
 import { FUNCTIONS_SCHEMA } from "./schema.ts";
 

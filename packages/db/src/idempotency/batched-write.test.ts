@@ -5,8 +5,8 @@ import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
 import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { avatarOf, claimOf, issuedBy, originOf, seedCaller } from "@realtime-avatar/testing/seeds";
 import { insertApiKey } from "../api-keys/api-keys.ts";
-import type { Caller } from "../api-keys/callers.ts";
 import { insertAvatar } from "../avatars/avatars.ts";
+import type { Caller } from "../callers/callers.ts";
 import type { Db } from "../connection/pool.ts";
 
 let db: Db;

@@ -1,6 +1,6 @@
 /** Batches of creates. Concurrent creates go to the database in one call, and each has its own outcome. */
 import type { AuditEventRecord } from "@realtime-avatar/domain/audit";
-import type { AnyCaller } from "../api-keys/callers.ts";
+import type { AnyCaller } from "../callers/callers.ts";
 import type { BatchKind, Runner } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import { type Claim, outcomeAmong, type WriteOutcome, type WriteOutcomeRow } from "./idempotency-keys.ts";

@@ -2,8 +2,8 @@
 import { describe, expect, test } from "bun:test";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { avatarOf, claimOf, originOf, seedCaller } from "@realtime-avatar/testing/seeds";
-import type { Caller } from "../api-keys/callers.ts";
 import { insertAvatar } from "../avatars/avatars.ts";
+import type { Caller } from "../callers/callers.ts";
 import { findStoredResponse, outcomeOf, sweepIdempotencyKeys } from "./idempotency-keys.ts";
 
 const { db } = await serviceDatabase();

@@ -23,9 +23,9 @@ import {
   seedCaller,
   seedKey,
 } from "@realtime-avatar/testing/seeds";
-import type { Caller } from "../api-keys/callers.ts";
 import { deleteAsset, findAsset, insertAsset } from "../assets/assets.ts";
 import { type AssetResult, failAbandonedUploads, finishAsset, startAsset } from "../assets/processing.ts";
+import type { Caller } from "../callers/callers.ts";
 import { type ClaimedJob, claimJob, jobStats, renewJob, retryJob } from "./jobs.ts";
 
 const { db } = await serviceDatabase();

@@ -3,8 +3,8 @@ import { expect, test } from "bun:test";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { claimedJob, expireLeases, jobClaim, ROOMY, withoutJobs } from "@realtime-avatar/testing/postgres/jobs";
 import { assetOf, jobOf, operatorOrigin, originOf, seedCaller } from "@realtime-avatar/testing/seeds";
-import type { Caller } from "../api-keys/callers.ts";
 import { insertAsset } from "../assets/assets.ts";
+import type { Caller } from "../callers/callers.ts";
 import { type ClaimedJob, claimJobBeside, renewJob, retryJob } from "./jobs.ts";
 
 const { db } = await fileDatabase();

@@ -10,7 +10,7 @@ import {
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { challengeOf, ISSUER, identityOf, passkeyOf, seedPerson } from "@realtime-avatar/testing/people/seeds";
 import { originOf, seedTenant } from "@realtime-avatar/testing/seeds";
-import type { PersonCaller } from "../api-keys/callers.ts";
+import type { PersonCaller } from "../callers/callers.ts";
 import { deleteIdentity, insertIdentity, MAX_IDENTITIES } from "./identities.ts";
 import { findInvitation, insertInvitation } from "./invitations.ts";
 import { deletePasskey, insertPasskey, MAX_PASSKEYS, updatePasskey } from "./passkeys.ts";

@@ -5,7 +5,7 @@ import type { Role } from "@realtime-avatar/domain/people/roles";
 import { fileDatabase, serviceRole } from "@realtime-avatar/testing/fixture";
 import { challengeOf, ISSUER, identityOf, passkeyOf, seedPerson } from "@realtime-avatar/testing/people/seeds";
 import { operatorOrigin, originOf, seedTenant } from "@realtime-avatar/testing/seeds";
-import type { PersonCaller } from "../api-keys/callers.ts";
+import type { PersonCaller } from "../callers/callers.ts";
 import {
   deleteIdentity,
   findIdentitiesOf,

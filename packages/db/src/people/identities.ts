@@ -9,9 +9,9 @@ import {
   deleteIdentity as callDelete,
   type DeleteIdentityRow,
 } from "../../generated/functions.ts";
-import type { PersonCaller } from "../api-keys/callers.ts";
-import { announceWhileWaiting } from "../api-keys/pending-changes.ts";
 import { auditEvent, type Origin } from "../audit/audit-events.ts";
+import type { PersonCaller } from "../callers/callers.ts";
+import { announceWhileWaiting } from "../callers/pending-changes.ts";
 import type { Db } from "../connection/pool.ts";
 import { kindOf } from "../idempotency/idempotency-keys.ts";
 import { nullable, objectJson, plainJson, textJson, timeJson } from "../query/json-text.ts";

@@ -19,9 +19,9 @@ import {
   findInvitation as callFind,
   type DeleteInvitationRow,
 } from "../../generated/functions.ts";
-import type { PersonCaller } from "../api-keys/callers.ts";
-import { announceWhileWaiting } from "../api-keys/pending-changes.ts";
 import { auditEvent, type Origin } from "../audit/audit-events.ts";
+import type { PersonCaller } from "../callers/callers.ts";
+import { announceWhileWaiting } from "../callers/pending-changes.ts";
 import type { Db } from "../connection/pool.ts";
 import { type Claim, kindOf, outcomeAmong, type WriteOutcome } from "../idempotency/idempotency-keys.ts";
 import { objectJson, plainJson, textJson, timeJson } from "../query/json-text.ts";

@@ -10,8 +10,8 @@ import { challengeOf, passkeyOf, seedPerson } from "@realtime-avatar/testing/peo
 import { untilBlocked } from "@realtime-avatar/testing/postgres/waits";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, originOf, seedTenant } from "@realtime-avatar/testing/seeds";
-import type { PersonCaller } from "../api-keys/callers.ts";
 import { auditEvent } from "../audit/audit-events.ts";
+import type { PersonCaller } from "../callers/callers.ts";
 import {
   deleteInvitation,
   findInvitation,

@@ -14,7 +14,7 @@ import { challengeOf, passkeyOf, seedPerson } from "@realtime-avatar/testing/peo
 import { expectIndexed, explainedSession, insertEndpointRows, rowId } from "@realtime-avatar/testing/postgres/plans";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, originOf, seedTenant } from "@realtime-avatar/testing/seeds";
-import type { PersonCaller } from "../api-keys/callers.ts";
+import type { PersonCaller } from "../callers/callers.ts";
 import { deleteIdentity, findIdentitiesOf, findIdentity, insertIdentity, listIdentities } from "./identities.ts";
 import { deleteInvitation, insertInvitation, listInvitations } from "./invitations.ts";
 import { deletePasskey, findPasskey, findPasskeysOf, insertPasskey, listPasskeys, updatePasskey } from "./passkeys.ts";

@@ -13,7 +13,7 @@ import { challengeOf, identityOf, passkeyOf } from "@realtime-avatar/testing/peo
 import { untilBlocked } from "@realtime-avatar/testing/postgres/waits";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, originOf, seedTenant } from "@realtime-avatar/testing/seeds";
-import type { PersonCaller } from "../api-keys/callers.ts";
+import type { PersonCaller } from "../callers/callers.ts";
 import { deleteIdentity, insertIdentity } from "./identities.ts";
 import { acceptInvitation, findInvitation, insertInvitation } from "./invitations.ts";
 import { updatePasskey } from "./passkeys.ts";

@@ -15,9 +15,9 @@ import {
   verifyUserSession as callVerify,
   type EndUserSessionRow,
 } from "../../generated/functions.ts";
-import type { PersonCaller } from "../api-keys/callers.ts";
-import { announceWhileWaiting, delayWhilePending, HAS_PENDING_CHANGE_OF_PERSON } from "../api-keys/pending-changes.ts";
 import { auditEvent, type Origin } from "../audit/audit-events.ts";
+import type { PersonCaller } from "../callers/callers.ts";
+import { announceWhileWaiting, delayWhilePending, HAS_PENDING_CHANGE_OF_PERSON } from "../callers/pending-changes.ts";
 import type { Db } from "../connection/pool.ts";
 import { type Claim, kindOf, outcomeAmong, type WriteOutcome } from "../idempotency/idempotency-keys.ts";
 import { batchedRead } from "../query/batched-read.ts";

@@ -19,13 +19,13 @@ import { inStatus, operatorOrigin, seedCaller, seedKey, seedTenant } from "@real
 import type { TSchema } from "@sinclair/typebox";
 import { sql } from "drizzle-orm";
 import { findApiKey, revokeApiKey } from "../api-keys/api-keys.ts";
-import type { Caller } from "../api-keys/callers.ts";
 import { findCreator } from "../api-keys/creator.ts";
 import { listApiKeys } from "../api-keys/list.ts";
 import { recordUses } from "../api-keys/usage.ts";
 import { listAuditEvents } from "../audit/audit-events.ts";
 import { findAvatar, insertAvatar, updateAvatar } from "../avatars/avatars.ts";
 import { listAvatars } from "../avatars/list.ts";
+import type { Caller } from "../callers/callers.ts";
 import { auditEvents } from "../schema/audit.ts";
 import { columnsOf, prepared } from "./statement.ts";
 

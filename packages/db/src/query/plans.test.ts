@@ -27,13 +27,13 @@ import {
   seedTenant,
 } from "@realtime-avatar/testing/seeds";
 import { findApiKey, insertApiKey, revokeApiKey, rotateApiKey, updateApiKey } from "../api-keys/api-keys.ts";
-import { findCredential } from "../api-keys/callers.ts";
 import { findCreator } from "../api-keys/creator.ts";
 import { listApiKeys } from "../api-keys/list.ts";
 import { recordUses } from "../api-keys/usage.ts";
 import { listAuditEvents } from "../audit/audit-events.ts";
 import { findAvatar, insertAvatar, updateAvatar } from "../avatars/avatars.ts";
 import { listAvatars } from "../avatars/list.ts";
+import { findCredential } from "../callers/callers.ts";
 import type { Db } from "../connection/pool.ts";
 import { findUsageSession } from "../credits/find-usage-session.ts";
 import { listOpenSessions, listUsageSessions, sumUsageSessions } from "../credits/list-usage-sessions.ts";

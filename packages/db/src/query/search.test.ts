@@ -11,9 +11,9 @@ import { countingRows } from "@realtime-avatar/testing/postgres/rows-read";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { originOf, seedAvatar, seedCaller, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { findApiKey, revokeApiKey } from "../api-keys/api-keys.ts";
-import type { Caller } from "../api-keys/callers.ts";
 import { listApiKeys } from "../api-keys/list.ts";
 import { listAvatars } from "../avatars/list.ts";
+import type { Caller } from "../callers/callers.ts";
 import type { Db } from "../connection/pool.ts";
 import { searchInputs } from "./search.ts";
 

@@ -5,7 +5,7 @@ import { fileDatabase, fileRole, fixture } from "@realtime-avatar/testing/fixtur
 import { callerOf, operatorOrigin, seedAvatar, seedCaller, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { CALLED_FILES, FUNCTION_FILES } from "../../generated/function-files.ts";
 import { findApiKey, revokeApiKey } from "../api-keys/api-keys.ts";
-import { findCredential } from "../api-keys/callers.ts";
+import { findCredential } from "../callers/callers.ts";
 import { connect, type Db } from "../connection/pool.ts";
 import { CREATE_FUNCTIONS, FUNCTIONS_SCHEMA } from "../functions/schema.ts";
 import { grantService } from "../grant.ts";

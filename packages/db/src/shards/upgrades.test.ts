@@ -20,9 +20,9 @@ import {
 import { until } from "@realtime-avatar/testing/until";
 import { FUNCTION_FILES } from "../../generated/function-files.ts";
 import { findApiKey, revokeApiKey } from "../api-keys/api-keys.ts";
-import type { Caller } from "../api-keys/callers.ts";
 import { applyMigrations, NO_TRANSACTION } from "../apply-migrations.ts";
 import { updateAvatar } from "../avatars/avatars.ts";
+import type { Caller } from "../callers/callers.ts";
 import { connect, type Db } from "../connection/pool.ts";
 import { isMigrated, migrations, withLock } from "../migrate.ts";
 import { moveShard } from "./manage.ts";

@@ -15,7 +15,7 @@ import "../assets/list.ts";
 import { listAuditEvents } from "../audit/audit-events.ts";
 import "../avatars/avatars.ts";
 import "../avatars/list.ts";
-import "../api-keys/callers.ts";
+import "../callers/callers.ts";
 import "../calls/fleet.ts";
 import "../calls/reconcile.ts";
 import "../credits/invariants.ts";

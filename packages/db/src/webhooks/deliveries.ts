@@ -13,8 +13,8 @@ import {
   resendDelivery as callResend,
   createTestDelivery as callTest,
 } from "../../generated/functions.ts";
-import type { AnyCaller } from "../api-keys/callers.ts";
 import type { Origin } from "../audit/audit-events.ts";
+import type { AnyCaller } from "../callers/callers.ts";
 import type { BatchKind, Runner } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import { type Claim, kindOf, type ResponseFields, type StoredResponse } from "../idempotency/idempotency-keys.ts";

@@ -14,8 +14,8 @@ import {
   rotateWebhookSecret as callRotate,
   updateWebhookEndpoint as callUpdate,
 } from "../../generated/functions.ts";
-import type { AnyCaller } from "../api-keys/callers.ts";
 import { auditEvent, type Origin } from "../audit/audit-events.ts";
+import type { AnyCaller } from "../callers/callers.ts";
 import type { Runner } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import type { CreateOutcome } from "../idempotency/batched-write.ts";

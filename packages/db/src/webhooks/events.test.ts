@@ -21,11 +21,11 @@ import {
 } from "@realtime-avatar/testing/seeds";
 import { deliveriesOf, eventsOf, seedEndpoint, typesOf } from "@realtime-avatar/testing/webhooks/events";
 import { seedEvents } from "@realtime-avatar/testing/webhooks/seeds";
-import type { Caller } from "../api-keys/callers.ts";
 import { insertAsset } from "../assets/assets.ts";
 import { failAbandonedUploads } from "../assets/processing.ts";
 import { auditEvent } from "../audit/audit-events.ts";
 import { insertAvatar, updateAvatar } from "../avatars/avatars.ts";
+import type { Caller } from "../callers/callers.ts";
 import { FUNCTIONS_SCHEMA } from "../functions/schema.ts";
 
 const database = await serviceDatabase();

@@ -12,7 +12,7 @@ import {
   seedEndpoint,
   seedEvents,
 } from "@realtime-avatar/testing/webhooks/seeds";
-import type { AnyCaller } from "../api-keys/callers.ts";
+import type { AnyCaller } from "../callers/callers.ts";
 import { insertTestDelivery, recoverDeliveries, resendDelivery } from "./deliveries.ts";
 import { deleteEndpoint, updateEndpoint } from "./endpoints.ts";
 

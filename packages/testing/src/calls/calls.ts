@@ -1,5 +1,5 @@
 /** Avatar workers and calls for tests of the database. */
-import type { Caller } from "@realtime-avatar/db/api-keys/callers";
+import type { Caller } from "@realtime-avatar/db/callers/callers";
 import { type CallRequest, confirmRoom, openCall } from "@realtime-avatar/db/calls/calls";
 import { type SyncResult, syncWorker } from "@realtime-avatar/db/calls/fleet";
 import type { Db } from "@realtime-avatar/db/connection/pool";

@@ -4,7 +4,7 @@
  */
 
 import { revokeApiKey, rotateApiKey, updateApiKey } from "@realtime-avatar/db/api-keys/api-keys";
-import type { Caller } from "@realtime-avatar/db/api-keys/callers";
+import type { Caller } from "@realtime-avatar/db/callers/callers";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import {
   openUsageSession,

@@ -1,7 +1,7 @@
 /** One tenant at a real database beside its model: each operation is done to both, and returns both answers. */
 
 import { updateApiKey } from "@realtime-avatar/db/api-keys/api-keys";
-import type { Caller } from "@realtime-avatar/db/api-keys/callers";
+import type { Caller } from "@realtime-avatar/db/callers/callers";
 import { releaseSession, reportUsage, sweepSessions } from "@realtime-avatar/db/credits/usage-sessions";
 import { openUsageSessions } from "@realtime-avatar/db/generated/functions";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";

@@ -1,6 +1,6 @@
 /** People in the database, as they come to be: by an invitation that is accepted. */
 import { randomBytes } from "node:crypto";
-import type { PersonCaller } from "@realtime-avatar/db/api-keys/callers";
+import type { PersonCaller } from "@realtime-avatar/db/callers/callers";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { acceptInvitation, findInvitation, insertInvitation } from "@realtime-avatar/db/people/invitations";
 import { findUserSession, inEnvironment } from "@realtime-avatar/db/people/user-sessions";

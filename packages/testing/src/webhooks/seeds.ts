@@ -1,5 +1,5 @@
 /** Webhook endpoints and deliveries for tests. */
-import type { AnyCaller } from "@realtime-avatar/db/api-keys/callers";
+import type { AnyCaller } from "@realtime-avatar/db/callers/callers";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { FUNCTIONS_SCHEMA } from "@realtime-avatar/db/functions/schema";
 import { insertEndpoint } from "@realtime-avatar/db/webhooks/endpoints";

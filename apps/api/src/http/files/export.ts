@@ -5,7 +5,7 @@
  * Before each page the caller is authenticated again. So a file ends with its key or session, as with its connection: the connection
  * is reset, and no client takes the part for the whole. A file that reaches a limit says so in its last row.
  */
-import type { AnyCaller } from "@realtime-avatar/db/api-keys/callers";
+import type { AnyCaller } from "@realtime-avatar/db/callers/callers";
 import { describeError } from "@realtime-avatar/db/connection/errors";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import type { IdPrefix } from "@realtime-avatar/domain/id";

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
-import { findApiKey } from "./api-keys.ts";
+import { findApiKey } from "../api-keys/api-keys.ts";
 
 const { db } = await fileDatabase();
 const tenantId = await seedTenant(db);

@@ -8,8 +8,8 @@ import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { whileExpiring, whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { avatarOf, callerOf, originOf, seedCaller, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { insertApiKey } from "../api-keys/api-keys.ts";
 import { type InsertAvatarOutcome, insertAvatar } from "../avatars/avatars.ts";
-import { insertApiKey } from "./api-keys.ts";
 import { type Caller, confirmFirstUse, findCredential, sweepCredentials } from "./callers.ts";
 
 const database = await serviceDatabase();

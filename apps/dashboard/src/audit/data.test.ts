@@ -7,7 +7,7 @@ import { UpdateWebhookEndpoint } from "@realtime-avatar/domain/webhooks/schemas"
 import { ACTION_TEXTS, auditQuery, fieldsText, serviceText } from "./data.ts";
 
 /** The fields that the database names when an avatar changes. */
-const AVATAR_FIELDS = join(import.meta.dir, "../../../../packages/db/src/audit/functions/internal/changed_fields.sql");
+const AVATAR_FIELDS = join(import.meta.dir, "../../../../packages/db/src/audit/sql/changed_fields.sql");
 
 test("each field that can change: is shown in words", async () => {
   const sql = await readFile(AVATAR_FIELDS, "utf8");

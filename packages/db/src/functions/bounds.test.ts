@@ -10,14 +10,14 @@ const CLAIM_ENDS = `interval '${CLAIM_HOURS} hours'`;
 
 test.each([
   ["schema/calls.ts", TICKET_ENDS],
-  ["calls/functions/end_due_calls.sql", TICKET_ENDS],
-  ["calls/functions/internal/queue_of_calls.sql", TICKET_ENDS],
-  ["calls/functions/internal/write_ticket.sql", TICKET_ENDS],
-  ["credits/functions/changes/internal/stored_session_change.sql", CLAIM_ENDS],
-  ["credits/functions/internal/requests_to_admit.sql", CLAIM_ENDS],
-  ["idempotency/functions/internal/claim_idempotency_keys.sql", CLAIM_ENDS],
-  ["credits/functions/move_credits.sql", `> ${Number.MAX_SAFE_INTEGER} - v_account.granted`],
-  ["webhooks/functions/sending/internal/with_attempt.sql", `limit ${MAX_ATTEMPTS_SHOWN}\n`],
+  ["calls/sql/end_due_calls.sql", TICKET_ENDS],
+  ["calls/sql/queue_of_calls.sql", TICKET_ENDS],
+  ["calls/sql/write_ticket.sql", TICKET_ENDS],
+  ["credits/sql/stored_session_change.sql", CLAIM_ENDS],
+  ["credits/sql/requests_to_admit.sql", CLAIM_ENDS],
+  ["idempotency/sql/claim_idempotency_keys.sql", CLAIM_ENDS],
+  ["credits/sql/move_credits.sql", `> ${Number.MAX_SAFE_INTEGER} - v_account.granted`],
+  ["webhooks/sql/with_attempt.sql", `limit ${MAX_ATTEMPTS_SHOWN}\n`],
 ])("a bound of the domain, repeated in %s: the same number", async (file, bound) => {
   expect(await Bun.file(join(import.meta.dir, "..", file)).text()).toContain(bound);
 });

@@ -1,5 +1,5 @@
 /** The text of `generated/functions.ts`: a TypeScript function for each function that the service calls, from the catalog of a database. */
-import { functionFiles, isCalled, nameOf } from "./files.ts";
+import { calledFunctions } from "./files.ts";
 import { FUNCTIONS_SCHEMA } from "./schema.ts";
 
 type RunQuery = <Row extends object>(text: string, parameters: readonly unknown[]) => Promise<readonly Row[]>;
@@ -69,7 +69,7 @@ const encoder = (type: string): string => {
 
 /** The text of `generated/functions.ts`, before Biome formats it. */
 export const generate = async (query: RunQuery): Promise<string> => {
-  const names = (await functionFiles()).filter(isCalled).map(nameOf);
+  const called = await calledFunctions();
   const composites = new Map<string, Attribute[]>();
   for (const { typeName, ...attribute } of await query<Attribute & { typeName: string }>(SELECT_TYPES, [
     FUNCTIONS_SCHEMA,
@@ -81,7 +81,7 @@ export const generate = async (query: RunQuery): Promise<string> => {
   for (const { functionName, mode, result, ...argument } of await query<Argument>(SELECT_FUNCTIONS, [
     FUNCTIONS_SCHEMA,
   ])) {
-    if (!names.includes(functionName)) continue;
+    if (!called.has(functionName)) continue;
     const known = functions.get(functionName) ?? { name: functionName, arguments: [], columns: [], result };
     (mode === null || mode === "i" ? known.arguments : known.columns).push(argument);
     functions.set(functionName, known);

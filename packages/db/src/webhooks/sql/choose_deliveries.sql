@@ -56,7 +56,8 @@ begin
         order by due.tenant_id, due.endpoint_id, coalesce(due.leased_until, due.next_attempt_at), due.created_at, due.sequence
         limit case when served.ordered then 256 else 64 end
       ) first
-      where rta.is_sent(served.events, first.event_type) and not (
+      -- A test is sent whatever its endpoint selects.
+      where (rta.selects(served.events, first.event_type) or first.event_type = 'webhook_endpoint.test') and not (
         served.ordered and exists (
           select from public.webhook_deliveries earlier
           where earlier.tenant_id = first.tenant_id and earlier.endpoint_id = first.endpoint_id

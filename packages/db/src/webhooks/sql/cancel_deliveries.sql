@@ -25,7 +25,10 @@ begin
       order by due.tenant_id, due.endpoint_id, coalesce(due.leased_until, due.next_attempt_at)
       limit case when served.is_enabled then case when served.events is null then 0 else 256 end else 1000 end
     ) delivery
-    where not (served.is_enabled and rta.is_sent(served.events, delivery.event_type))
+    -- A test is for one endpoint, which gets it whatever it selects.
+    where not (
+      served.is_enabled and (rta.selects(served.events, delivery.event_type) or delivery.event_type = 'webhook_endpoint.test')
+    )
     union all
     -- What waits was due already.
     select delivery.tenant_id, delivery.id, delivery.endpoint_id, delivery.target_id from served

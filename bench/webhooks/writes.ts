@@ -26,8 +26,8 @@ type World = { apiKey: string; db: Db; server: Process };
 /** Replaces the function that writes the events of a create by one that writes none. */
 const removeEvents = async (url: string): Promise<void> => {
   const text = FUNCTION_FILES.find((file) => file.includes("create function rta.insert_audit_events(")) ?? "";
-  const without = text.replace(/^ {2}-- A single event[\s\S]*^ {2}end if;\n/m, "");
-  if (without.includes("emit_event(")) throw new Error("insert_audit_events writes events");
+  const without = text.replace(/^ {2}if p_are_events then\n[\s\S]*^ {2}end if;\n/m, "");
+  if (without.includes("rta.emit_events(")) throw new Error("insert_audit_events writes events");
   const client = postgres(url, { max: 1 });
   await client.unsafe(
     without.replace("create function", "create or replace function").replaceAll("rta.", `${FUNCTIONS_SCHEMA}.`),

@@ -8,9 +8,9 @@ import { functionFiles } from "./files.ts";
 
 const SRC = join(import.meta.dir, "..");
 const CLOCK = /\b(?:now|(?:clock|statement|transaction)_timestamp)\(\)|\bcurrent_timestamp\b/g;
-/** What may stand before a clock: a truncation, a comparison, a difference, and a function that only compares or truncates it, or makes an id. */
+/** What may stand before a clock: a truncation, a comparison, a difference, a function that only compares or truncates it, and the time of an id. */
 const BEFORE =
-  /(?:date_trunc\('milliseconds', |[<>]=? ?|<= \([\w.]+, | - |rta\.id_time\(|rta\.\w+_to_serve\(|rta\.may_report\([^;]*|rta\.close_sessions\([^;]*|checked_at := )$/;
+  /(?:date_trunc\('milliseconds', |[<>]=? ?|<= \([\w.]+, | - |rta\.\w+_to_serve\(|rta\.may_report\([^;]*|rta\.close_sessions\([^;]*|checked_at := |v_at constant timestamptz := )$/;
 /** What may stand behind it: a difference, or the name under which a statement returns it. */
 const BEHIND = /^(?: - | as "checkedAt")/;
 

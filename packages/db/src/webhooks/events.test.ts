@@ -1,5 +1,6 @@
 /** Which changes are written as events, and for which endpoints. */
 import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
 import { AUDIT_ACTIONS, type AuditAction } from "@realtime-avatar/domain/audit";
 import { SESSION_STATUSES, type SessionStatus } from "@realtime-avatar/domain/credits/status";
 import { isId, newId, type TenantId } from "@realtime-avatar/domain/id";
@@ -26,12 +27,21 @@ import { failAbandonedUploads } from "../assets/processing.ts";
 import { auditEvent } from "../audit/audit-events.ts";
 import { insertAvatar, updateAvatar } from "../avatars/avatars.ts";
 import type { Caller } from "../callers/callers.ts";
+import { functionFiles } from "../functions/files.ts";
 import { FUNCTIONS_SCHEMA } from "../functions/schema.ts";
 
 const database = await serviceDatabase();
 await mutate(database.db);
 const { db } = database;
 const { client } = db;
+
+const functionTexts = async () => {
+  const paths = await functionFiles();
+  const SRC = join(import.meta.dir, "..");
+  return Promise.all(
+    paths.map(async (path) => ({ subject: path.split("/")[0] ?? "", text: await Bun.file(join(SRC, path)).text() })),
+  );
+};
 
 /** A tenant with a live key and, unless told otherwise, an endpoint for all events in live. */
 const world = async (endpoint: Parameters<typeof seedEndpoint>[2] | null = {}) => {
@@ -42,13 +52,15 @@ const world = async (endpoint: Parameters<typeof seedEndpoint>[2] | null = {}) =
 };
 
 const ALL = WEBHOOK_EVENT_TYPES as readonly string[];
+/** The texts of the functions of each subject, and what they say of the audit events that they write: whether these are events. */
+const FUNCTION_FILES_OF = Map.groupBy(await functionTexts(), ({ subject }) => subject);
+const WRITES_AUDIT_EVENTS = /\bperform rta\.insert_audit_events\((?:[^;]*,)\s*(true|false)\s*\);/g;
 
 describe("ids", () => {
   test("ids that the database makes: valid, different, and in the order of time", async () => {
     const schema = client.unsafe(FUNCTIONS_SCHEMA);
     const rows = await client<{ id: string }[]>`
-      select 'evt_' || ${schema}.id_time(timestamptz '2026-11-24T00:00:00.123Z' + make_interval(secs => i / 1000.0))
-        || ${schema}.id_random() as id
+      select 'evt_' || ${schema}.new_id(timestamptz '2026-11-24T00:00:00.123Z' + make_interval(secs => i / 1000.0)) as id
       from generate_series(1, 2000) i`;
     const ids = rows.map(({ id }) => id);
     expect(ids.every((id) => isId("evt", id))).toBe(true);
@@ -145,20 +157,36 @@ describe("the list of events", () => {
     expect([...new Set([...sent, ...Object.values(TRANSITIONS), ...OTHERS])].sort()).toEqual(ALL.toSorted());
   });
 
+  /** The folder of the subject that writes the actions of an object. */
+  const subjectOf = (action: AuditAction): string => {
+    const [object = ""] = action.split(".");
+    const OTHER: Record<string, string> = {
+      api_key: "api-keys",
+      avatar: "avatars",
+      asset: "assets",
+      usage_session: "calls",
+      webhook_endpoint: "webhooks",
+    };
+    return OTHER[object] ?? (object === "credits" ? object : "people");
+  };
+
   test.each(AUDIT_ACTIONS.map((action) => [action, DECISIONS[action]] as const))(
     "the action %s, written: an event or not, %p",
     async (action, isSent) => {
       const { tenantId } = await world();
       const event = auditEvent(action, { tenantId, environment: "live", id: "key_x" }, operatorOrigin());
-      const values = [tenantId, event.id, action, event.createdAt];
+      const values = [tenantId, event.id, action, event.createdAt, isSent];
       await client.unsafe(
         `select ${FUNCTIONS_SCHEMA}.insert_audit_events(
-          array[row($1, $2, 'live', null, null, $3, 'key_x', '{}', 'r', $4)::${FUNCTIONS_SCHEMA}.audit_event],
-          ${FUNCTIONS_SCHEMA}.all_written()
+          array[row($1, $2, 'live', null, null, $3, 'key_x', '{}', 'r', $4)::${FUNCTIONS_SCHEMA}.audit_event], null, $5
         )`,
         values as never[],
       );
       expect(await typesOf(db, tenantId, "key_x")).toEqual(isSent ? [action] : []);
+      // The functions of its subject say so.
+      const files = FUNCTION_FILES_OF.get(subjectOf(action)) ?? [];
+      const said = files.flatMap(({ text }) => [...text.matchAll(WRITES_AUDIT_EVENTS)].map(([, value]) => value));
+      expect(new Set(said)).toEqual(new Set([`${isSent}`]));
     },
   );
 

@@ -132,7 +132,7 @@ describe("low credits", () => {
         const holder = await fixture(session(database.url));
         const schema = holder.client.unsafe(FUNCTIONS_SCHEMA);
         await holder.client`begin`;
-        await holder.client`select ${schema}.emit_event(row(${id}, 'live', 'credits.low', ${id}, now())::${schema}.event)`;
+        await holder.client`select ${schema}.emit_events(array[row(${id}, 'live', 'credits.low', ${id}, now())::${schema}.event])`;
         return holder;
       };
       const [first, last] = [await holdEvent(ids[0] ?? ""), await holdEvent(ids[2] ?? "")];

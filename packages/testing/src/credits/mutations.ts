@@ -85,12 +85,12 @@ const CREDIT_MUTATIONS: Mutations = {
   ],
   "caps before the lock on the keys": [
     [
-      "v_valid_until timestamptz[] := rta.lock_callers(p_callers, p_caller_at, p_wait); -- for each request, its caller\n  v_counters",
-      "v_valid_until timestamptz[] := array_fill('infinity'::timestamptz, array[cardinality(p_caller_at)]);\n  v_counters",
+      "v_callers_until timestamptz[] := array(select rta.lock_caller(caller, p_wait) from unnest(p_callers) caller);\n  v_valid_until timestamptz[] := array(select v_callers_until[at] from unnest(p_caller_at) at); -- for each request, its caller\n  v_counters",
+      "v_callers_until timestamptz[];\n  v_valid_until timestamptz[] := array_fill('infinity'::timestamptz, array[cardinality(p_caller_at)]);\n  v_counters",
     ],
     [
       "  v_meters := rta.lock_meters(v",
-      "  v_valid_until := rta.lock_callers(p_callers, p_caller_at, p_wait);\n  v_meters := rta.lock_meters(v",
+      "  v_callers_until := array(select rta.lock_caller(caller, p_wait) from unnest(p_callers) caller);\n  v_valid_until := array(select v_callers_until[at] from unnest(p_caller_at) at);\n  v_meters := rta.lock_meters(v",
     ],
   ],
   "the balance before the lock on the meters": [

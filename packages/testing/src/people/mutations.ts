@@ -2,12 +2,12 @@
 
 export const PEOPLE_MUTATIONS = {
   "a write of a person that does not look at its session again": [
-    "select least(expires_at, case when p_caller.needs_passkey then verified_until end) into v_valid_until\n  from public.user_sessions\n  where tenant_id = p_caller.tenant_id and id = p_caller.session_id and user_id = p_caller.id\n  for share skip locked;",
+    "select least(expires_at, case when p_caller.needs_passkey then verified_until end) into v_valid_until\n    from public.user_sessions\n    where tenant_id = p_caller.tenant_id and id = p_caller.session_id and user_id = p_caller.id\n    for share skip locked;",
     "v_valid_until := 'infinity';",
   ],
   "a write of a person whose role is not read again": [
-    "id = p_caller.id and version = p_caller.version\n  for share",
-    "id = p_caller.id\n  for share",
+    "id = p_caller.id and version = p_caller.version\n    for share",
+    "id = p_caller.id\n    for share",
   ],
   "a write that ignores when the passkey was used": [
     "least(expires_at, case when p_caller.needs_passkey then verified_until end)",

@@ -1,7 +1,7 @@
 -- Creates API keys with their credentials, audit events and claims, for one request or for a batch of concurrent ones.
 -- Returns the outcome of each create, in the order of `p_api_keys`.
 --
--- Lock order: callers (lock_callers), claims, then the new rows, which no other request can name.
+-- Lock order: callers (lock_caller), claims, then the new rows, which no other request can name.
 --
 -- A tenant with `p_max_active_keys` keys that are not marked as ended is over its quota. At most that many index entries
 -- are read, once for each tenant. Keys that other transactions are writing do not count.
@@ -17,7 +17,8 @@ create function rta.create_api_keys(
 ) returns setof rta.write_outcome
 language plpgsql as $$
 declare
-  v_valid_until timestamptz[] := rta.lock_callers(p_callers, p_caller_at, p_wait); -- for each key, its caller
+  v_callers_until timestamptz[] := array(select rta.lock_caller(caller, p_wait) from unnest(p_callers) caller);
+  v_valid_until timestamptz[] := array(select v_callers_until[at] from unnest(p_caller_at) at); -- for each key, its caller
   v_outcomes rta.write_outcome[];
   v_full_tenants text[] := array(
     select tenant_id from (select distinct tenant_id from unnest(p_callers)) tenants

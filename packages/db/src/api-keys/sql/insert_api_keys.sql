@@ -25,5 +25,5 @@ begin
   select tenant_id, id from unnest(p_api_keys) with ordinality
   where p_outcomes[ordinality].kind = 'written';
 
-  perform rta.insert_audit_events(p_audit_events, p_outcomes);
+  perform rta.insert_audit_events(p_audit_events, p_outcomes, true);
 end $$;

@@ -36,5 +36,5 @@ begin
   returning tenant_id, id, key_id, environment, name, scopes, spend_limit_credit_micros, max_concurrent_sessions, expires_at,
     lineage, version, created_at;
 
-  perform rta.insert_audit_events(array[p_audit_event], rta.all_written());
+  perform rta.insert_audit_events(array[p_audit_event], null, true);
 end $$;

@@ -74,7 +74,7 @@ begin
         case when v_replaces then null else v_now + make_interval(secs => p_overlap_seconds) end, v_now,
         p_audit_event.created_at
       );
-      perform rta.insert_audit_events(array[p_audit_event], rta.all_written());
+      perform rta.insert_audit_events(array[p_audit_event], null, true);
     end if;
   end if;
   return next;

@@ -31,6 +31,6 @@ begin
     version = version + 1
   where tenant_id = p_target.tenant_id and id = p_target.id;
 
-  perform rta.insert_audit_events(array[p_audit_event], rta.all_written());
+  perform rta.insert_audit_events(array[p_audit_event], null, true);
   return true;
 end $$;

@@ -21,7 +21,7 @@ begin
     where tenant_id = p_old.tenant_id and environment = p_old.environment;
   end if;
   if p_audit_event.id is not null then
-    perform rta.insert_audit_events(array[p_audit_event], rta.all_written());
+    perform rta.insert_audit_events(array[p_audit_event], null, true);
   end if;
   return p_new;
 end $$;

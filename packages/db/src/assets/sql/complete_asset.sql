@@ -49,7 +49,7 @@ begin
       v_new.size_bytes := p_size_bytes;
       v_new.reserved_bytes := p_size_bytes;
       v_new.updated_at := p_audit_event.created_at;
-      perform rta.insert_jobs(array[p_job], array[v_outcome]);
+      perform rta.insert_job(p_job);
       v_asset := rta.change_asset(v_asset, v_new, p_audit_event);
     else
       v_outcome := rta.refuse_write(v_refusal, p_caller, p_claim, p_audit_event);

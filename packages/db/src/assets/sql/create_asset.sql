@@ -38,8 +38,8 @@ begin
       reserved_bytes, error_code, error_detail, original_filename, metadata, version, created_at, updated_at
     )
     select p_asset.*;
-    perform rta.insert_jobs(array[p_job], array[v_outcome]);
-    perform rta.insert_audit_events(array[p_audit_event], array[v_outcome]);
+    perform rta.insert_job(p_job);
+    perform rta.insert_audit_events(array[p_audit_event], array[v_outcome], true);
   else
     v_outcome := rta.refuse_write(v_refusal, p_caller, p_claim, p_audit_event);
   end if;

@@ -39,7 +39,8 @@ begin
       )::rta.audit_event
       from unnest(v_assets) with ordinality
     ),
-    array_fill((rta.all_written())[1], array[cardinality(v_assets)])
+    null,
+    true
   );
   return cardinality(v_assets);
 end $$;

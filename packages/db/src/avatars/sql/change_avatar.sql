@@ -13,6 +13,6 @@ begin
     cache_manifest_id = p_new.cache_manifest_id, cache_version = p_new.cache_version, settings = p_new.settings,
     metadata = p_new.metadata, version = p_new.version, updated_at = p_new.updated_at
   where tenant_id = p_old.tenant_id and id = p_old.id;
-  perform rta.insert_audit_events(array[p_audit_event], rta.all_written());
+  perform rta.insert_audit_events(array[p_audit_event], null, true);
   return p_new;
 end $$;

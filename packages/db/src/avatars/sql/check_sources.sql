@@ -1,18 +1,21 @@
--- Checks the source assets of those new avatars that are 'written' so far, and returns the outcome of every create. The
--- claim of a refused create is deleted.
+-- Checks the source assets of those avatars that are 'written' so far, and returns the outcome of every write. The claim of a
+-- refused write is deleted.
+--
+-- An asset may still be on its way. It is of the avatar's tenant and environment. A test asset (TEST_ASSETS of the domain) can be the
+-- source of every avatar in the environment test. The service knows which of them exist.
 --
 -- `for key share` waits for a deletion, which locks its asset `for update`: either the deletion waits and finds the avatar,
--- or the create finds the asset deleted. The worker's changes of an asset are not waited for, nor do they wait.
--- A create whose caller expires meanwhile is 'stale'.
+-- or the write finds the asset deleted. The worker's changes of an asset are not waited for, nor do they wait.
+-- A write whose caller expires meanwhile is 'stale'.
 -- Lock order: assets by primary key.
 create function rta.check_sources(
   p_callers rta.caller[],
-  p_caller_at integer[],            -- for each create, the position of its caller in p_callers
-  p_valid_until timestamptz[],      -- for each create, until when its caller is valid
+  p_caller_at integer[],            -- for each write, the position of its caller in p_callers
+  p_valid_until timestamptz[],      -- for each write, until when its caller is valid
   p_avatars rta.avatar[],
-  p_claims rta.claim[],             -- for each create; null when no create of the batch has an Idempotency-Key
+  p_claims rta.claim[],             -- for each write; null when no write of the batch has an Idempotency-Key
   p_audit_events rta.audit_event[],
-  p_outcomes rta.write_outcome[]    -- for each create, so far
+  p_outcomes rta.write_outcome[]    -- for each write, so far
 ) returns rta.write_outcome[]
 language plpgsql as $$
 declare
@@ -37,9 +40,11 @@ begin
       when p_outcomes[avatar.ordinality].kind <> 'written' or avatar.source_asset_id is null
         then p_outcomes[avatar.ordinality].kind
       when p_valid_until[avatar.ordinality] <= clock_timestamp() then 'stale'
-      else rta.source_outcome(
-        avatar.environment, avatar.source_asset_id, avatar.source_kind, source.kind, source.status
-      )
+      when avatar.environment = 'test' and avatar.source_asset_id like 'ast\_test\_%' then 'written'
+      when source.kind is null then 'asset_not_found'
+      when source.kind <> avatar.source_kind then 'asset_kind_mismatch'
+      when source.status in ('failed', 'deleted') then 'asset_not_usable'
+      else 'written'
     end
     from unnest(p_avatars) with ordinality avatar
     left join lateral (

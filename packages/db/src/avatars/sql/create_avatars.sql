@@ -1,7 +1,7 @@
 -- Creates avatars with their jobs, audit events and claims, for one request or for a batch of concurrent ones. Returns the
 -- outcome of each create, in the order of `p_avatars`.
 --
--- Lock order: callers (lock_callers), claims, source assets (check_sources), then the new rows, which no other request can
+-- Lock order: callers (lock_caller), claims, source assets (check_sources), then the new rows, which no other request can
 -- name.
 -- One form serves one create and many: with a second branch of scalar statements a single create was not faster.
 create function rta.create_avatars(
@@ -15,7 +15,8 @@ create function rta.create_avatars(
 ) returns setof rta.write_outcome
 language plpgsql as $$
 declare
-  v_valid_until timestamptz[] := rta.lock_callers(p_callers, p_caller_at, p_wait); -- for each avatar, its caller
+  v_callers_until timestamptz[] := array(select rta.lock_caller(caller, p_wait) from unnest(p_callers) caller);
+  v_valid_until timestamptz[] := array(select v_callers_until[at] from unnest(p_caller_at) at); -- for each avatar, its caller
   v_outcomes rta.write_outcome[];
 begin
   -- A create is 'written' unless something below prevents it; the INSERT writes those.
@@ -45,8 +46,11 @@ begin
   where v_outcomes[ordinality].kind = 'written';
 
   if p_jobs is not null then
-    perform rta.insert_jobs(p_jobs, v_outcomes);
+    insert into public.jobs (tenant_id, id, environment, kind, target_id, generation, run_at, created_at)
+    select tenant_id, id, environment, kind, target_id, generation, run_at, date_trunc('milliseconds', clock_timestamp())
+    from unnest(p_jobs) with ordinality
+    where id is not null and v_outcomes[ordinality].kind = 'written';
   end if;
-  perform rta.insert_audit_events(p_audit_events, v_outcomes);
+  perform rta.insert_audit_events(p_audit_events, v_outcomes, true);
   return query select * from unnest(v_outcomes);
 end $$;

@@ -4,6 +4,8 @@
 -- Lock order: the calling function has locked the avatar; then its job.
 create function rta.start_generation(p_avatar rta.avatar, p_is_background boolean, p_job_id text) returns rta.avatar
 language plpgsql as $$
+declare
+  v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
 begin
   perform rta.delete_job_of(p_avatar.tenant_id, p_avatar.id);
   p_avatar.generation := p_avatar.generation + 1;
@@ -12,14 +14,9 @@ begin
     p_avatar.error := null;
     p_avatar.checks := '[]';
   end if;
-  perform rta.insert_jobs(
-    array[
-      row(
-        p_avatar.tenant_id, p_job_id, p_avatar.environment, 'prepare_avatar', p_avatar.id, p_avatar.generation,
-        date_trunc('milliseconds', clock_timestamp())
-      )::rta.job
-    ],
-    rta.all_written()
+  insert into public.jobs (tenant_id, id, environment, kind, target_id, generation, run_at, created_at)
+  values (
+    p_avatar.tenant_id, p_job_id, p_avatar.environment, 'prepare_avatar', p_avatar.id, p_avatar.generation, v_now, v_now
   );
   return p_avatar;
 end $$;

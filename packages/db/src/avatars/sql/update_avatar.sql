@@ -5,7 +5,7 @@
 --   'unchanged'  nothing is written: the avatar has another status or version than the change accepts
 --   'not_found'  there is no such avatar
 --   'asset_not_found', 'asset_kind_mismatch', 'asset_not_usable'
---                nothing is written: the new source asset is refused (source_outcome)
+--                nothing is written: the new source asset is refused (check_sources)
 --   'stale'      nothing is written: the caller has changed since its look-up
 --
 -- Lock order: caller, the new source asset, the avatar, then its job. A change that waited for another one is compared with what
@@ -27,9 +27,7 @@ declare
   v_old rta.avatar;
   v_new rta.avatar;
   v_has_new_source boolean := 'sourceAssetId' = any (p_change.fields) and p_change.source_asset_id is not null;
-  v_asset_kind text;
-  v_asset_status text;
-  v_source_outcome text;
+  v_refusal text;
 begin
   if v_valid_until is null then
     return query select 'stale', null::rta.avatar;
@@ -43,13 +41,13 @@ begin
     for key share;
   end if;
   v_old := rta.lock_avatar(p_caller.tenant_id, p_environment, p_id);
-  if v_valid_until <= clock_timestamp() then
+  v_refusal := case
     -- The caller has expired during the wait for the asset or the avatar.
-    return query select 'stale', null::rta.avatar;
-    return;
-  end if;
-  if v_old.id is null then
-    return query select 'not_found', null::rta.avatar;
+    when v_valid_until <= clock_timestamp() then 'stale'
+    when v_old.id is null then 'not_found'
+  end;
+  if v_refusal is not null then
+    return query select v_refusal, null::rta.avatar;
     return;
   end if;
   if v_old.version::text <> all (p_versions) or v_old.status <> all (p_statuses) then
@@ -57,21 +55,28 @@ begin
     return;
   end if;
 
+  v_new := v_old;
   if v_has_new_source then
-    select asset.kind, asset.status into v_asset_kind, v_asset_status from public.assets asset
-    where asset.tenant_id = p_caller.tenant_id and asset.id = p_change.source_asset_id
-      and asset.environment = p_environment;
-    v_source_outcome := rta.source_outcome(
-      p_environment, p_change.source_asset_id, v_old.source_kind, v_asset_kind, v_asset_status
-    );
-    if v_source_outcome <> 'written' then
-      return query select v_source_outcome, null::rta.avatar;
+    v_new.source_asset_id := p_change.source_asset_id;
+    v_refusal := (rta.check_sources(
+      array[p_caller], array[1], array[v_valid_until], array[v_new], null, array[p_audit_event], rta.all_written()
+    ))[1].kind;
+    v_new.source_asset_id := v_old.source_asset_id;
+    if v_refusal <> 'written' then
+      return query select v_refusal, null::rta.avatar;
       return;
     end if;
   end if;
 
+  -- The source changes in change_source.
+  if 'displayName' = any (p_change.fields) then v_new.display_name := p_change.display_name; end if;
+  if 'modelId' = any (p_change.fields) then v_new.model_id := p_change.model_id; end if;
+  if 'defaultVoiceId' = any (p_change.fields) then v_new.default_voice_id := p_change.default_voice_id; end if;
+  if 'settings' = any (p_change.fields) then v_new.settings := p_change.settings; end if;
+  if 'metadata' = any (p_change.fields) then v_new.metadata := p_change.metadata; end if;
+  if 'status' = any (p_change.fields) then v_new.status := p_change.status; end if;
   v_new := rta.change_source(
-    v_old, rta.changed_avatar(v_old, p_change),
+    v_old, v_new,
     case when 'sourceAssetId' = any (p_change.fields) then p_change.source_asset_id
       else coalesce(v_old.pending_source_asset_id, v_old.source_asset_id) end,
     p_rules,

@@ -1,13 +1,17 @@
 -- Locks the caller of a write, if it is valid and unchanged since its look-up: neither its key nor an ancestor is
--- revoked or expired, its key has the same version, and its credential is not retired. For a person, see lock_person.
--- Returns the time until which the caller is valid ('infinity' without an expiry), or null. A function that waits for
--- something else afterwards compares that time with the clock again.
+-- revoked or expired, its key has the same version, and its credential is not retired. Of a person, the session has neither ended
+-- nor expired, and the user is unchanged: a user who was removed or has another role has another version, or none.
+-- Returns the time until which the caller is valid ('infinity' without an expiry), or null. For a write of a person that needs the
+-- passkey, it is the time until which that counts as used. A function that waits for something else afterwards compares the time with
+-- the clock again. That a session was not idle for too long, the look-up has found: the request itself is a use.
 --
--- A revocation waits for these locks, so either it waits for the write, or the write finds it and writes nothing.
--- Lock order: keys by primary key, then the credential, so that no two writes deadlock.
+-- A revocation, the end of a session, the removal of a user and a change of role wait for these locks, so either they wait for the
+-- write, or the write finds them and writes nothing.
+-- Lock order: keys by primary key, then the credential, so that no two writes deadlock; of a person the user, then the session.
 --
 -- `p_wait` false: a caller that is being changed is not waited for, and the result is null. Others of the same batch
--- would wait too. The write is then sent again, alone, with `p_wait` true.
+-- would wait too. The write is then sent again, alone, with `p_wait` true. So the callers of a batch wait for no lock, and their order
+-- does not matter.
 create function rta.lock_caller(p_caller rta.caller, p_wait boolean) returns timestamptz
 language plpgsql as $$
 declare
@@ -17,11 +21,27 @@ declare
   v_retired_at timestamptz;
   v_valid_until timestamptz := 'infinity';
 begin
+  -- With `p_wait`, the statements that skip have a newer snapshot: they see what those before waited for, and skip nothing.
   if p_caller.session_id is not null then
-    return rta.lock_person(p_caller, p_wait);
+    if p_wait then
+      perform from public.users where tenant_id = p_caller.tenant_id and id = p_caller.id for share;
+      perform from public.user_sessions where tenant_id = p_caller.tenant_id and id = p_caller.session_id for share;
+    end if;
+    perform from public.users
+    where tenant_id = p_caller.tenant_id and id = p_caller.id and version = p_caller.version
+    for share skip locked;
+    if not found then
+      return null;
+    end if;
+    -- `least` skips null.
+    select least(expires_at, case when p_caller.needs_passkey then verified_until end) into v_valid_until
+    from public.user_sessions
+    where tenant_id = p_caller.tenant_id and id = p_caller.session_id and user_id = p_caller.id
+    for share skip locked;
+    return case when v_valid_until > clock_timestamp() then v_valid_until end;
   end if;
+
   if p_wait then
-    -- The statements below have a newer snapshot: they see what these waited for, and skip nothing.
     perform from public.api_keys
     where tenant_id = p_caller.tenant_id and id = any (p_caller.lineage || p_caller.id)
     order by id for share;

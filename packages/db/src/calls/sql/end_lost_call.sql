@@ -28,7 +28,7 @@ begin
   perform rta.lock_counters(v_closings);
   perform rta.close_sessions(v_closings, clock_timestamp());
   if p_audit_event.id is not null then
-    perform rta.insert_audit_events(array[p_audit_event], rta.all_written());
+    perform rta.insert_audit_events(array[p_audit_event], null, false);
   end if;
   return (rta.rooms_of(v_closings))[1];
 end $$;

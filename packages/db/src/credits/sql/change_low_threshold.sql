@@ -28,7 +28,7 @@ begin
   update public.credit_accounts
   set low_threshold = p_low_threshold, version = version + 1, updated_at = p_audit_event.created_at
   where tenant_id = p_tenant_id and environment = p_environment;
-  perform rta.insert_audit_events(array[p_audit_event], rta.all_written());
+  perform rta.insert_audit_events(array[p_audit_event], null, true);
   perform rta.emit_low_credits(v_old, p_audit_event.created_at);
   return 'written';
 end $$;

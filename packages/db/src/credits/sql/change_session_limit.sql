@@ -15,6 +15,6 @@ begin
   if not found then
     return false;
   end if;
-  perform rta.insert_audit_events(array[p_audit_event], rta.all_written());
+  perform rta.insert_audit_events(array[p_audit_event], null, true);
   return true;
 end $$;

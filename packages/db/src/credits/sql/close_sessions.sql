@@ -50,7 +50,9 @@ begin
   perform rta.end_calls(
     array(select tenant_id from unnest(p_closings)), array(select session_id from unnest(p_closings))
   );
-  if rta.has_endpoints(array(select tenant_id from unnest(p_closings))) then
+  perform from public.webhook_endpoints
+  where tenant_id = any (array(select tenant_id from unnest(p_closings))) and status = 'enabled' limit 1;
+  if found then
     perform rta.emit_closing_events(p_closings, v_now);
   end if;
 end $$;

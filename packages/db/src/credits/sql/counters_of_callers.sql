@@ -1,5 +1,5 @@
 -- Finds the counters that callers are charged to: the account of each key's environment, and the meters of the keys of its
--- lineage that are of this environment. Use in test never counts against a live cap. The keys are locked (lock_callers), so
+-- lineage that are of this environment. Use in test never counts against a live cap. The keys are locked (lock_caller), so
 -- their limits stay as they are.
 create function rta.counters_of_callers(
   p_callers rta.caller[],

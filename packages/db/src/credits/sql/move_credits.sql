@@ -75,7 +75,7 @@ begin
     p_entry.tenant_id, p_entry.id, p_entry.environment, p_entry.kind, p_entry.amount, p_entry.session_id,
     v_session.api_key_id, p_entry.reference, p_entry.request_id, p_entry.created_at
   );
-  perform rta.insert_audit_events(array[p_audit_event], rta.all_written());
+  perform rta.insert_audit_events(array[p_audit_event], null, true);
   if p_entry.kind = 'void' then
     perform rta.emit_low_credits(v_account, p_audit_event.created_at);
   end if;

@@ -4,7 +4,7 @@
 -- Serves one request and a batch of concurrent ones, and answers each as if they came one by one, in their order: a refused
 -- request takes nothing. Returns the outcome of each, in the order of `p_requests`.
 --
--- Lock order: callers (lock_callers: keys, then credentials), all meters by primary key, all accounts by primary key, free slots
+-- Lock order: callers (lock_caller: keys, then credentials), all meters by primary key, all accounts by primary key, free slots
 -- (which are not waited for), tickets, the claims, the events. Everything that decides is read after the last lock that can be waited for (admit_sessions).
 --
 -- Only counters of locked rows decide; sessions and entries are never summed.
@@ -18,7 +18,8 @@ create function rta.open_usage_sessions(
 ) returns setof rta.session_outcome
 language plpgsql as $$
 declare
-  v_valid_until timestamptz[] := rta.lock_callers(p_callers, p_caller_at, p_wait); -- for each request, its caller
+  v_callers_until timestamptz[] := array(select rta.lock_caller(caller, p_wait) from unnest(p_callers) caller);
+  v_valid_until timestamptz[] := array(select v_callers_until[at] from unnest(p_caller_at) at); -- for each request, its caller
   v_counters rta.counters;
   v_meters rta.locked_meter[];
   v_accounts rta.locked_account[];
@@ -50,7 +51,8 @@ begin
     v_counters.callers, p_caller_at, p_requests, p_calls, v_queue, v_admitted.outcomes
   );
   perform rta.insert_usage_sessions(v_counters.callers, p_caller_at, p_requests, p_claims, v_admitted.outcomes);
-  if rta.has_endpoints(v_counters.account_tenant_ids) then
+  perform from public.webhook_endpoints where tenant_id = any (v_counters.account_tenant_ids) and status = 'enabled' limit 1;
+  if found then
     perform rta.emit_opening_events(
       v_counters, p_caller_at, p_requests, v_accounts, v_admitted.accounts_held, v_admitted.outcomes
     );

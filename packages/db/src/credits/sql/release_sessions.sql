@@ -11,7 +11,7 @@
 -- charged. A session whose lease has expired is charged what was reported. A call ends at once, whoever releases it, and `used` does
 -- not count: the service ends its media itself (call_closing).
 --
--- Lock order: callers (lock_callers), sessions (lock_sessions), then of those to be ended their calls, all meters and all accounts
+-- Lock order: callers (lock_caller), sessions (lock_sessions), then of those to be ended their calls, all meters and all accounts
 -- (lock_counters), the claims, the events. The clock that decides whether a caller is still valid, and whether a lease has expired, is
 -- read after the last lock that can be waited for.
 create function rta.release_sessions(
@@ -23,7 +23,8 @@ create function rta.release_sessions(
 ) returns setof rta.session_change_outcome
 language plpgsql as $$
 declare
-  v_valid_until timestamptz[] := rta.lock_callers(p_callers, p_caller_at, p_wait);
+  v_callers_until timestamptz[] := array(select rta.lock_caller(caller, p_wait) from unnest(p_callers) caller);
+  v_valid_until timestamptz[] := array(select v_callers_until[at] from unnest(p_caller_at) at);
   v_sessions public.usage_sessions[];
   v_calls text[];                          -- the sessions that are calls
   v_acts text[];                           -- for each release: see act_of_release

@@ -5,7 +5,7 @@
 -- 'session_closed': nothing is written, because the session has ended, its lease has expired, or it is a call, which its worker
 -- reports.
 --
--- Lock order: callers (lock_callers), sessions (lock_sessions), claims, events. No meter and no account: what is reported is held
+-- Lock order: callers (lock_caller), sessions (lock_sessions), claims, events. No meter and no account: what is reported is held
 -- already. The trigger of the migration 0018 locks them at the first report of a session from before it, which comes alone.
 create function rta.report_usages(
   p_callers rta.caller[],           -- each caller once
@@ -16,7 +16,8 @@ create function rta.report_usages(
 ) returns setof rta.session_change_outcome
 language plpgsql as $$
 declare
-  v_valid_until timestamptz[] := rta.lock_callers(p_callers, p_caller_at, p_wait);
+  v_callers_until timestamptz[] := array(select rta.lock_caller(caller, p_wait) from unnest(p_callers) caller);
+  v_valid_until timestamptz[] := array(select v_callers_until[at] from unnest(p_caller_at) at);
   v_sessions public.usage_sessions[]; -- for each report, before it
   v_reported public.usage_sessions[]; -- for each report, after it; null when nothing is written
   v_started public.usage_sessions[];

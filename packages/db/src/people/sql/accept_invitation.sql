@@ -76,7 +76,7 @@ begin
     end;
   end;
   for v_at in 1 .. cardinality(p_audit_events) loop
-    perform rta.insert_audit_events(array[p_audit_events[v_at]], rta.all_written());
+    perform rta.insert_audit_events(array[p_audit_events[v_at]], null, false);
   end loop;
   return 'written';
 end $$;

@@ -32,6 +32,6 @@ begin
   exception when unique_violation then
     return 'taken';
   end;
-  perform rta.insert_audit_events(array[p_audit_event], rta.all_written());
+  perform rta.insert_audit_events(array[p_audit_event], null, false);
   return 'written';
 end $$;

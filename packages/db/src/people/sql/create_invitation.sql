@@ -66,6 +66,6 @@ begin
   on conflict (tenant_id, email) do update set
     id = excluded.id, digest = excluded.digest, role = excluded.role, user_id = excluded.user_id,
     created_by = excluded.created_by, created_at = excluded.created_at, expires_at = excluded.expires_at;
-  perform rta.insert_audit_events(array[p_audit_event], rta.all_written());
+  perform rta.insert_audit_events(array[p_audit_event], null, false);
   return next v_outcome;
 end $$;

@@ -46,6 +46,6 @@ begin
     return next rta.refuse_write(v_refusal, p_caller, p_claim, p_audit_event);
     return;
   end if;
-  perform rta.insert_audit_events(array[p_audit_event], rta.all_written());
+  perform rta.insert_audit_events(array[p_audit_event], null, false);
   return next v_outcome;
 end $$;

@@ -26,6 +26,6 @@ begin
     return false;
   end if;
   perform rta.insert_user_session(p_session, p_max_sessions, p_idle_seconds, p_ended_event);
-  perform rta.insert_audit_events(array[p_audit_event], rta.all_written());
+  perform rta.insert_audit_events(array[p_audit_event], null, false);
   return true;
 end $$;

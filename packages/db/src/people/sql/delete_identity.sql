@@ -34,7 +34,7 @@ begin
     where tenant_id = p_caller.tenant_id and user_id = p_caller.id and identity_id = p_id and id <> p_caller.session_id;
     delete from public.user_identities where tenant_id = p_caller.tenant_id and id = p_id;
     perform rta.delete_passkey_links(p_caller.tenant_id, p_caller.id);
-    perform rta.insert_audit_events(array[p_audit_event], rta.all_written());
+    perform rta.insert_audit_events(array[p_audit_event], null, false);
     return query select 'written', v_old;
   end if;
 end $$;

@@ -46,7 +46,7 @@ begin
     delete from public.invitations where ctid = any (v_invitations);
     delete from public.users where tenant_id = p_tenant_id and id = p_id;
     delete from public.people_seen where tenant_id = p_tenant_id and id = p_id;
-    perform rta.insert_audit_events(array[p_audit_event], rta.all_written());
+    perform rta.insert_audit_events(array[p_audit_event], null, false);
     return query select 'written', v_old;
   end if;
 end $$;

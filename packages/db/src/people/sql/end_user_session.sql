@@ -38,7 +38,7 @@ begin
     if v_old.id <> p_caller.session_id then
       perform rta.delete_passkey_links(v_old.tenant_id, v_old.user_id);
     end if;
-    perform rta.insert_audit_events(array[p_audit_event], rta.all_written());
+    perform rta.insert_audit_events(array[p_audit_event], null, false);
     return query select 'written', v_old;
   end if;
 end $$;

@@ -34,7 +34,7 @@ begin
     delete from public.user_sessions where tenant_id = p_session.tenant_id and id = v_ended.id;
     if v_ended.is_valid then
       p_ended_event.target_id := v_ended.id;
-      perform rta.insert_audit_events(array[p_ended_event], rta.all_written());
+      perform rta.insert_audit_events(array[p_ended_event], null, false);
       p_ended_event := null;
     end if;
   end loop;

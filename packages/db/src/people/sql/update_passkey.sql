@@ -33,7 +33,7 @@ begin
     v_passkey.version := v_passkey.version + 1;
     update public.passkeys set name = v_passkey.name, version = v_passkey.version
     where tenant_id = p_caller.tenant_id and id = p_id;
-    perform rta.insert_audit_events(array[p_audit_event], rta.all_written());
+    perform rta.insert_audit_events(array[p_audit_event], null, false);
     return query select 'written', v_passkey;
   end if;
 end $$;

@@ -42,7 +42,7 @@ begin
       case when v_new.name <> v_old.name then 'name' end,
       case when v_new.role <> v_old.role then 'role' end
     ], null);
-    perform rta.insert_audit_events(array[p_audit_event], rta.all_written());
+    perform rta.insert_audit_events(array[p_audit_event], null, false);
     return query select 'written', v_new;
   end if;
 end $$;

@@ -46,6 +46,6 @@ begin
   end if;
   update public.user_sessions set verified_until = p_verified_until, version = version + 1
   where tenant_id = p_caller.tenant_id and id = p_caller.session_id;
-  perform rta.insert_audit_events(array[p_audit_event], rta.all_written());
+  perform rta.insert_audit_events(array[p_audit_event], null, false);
   return next v_outcome;
 end $$;

@@ -29,6 +29,6 @@ begin
     )
     update public.webhook_deliveries set waits = false where ctid = any (array(select place from waiting));
   end if;
-  perform rta.insert_audit_events(array[p_audit_event], rta.all_written());
+  perform rta.insert_audit_events(array[p_audit_event], null, false);
   return p_new;
 end $$;

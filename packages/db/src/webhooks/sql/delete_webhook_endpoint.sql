@@ -27,7 +27,7 @@ begin
     return query select 'unchanged', v_old;
   else
     delete from public.webhook_endpoints where tenant_id = v_old.tenant_id and id = v_old.id;
-    perform rta.insert_audit_events(array[p_audit_event], rta.all_written());
+    perform rta.insert_audit_events(array[p_audit_event], null, false);
     return query select 'written', v_old;
   end if;
 end $$;

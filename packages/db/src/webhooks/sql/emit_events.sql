@@ -1,7 +1,8 @@
--- Writes what has happened, with a delivery for each endpoint that selects it. An event that no endpoint selects is not written.
+-- Writes what has happened, with a delivery for each endpoint that selects it. An event that no endpoint selects is not written: a change
+-- of a tenant without an enabled endpoint costs one probe of an index.
 --
 -- An event has the next sequence of its target. A transaction that finds it taken waits for the one that has written it, and takes
--- the next one then (renumber_events): a later event is never visible before an earlier one, and there are no gaps. So does the second of
+-- the next one then (`p_is_again`): a later event is never visible before an earlier one, and there are no gaps. So does the second of
 -- two events of one target.
 --
 -- Lock order: events come after everything else, by tenant and target. The events of a session, an avatar or an asset do
@@ -9,24 +10,16 @@
 -- whose sequence is taken is written after the others of the call, and so out of order. Therefore a function that writes events of
 -- several keys has locked their meters, and one that writes events of several tenants writes them one by one (emit_opening_events).
 -- Three short statements: one that does it all took three times as long for a single event.
-create function rta.emit_events(p_events rta.event[]) returns void
+create function rta.emit_events(p_events rta.event[], p_is_again boolean default false) returns void
 language plpgsql as $$
 declare
-  v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
-  v_id_time text;
-  v_events rta.numbered_event[];
-  v_written integer := 0;
-  v_count integer;
-begin
-  if cardinality(p_events) = 1 then
-    v_count := rta.emit_event(p_events[1]);
-    return;
-  end if;
-  v_id_time := rta.id_time(clock_timestamp());
-  v_events := array(
+  v_at constant timestamptz := clock_timestamp();
+  v_now constant timestamptz := date_trunc('milliseconds', v_at);
+  v_events rta.numbered_event[] := array(
     select row(
-      tenant_id, 'evt_' || v_id_time || rta.id_random(), environment, type, target_id,
-      case when rta.is_first_event(type) then 1 else 1 + coalesce((
+      tenant_id, 'evt_' || rta.new_id(v_at), environment, type, target_id,
+      -- The first event of its target, which has just been made: there is no place to look up.
+      case when not p_is_again and split_part(type, '.', 2) in ('created', 'opened') then 1 else 1 + coalesce((
         -- Sorted by all columns: by one entry of the index, however small the table was when the plan was made.
         select last.sequence from public.webhook_events last
         where last.tenant_id = event.tenant_id and last.target_id = event.target_id
@@ -38,7 +31,9 @@ begin
       select array(
         select endpoint.id from public.webhook_endpoints endpoint
         where endpoint.tenant_id = event.tenant_id and endpoint.environment = event.environment
-          and endpoint.status = 'enabled' and rta.selects(endpoint.events, event.type)
+          and endpoint.status = 'enabled'
+          -- As selects.
+          and (endpoint.events is null or endpoint.events && array[event.type, split_part(event.type, '.', 1) || '.*'])
         offset 0 -- by the index as well
       ) as endpoint_ids
       offset 0 -- once for each event
@@ -46,23 +41,31 @@ begin
     where endpoint_ids <> '{}'
     order by tenant_id, target_id, at
   );
-  while v_written < cardinality(v_events) loop
-    with written as (
-      insert into public.webhook_events (tenant_id, id, environment, type, target_id, sequence, created_at)
-      select tenant_id, id, environment, type, target_id, sequence, created_at from unnest(v_events)
-      on conflict (tenant_id, target_id, sequence) do nothing
-      returning 1
-    )
-    select count(*) into v_count from written;
-    v_written := v_written + v_count;
-    if v_written < cardinality(v_events) then
-      v_events := rta.renumber_events(v_events);
-    end if;
-  end loop;
+  v_written text[];
+begin
+  if v_events = '{}' then
+    return;
+  end if;
+  with written as (
+    insert into public.webhook_events (tenant_id, id, environment, type, target_id, sequence, created_at)
+    select tenant_id, id, environment, type, target_id, sequence, created_at from unnest(v_events)
+    on conflict (tenant_id, target_id, sequence) do nothing
+    returning id
+  )
+  select array_agg(id) into v_written from written;
+  -- The id of a delivery is that of the event, with the number of the endpoint in the place of the last digit. There are at most 16.
   insert into public.webhook_deliveries (
     tenant_id, id, environment, endpoint_id, event_id, event_type, target_id, sequence, next_attempt_at, created_at
   )
-  select event.tenant_id, rta.delivery_id(event.id, at), event.environment, endpoint_id, event.id, event.type, event.target_id,
-    event.sequence, v_now, v_now
-  from unnest(v_events) event cross join lateral unnest(event.endpoint_ids) with ordinality endpoint (endpoint_id, at);
+  select event.tenant_id, 'whd_' || substr(event.id, 5, 25) || to_hex(at - 1), event.environment, endpoint_id, event.id, event.type,
+    event.target_id, event.sequence, v_now, v_now
+  from unnest(v_events) event cross join lateral unnest(event.endpoint_ids) with ordinality endpoint (endpoint_id, at)
+  where event.id = any (v_written);
+  if cardinality(v_written) = cardinality(v_events) then
+    return;
+  end if;
+  perform rta.emit_events(array(
+    select row(tenant_id, environment, type, target_id, created_at)::rta.event
+    from unnest(v_events) where id = any (v_written) is not true
+  ), true);
 end $$;

@@ -20,7 +20,6 @@ declare
   v_exhausted rta.event[];
   v_of_tenants rta.event[];
   v_event rta.event;
-  v_count integer;
 begin
   if exists (select from unnest(p_outcomes) where kind = 'insufficient_credits') then
     with refused as (
@@ -59,7 +58,7 @@ begin
   );
   if cardinality(v_of_tenants) > 0 then
     for v_event in select * from unnest(v_of_tenants) order by tenant_id loop
-      v_count := rta.emit_event(v_event);
+      perform rta.emit_events(array[v_event]);
     end loop;
   end if;
 end $$;

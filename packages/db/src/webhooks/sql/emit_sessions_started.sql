@@ -3,9 +3,7 @@
 create function rta.emit_sessions_started(p_sessions public.usage_sessions[]) returns void
 language plpgsql as $$
 begin
-  if rta.has_endpoints(array(select tenant_id from unnest(p_sessions))) then
-    perform rta.emit_events(array(
-      select row(tenant_id, environment, 'usage_session.started', id, started_at)::rta.event from unnest(p_sessions)
-    ));
-  end if;
+  perform rta.emit_events(array(
+    select row(tenant_id, environment, 'usage_session.started', id, started_at)::rta.event from unnest(p_sessions)
+  ));
 end $$;

@@ -39,8 +39,9 @@ declare
   v_valid_until timestamptz := case when p_caller is null then 'infinity' else rta.lock_caller(p_caller, true) end;
   v_outcome rta.write_outcome;
   v_refusal text;
-  v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
-  v_last_id text := 'whd_' || rta.id_time(clock_timestamp()) || '~';
+  v_at constant timestamptz := clock_timestamp();
+  v_now constant timestamptz := date_trunc('milliseconds', v_at);
+  v_last_id text := 'whd_' || left(rta.new_id(v_at), 13) || '~';
   v_host text;
   v_recovered_at timestamptz;
   v_recovered integer;

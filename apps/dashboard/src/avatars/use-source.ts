@@ -31,6 +31,10 @@ export const useRequirements = (modelId?: string, isEnabled = true): Requirement
 /** A chosen file. `source` is null until it is measured. */
 export type Chosen = { file: File; source: Source | null };
 
+/** What is chosen when `file` has been measured: a large file takes longer than a small one that was chosen after it. */
+export const withMeasure = (present: Chosen | null, file: File, source: Source): Chosen | null =>
+  present?.file === file ? { file, source } : present;
+
 export type ChosenSource = {
   chosen: Chosen | null;
   /** The checks of the file; null until it is measured. */
@@ -50,8 +54,7 @@ export const useSource = (kinds: readonly SourceKind[], modelId?: string): Chose
     // From here on, the file that was chosen before no longer counts, even while this one is measured.
     setChosen({ file, source: null });
     const source = await measureSource(file);
-    // A large file takes longer to measure than a small one that was chosen after it.
-    setChosen((present) => (present?.file === file ? { file, source } : present));
+    setChosen((present) => withMeasure(present, file, source));
   };
   const checks = chosen?.source ? checkSource(chosen.source, requirements, kinds) : null;
   const kind = chosen?.source?.type?.kind;

@@ -1,6 +1,6 @@
 /** The filters of a list that the service searches. They are part of the address, so that a link shows the same. */
 import { infiniteQueryOptions, useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { useCallback, useEffect, useMemo, useState } from "react";
+import { useEffect, useMemo, useState } from "react";
 import type { Environment } from "../api/client.ts";
 import { type PageOf, pageSize, readUntilFound, type SearchFilters } from "../api/pages.ts";
 import { useAccount } from "./context.tsx";
@@ -81,6 +81,15 @@ export const searchedPages = <Item>(
       nextCursor === null ? undefined : { page: pages.length, cursor: nextCursor },
   });
 
+/**
+ * What a list shows until it is read: the list of the search before, if that is of the same environment. The keys of queries have
+ * the environment in their second place.
+ */
+export const shownBefore =
+  (environment: Environment) =>
+  <Data>(previous: Data, before: { queryKey: readonly unknown[] } | undefined): Data | undefined =>
+    before?.queryKey[1] === environment ? previous : undefined;
+
 /** The pages of a list that the service searches. The second page follows the first by itself. */
 export const useSearchedPages = <Item>(
   pages: ReturnType<typeof searchedPages<Item>>,
@@ -89,13 +98,8 @@ export const useSearchedPages = <Item>(
   const { environment } = useAccount();
   const query = useInfiniteQuery({
     ...pages,
-    // While a search is read, the list stays, but not that of another environment. The same function for each environment: for another
-    // one, the list would be made anew without end.
-    placeholderData: useCallback(
-      <Data>(previous: Data, before: { queryKey: readonly unknown[] } | undefined): Data | undefined =>
-        before?.queryKey[1] === environment ? previous : undefined,
-      [environment],
-    ),
+    // The same function for each environment: for another one, the list would be made anew without end.
+    placeholderData: useMemo(() => shownBefore(environment), [environment]),
     // Every page is read again, so that the load stays the same however many are loaded.
     refetchInterval: ({ state }) => {
       const loaded = state.data?.pages ?? [];

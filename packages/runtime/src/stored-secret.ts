@@ -3,11 +3,9 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { codeOf, createFolder, writeOnce } from "@realtime-avatar/storage/disk/files";
 import { Secret } from "@realtime-avatar/storage/secret";
+import { NOT_WRITABLE } from "./config/data-directory.ts";
 import { MIN_SECRET_LENGTH } from "./config.ts";
 import type { Logger } from "./log.ts";
-
-/** The errors of a data directory that cannot be written, which a service with a database and a store of its own may have. */
-const NOT_WRITABLE = new Set<string | null>(["EACCES", "EPERM", "EROFS", "ENOSPC"]);
 
 /** `configured`, or the secret in the file `name` of the data directory. Where that cannot be written: a random one, and `warning`. */
 export const openStoredSecret = async (
@@ -19,7 +17,7 @@ export const openStoredSecret = async (
   try {
     return await readStoredSecret(dataDirectory, name);
   } catch (error) {
-    if (!NOT_WRITABLE.has(codeOf(error))) throw error;
+    if (!NOT_WRITABLE.includes(codeOf(error))) throw error;
     log.warn(warning);
     return new Secret(randomBytes(32).toString("base64url"));
   }

@@ -14,8 +14,8 @@ const REASONS: Record<string, string> = {
   EDQUOT: "its disk quota is used up",
 };
 
-/** Why a folder cannot be written that can be read. */
-const NOT_WRITABLE = ["EACCES", "EPERM", "EROFS", "ENOSPC", "EDQUOT"];
+/** The codes of a data directory that cannot be written, which a service with a PostgreSQL and an S3 may have. */
+export const NOT_WRITABLE: readonly (string | null)[] = ["EACCES", "EPERM", "EROFS", "ENOSPC", "EDQUOT"];
 
 type DataConfig = {
   database: { databaseUrl: string | null; dataDirectory: string };

@@ -99,7 +99,9 @@ test("a process that ends, which cuts all syncs: no worker is lost", async () =>
   expect(await rowOf("wrk_deployed")).toMatchObject({ hasLease: true });
   await end();
   const late = await worldWith("wrk_late");
+  // It begins to end after the connection, and before the second is over.
   late.waiting.cut();
+  await Bun.sleep(300);
   isEnding = true;
   await untilDecided();
   expect(await rowOf("wrk_late")).toMatchObject({ hasLease: true });

@@ -79,8 +79,8 @@ test("a process that a stranger's room has ended: the call has failed, and no ot
 });
 
 test("processes that end before their first report: do not count as the one that is replaced", async () => {
-  const { call, states, untilState } = start({ first: [STARTED, { kind: "abort" }], deaths: 2 });
-  await untilState("joined");
+  const { call, states } = start({ first: [STARTED, { kind: "abort" }], deaths: 2 });
+  await until(() => states.find((state) => /^(joined|ended)/.test(state)), { pollMs: 5, state: () => states });
   expect(states).toEqual(["started 5", "joining 5", "joined 5"]);
   await call.leave();
 });

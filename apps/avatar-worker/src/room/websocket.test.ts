@@ -48,6 +48,15 @@ describe("the messages of a WebSocket server", () => {
     expect(() => read(Buffer.from(bytes))).toThrow();
   });
 
+  test("messages that are too long together, each in fragments: all read", () => {
+    const [first, last] = [
+      frameOf(binary(MAX_BYTES / 4)).fill(0x02, 0, 1),
+      frameOf(binary(MAX_BYTES / 4)).fill(0x80, 0, 1),
+    ];
+    const bytes = Buffer.concat(Array.from({ length: 10 }, () => [first, last]).flat());
+    expect(read(bytes)).toEqual(Array.from({ length: 10 }, () => binary(MAX_BYTES / 2)));
+  });
+
   test("a message that is too long: refused by its header", () => {
     expect(() => read(frameOf(binary(MAX_BYTES + 1)).subarray(0, 10))).toThrow("too long");
   });

@@ -10,6 +10,7 @@ import { http, startServer } from "./server.testing.ts";
 
 const OK = http(200, { "Content-Length": 2 }, "ok");
 const sockets: TLSSocket[] = [];
+let resets = 0;
 const server = await fixture(
   startServer((path, socket) => {
     if (!sockets.includes(socket)) sockets.push(socket);
@@ -17,7 +18,10 @@ const server = await fixture(
     else if (path === "/endless")
       socket.write(http(200, { "Content-Length": 1_000_000 }, "x".repeat(MAX_READ_BYTES + 1)));
     else if (path === "/close") socket.end(http(200, { "Content-Length": 2, Connection: "close" }, "ok"));
-    else if (path === "/099") socket.write("HTTP/1.1 099 Odd\r\nContent-Length: 0\r\n\r\n");
+    else if (path === "/reset") {
+      resets++;
+      socket.resetAndDestroy();
+    } else if (path === "/099") socket.write("HTTP/1.1 099 Odd\r\nContent-Length: 0\r\n\r\n");
     else if (path === "/twice") socket.write(OK + http(200, { "Content-Length": 4 }, "evil"));
     else socket.write(OK);
   }),
@@ -87,6 +91,13 @@ test("a kept connection that the receiver has closed: the message is sent on a n
     sockets.at(-1)?.resetAndDestroy();
     expect(await poster.post(messageTo("/ok"), signal)).toMatchObject({ status: 200 });
   }
+  poster.close();
+});
+
+test("a new connection that the receiver resets after the message: the message is sent once", async () => {
+  const { poster } = open();
+  expect(await poster.post(messageTo("/reset"), signal)).toMatchObject({ code: "connection_failed" });
+  expect(resets).toBe(1);
   poster.close();
 });
 

@@ -77,6 +77,28 @@ test("an event of credits: the balance, for each target", async () => {
   expect(await bodyOf("credits.low", tenantId)).toEqual(balance);
 });
 
+test("events of credits in live and in test, of two tenants, rendered together: each with its own balance", async () => {
+  const other = (await seedCaller(db)).tenantId;
+  const wallets = [tenantId, other].flatMap((tenant) => [
+    { tenant, environment: "live" as const },
+    { tenant, environment: "test" as const },
+  ]);
+  for (const [index, { tenant, environment }] of wallets.entries()) {
+    await seedMovement(db, tenant, { environment, amount: 1000 * (index + 1) });
+  }
+  const events = wallets.map(({ tenant, environment }) => ({
+    ...eventOf("credits.low", tenant),
+    tenantId: tenant,
+    environment,
+  }));
+  const bodies = (await renderBodies(db, events, ORIGIN)).map((text) => JSON.parse(text ?? "null").data.resource);
+  const balances = await Promise.all(
+    wallets.map(({ tenant, environment }) => findCreditBalance(db, tenant, environment)),
+  );
+  expect(bodies).toEqual(balances);
+  expect(new Set(balances.map((balance) => JSON.stringify(balance))).size).toBe(4);
+});
+
 test("an event of a session: the session as the response to a write shows it", async () => {
   const id = await seedSession(db, caller);
   const session = await findUsageSession(db, caller, id);

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { type AssetRecord, newAsset } from "@realtime-avatar/domain/assets/asset";
 import { ASSET_STATUSES, DELETABLE_ASSET_STATUSES } from "@realtime-avatar/domain/assets/status";
+import { AVATAR_STATUSES } from "@realtime-avatar/domain/avatars/status";
 import { newId, type TenantId } from "@realtime-avatar/domain/id";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { eventsOf, ROOMY } from "@realtime-avatar/testing/postgres/jobs";
@@ -287,10 +288,17 @@ describe("the deletion of an asset", () => {
     const asset = await seedAsset(db, caller.tenantId);
     const avatar = await seedAvatar(db, caller, { sourceAssetId: asset.id });
     expect(await remove(caller, asset)).toEqual({ kind: "in_use" });
-    // As the new source of an avatar that serves another one, too.
-    await db.client`
-      update avatars set status = 'ready', source_asset_id = null, pending_source_asset_id = ${asset.id} where id = ${avatar.id}`;
-    expect(await remove(caller, asset)).toEqual({ kind: "in_use" });
+    // In every status but `deleted`, and as the new source of an avatar that serves another one, too.
+    for (const status of AVATAR_STATUSES.filter((one) => one !== "deleted")) {
+      await db.client`
+        update avatars set status = ${status}, source_asset_id = ${asset.id}, pending_source_asset_id = null where id = ${avatar.id}`;
+      expect(await remove(caller, asset)).toEqual({ kind: "in_use" });
+    }
+    for (const status of ["disabled", "ready"]) {
+      await db.client`
+        update avatars set status = ${status}, source_asset_id = null, pending_source_asset_id = ${asset.id} where id = ${avatar.id}`;
+      expect(await remove(caller, asset)).toEqual({ kind: "in_use" });
+    }
     await updateAvatar(db, avatar.id, { status: "deleted" }, inStatus("ready"), caller, originOf(caller));
     expect(await remove(caller, asset)).toMatchObject({ kind: "written" });
   });

@@ -1,7 +1,13 @@
 /** The statements of identities, run by a role with the rights of the service alone; and the races that they decide. */
 import { describe, expect, test } from "bun:test";
-import { type IdentityRecord, newUserSession, verifiedUntil } from "@realtime-avatar/domain/people/people";
+import {
+  type IdentityRecord,
+  newInvitation,
+  newUserSession,
+  verifiedUntil,
+} from "@realtime-avatar/domain/people/people";
 import type { Role } from "@realtime-avatar/domain/people/roles";
+import type { InvitationToken } from "@realtime-avatar/domain/people/tokens";
 import { fileDatabase, serviceRole } from "@realtime-avatar/testing/fixture";
 import { challengeOf, ISSUER, identityOf, passkeyOf, seedPerson } from "@realtime-avatar/testing/people/seeds";
 import { operatorOrigin, originOf, seedTenant } from "@realtime-avatar/testing/seeds";
@@ -14,6 +20,7 @@ import {
   listIdentities,
   MAX_IDENTITIES,
 } from "./identities.ts";
+import { findInvitation, insertInvitation } from "./invitations.ts";
 import { deletePasskey, findPasskeysOf, insertPasskey } from "./passkeys.ts";
 import { insertUserSession, verifyUserSession } from "./user-sessions.ts";
 import { deleteUser } from "./users.ts";
@@ -72,6 +79,32 @@ describe("a role with the rights of the service", () => {
     await insertPasskey(db, passkeyOf(caller.user), challengeOf(), caller, originOf(caller));
     await deleteIdentity(db, identity.id, ISSUER, caller, originOf(caller));
     expect(await sessionsOf(caller)).toEqual([caller.sessionId]);
+  });
+
+  test("an identity or a passkey, deleted: the links for further passkeys of that person end, and those of others stay", async () => {
+    const [one, other] = [await seed("owner"), await seed("owner")];
+    const passkey = passkeyOf(one.caller.user);
+    await insertPasskey(db, passkey, challengeOf(), one.caller, originOf(one.caller));
+    const invite = async (by: PersonCaller, userId: PersonCaller["id"] | null) => {
+      const { role } = by.user;
+      const email = userId === null ? "new@example.com" : by.user.email;
+      const created = newInvitation({ tenantId, email, role, userId, createdBy: by.id }, originOf(by));
+      expect(await insertInvitation(db, created, by, originOf(by))).toEqual({ kind: "written" });
+      return created;
+    };
+    const isOpen = async ({ token }: { token: InvitationToken }) => (await findInvitation(db, token))?.isValid ?? false;
+    const kept = [await invite(one.caller, null), await invite(other.caller, other.caller.id)];
+    for (const remove of [
+      () => deleteIdentity(db, one.identity.id, ISSUER, one.caller, originOf(one.caller)),
+      () => deletePasskey(db, passkey.id, { ...ANY, issuer: ISSUER }, one.caller, originOf(one.caller)),
+    ]) {
+      const link = await invite(one.caller, one.caller.id);
+      const before = await isOpen(link);
+      expect((await remove()).kind).toBe("written");
+      expect([before, await isOpen(link)]).toEqual([true, false]);
+      await insertIdentity(db, identityOf(one.caller.user), challengeOf(), one.caller, originOf(one.caller));
+    }
+    expect(await Promise.all(kept.map(isOpen))).toEqual([true, true]);
   });
 
   test("an identity, of another user or used twice: refused", async () => {

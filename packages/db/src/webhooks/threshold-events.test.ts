@@ -249,6 +249,18 @@ describe("spend caps", () => {
     expect(await reached(one)).toBe(3);
   });
 
+  test("a key that is renamed after its cap was announced: announced no more", async () => {
+    const one = await world(1000, { spendLimitCreditMicros: 100 * PRICE });
+    await spend(one.caller, 85);
+    expect(await reached(one)).toBe(1);
+    const record = { ...one.record, name: "another name" };
+    const change = { target: one.record, record, changedFields: ["name"] };
+    await updateApiKey(db, change, one.caller, operatorOrigin());
+    const caller = (await findCredential(db, one.caller.credentialKeyId))?.caller as Caller;
+    await spend(caller, 1);
+    expect(await reached(one)).toBe(1);
+  });
+
   test("an ancestor, whose descendants spend: its own event, in its environment", async () => {
     const one = await world(1000, { spendLimitCreditMicros: 100 * PRICE });
     const child = await seedCaller(db, one.tenantId, { spendLimitCreditMicros: 90 * PRICE }, one.record);

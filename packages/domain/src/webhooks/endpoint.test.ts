@@ -1,5 +1,4 @@
 import { expect, test } from "bun:test";
-import { Problem } from "../problem.ts";
 import {
   newWebhookEndpoint,
   presentWebhookEndpoint,
@@ -34,7 +33,16 @@ test("a rotation, and another one within and after 24 hours: refused, then allow
   expect([rotated.secret, rotated.previousSecret, rotated.version]).toEqual([secretOf("b"), secretOf("a"), 2]);
   expect(rotated.previousSecretExpiresAt).toEqual(new Date(now.getTime() + DAY_MS));
   const again = (checkedAt: Date) => rotatedEndpoint(rotated, secretOf("c"), { now: checkedAt, checkedAt });
-  expect(() => again(new Date(now.getTime() + DAY_MS - 1))).toThrow(Problem);
+  for (const [leftMs, retryAfterSeconds] of [
+    [1, 1],
+    [1000, 1],
+    [1500, 2],
+  ] as const) {
+    // A request after that time is not too early.
+    expect(() => again(new Date(now.getTime() + DAY_MS - leftMs))).toThrow(
+      expect.objectContaining({ code: "rotation_in_progress", extras: { retryAfterSeconds } }),
+    );
+  }
   expect(again(new Date(now.getTime() + DAY_MS)).previousSecret).toEqual(secretOf("b"));
 });
 

@@ -14,29 +14,26 @@ type Replacement = readonly [original: string, faulty: string];
 type Mutations = Readonly<Record<string, Replacement | readonly Replacement[]>>;
 
 const CREDIT_MUTATIONS: Mutations = {
-  "no lock on the meters": ["for no key update of meter\n", "\n"],
+  "no lock on the meters": [
+    ["for no key update of meter\n", "\n"],
+    ["for no key update of meter;", ";"],
+  ],
   "no lock on the account": ["for no key update of account", ""],
-  "no lock on the session of a report or a release": [
-    [
-      "(p_change.is_engine or p_caller.id = any (lineage))\n    for no key update;",
-      "(p_change.is_engine or p_caller.id = any (lineage));",
-    ],
-    [
-      "(p_change.is_engine or p_caller.id = any (lineage))\n    for no key update skip locked;",
-      "(p_change.is_engine or p_caller.id = any (lineage));",
-    ],
+  "a report or a release that waits for no session": [
+    "  if p_wait then\n    -- The statement below has a newer snapshot",
+    "  if false then\n    -- The statement below has a newer snapshot",
   ],
   "no lock on the sessions of a batch": [
-    "order by session.tenant_id, session.id\n      for no key update of session skip locked",
-    "",
+    "is_counted or session.ended_at is not null)\n        for no key update skip locked",
+    "is_counted or session.ended_at is not null)",
   ],
   "a batch that waits for a locked session": [
-    "order by session.tenant_id, session.id\n      for no key update of session skip locked",
-    "order by session.tenant_id, session.id\n      for no key update of session",
+    "is_counted or session.ended_at is not null)\n        for no key update skip locked",
+    "is_counted or session.ended_at is not null)\n        for no key update",
   ],
   "a locked session that a batch does not find": [
-    "then 'stale'\n    else 'not_found'",
-    "then 'not_found'\n    else 'not_found'",
+    "then 'stale'\n        else 'not_found'",
+    "then 'not_found'\n        else 'not_found'",
   ],
   "a session that is changed twice in one call": [
     "select distinct on ((locked.session).id) locked.at, locked.session from locked order by (locked.session).id, locked.at",
@@ -51,12 +48,12 @@ const CREDIT_MUTATIONS: Mutations = {
     "when (p_valid_until[1] > p_now)",
   ],
   "a batch that finds the sessions of other tenants": [
-    "on session.tenant_id = p_callers[p_caller_at[change.ordinality]].tenant_id and session.id = change.session_id\n      where p_valid_until[change.ordinality] is not null",
-    "on session.id = change.session_id\n      where p_valid_until[change.ordinality] is not null",
+    "where session.tenant_id = change.tenant_id and session.id = change.session_id and session.environment",
+    "where session.id = change.session_id and session.environment",
   ],
   "a batch that finds the sessions of the other environment": [
-    " and session.environment = change.environment\n        and (change.is_engine",
-    "\n        and (change.is_engine",
+    " and session.environment = change.environment\n          and (change.is_engine",
+    "\n          and (change.is_engine",
   ],
   "a batch that ends what is refused": [
     "where name in ('end', 'end call') and v_outcomes[at].kind = 'written'",
@@ -69,19 +66,19 @@ const CREDIT_MUTATIONS: Mutations = {
   "a batch that stores no responses": ["if p_claims is not null then", "if false then"],
   "the account before the meters": [
     "  v_meters := rta.lock_meters(",
-    "  v_accounts := rta.lock_accounts(v_counters.account_tenant_ids, v_counters.account_environments);\n  v_meters := rta.lock_meters(",
+    "  perform from public.credit_accounts account where (tenant_id, environment) in (select * from unnest(v_counters.account_tenant_ids, v_counters.account_environments)) order by tenant_id, environment for no key update;\n  v_meters := rta.lock_meters(",
   ],
   "the account before the meters when sessions end": [
-    "  perform rta.lock_meters(array_agg(tenant_id), array_agg(api_key_id))",
-    "  perform rta.lock_accounts(array_agg(tenant_id), array_agg(environment))\n  from (select distinct tenant_id, environment from unnest(p_closings) order by 1, 2) account;\n  perform rta.lock_meters(array_agg(tenant_id), array_agg(api_key_id))",
+    "  select array_agg(tenant_id), array_agg(api_key_id) into v_tenant_ids, v_api_key_ids",
+    "  perform from public.credit_accounts where (tenant_id, environment) in (select closing.tenant_id, closing.environment from unnest(p_closings) closing) order by tenant_id, environment for no key update;\n  select array_agg(tenant_id), array_agg(api_key_id) into v_tenant_ids, v_api_key_ids",
   ],
   "meters in no order": [
-    "order by meter.tenant_id, meter.api_key_id\n      for no key update of meter",
-    "order by random()\n      for no key update of meter",
+    ["order by meter.tenant_id, meter.api_key_id\n      for", "order by random()\n      for"],
+    ["order by meter.tenant_id, meter.api_key_id\n  for", "order by random()\n  for"],
   ],
   "accounts in no order": [
-    "order by account.tenant_id, account.environment\n      for",
-    "order by random()\n      for",
+    ["order by account.tenant_id, account.environment\n      for", "order by random()\n      for"],
+    ["order by account.tenant_id, account.environment\n  for", "order by random()\n  for"],
   ],
   "caps before the lock on the keys": [
     [
@@ -98,7 +95,7 @@ const CREDIT_MUTATIONS: Mutations = {
       "  v_meters := rta.lock_meters(v",
       "  v_accounts := array(select row(coalesce(granted - forfeited - settled - reserved, 0), open_sessions, max_concurrent_sessions)::rta.locked_account from unnest(v_counters.account_tenant_ids, v_counters.account_environments) with ordinality wanted (tenant_id, environment, at) left join public.credit_accounts account using (tenant_id, environment) order by at);\n  v_meters := rta.lock_meters(v",
     ],
-    ["  v_accounts := rta.lock_accounts(v_counters", "  perform rta.lock_accounts(v_counters"],
+    ["  v_accounts := array(\n    with locked", "  perform array(\n    with locked"],
   ],
   "an absolute update of meters": [
     ["  v_admitted record;\nbegin\n", "  v_admitted record;\n  v_before bigint[];\nbegin\n"],
@@ -127,39 +124,30 @@ const CREDIT_MUTATIONS: Mutations = {
   "a sweep that ignores the lease": [" where v_due[at].expires_at <= now() order by at", " order by at"],
   "a sweep that does not put off what is not overdue": ["if closed < visited then", "if false then"],
   "a release that trusts the caller's figure": [
-    "    if p_change.is_engine then",
-    "    if p_change.used is not null or p_change.is_engine then",
-  ],
-  "a report that may lower the figure": [
-    "least(session.reserved, greatest(session.used, p_change.used))",
-    "least(session.reserved, p_change.used)",
+    "when p_changes[at].is_engine then p_changes[at].used end",
+    "else p_changes[at].used end",
   ],
   "a report of a batch that may lower the figure": [
     "least(session.reserved, greatest(session.used, change.used))",
     "least(session.reserved, change.used)",
-  ],
-  "a report above the hold": [
-    "least(session.reserved, greatest(session.used, p_change.used))",
-    "greatest(session.used, p_change.used)",
   ],
   "a report of a batch above the hold": [
     "least(session.reserved, greatest(session.used, change.used))",
     "greatest(session.used, change.used)",
   ],
   "a release above the hold": [
-    "charged := least(p_session.reserved, greatest(p_session.used, p_change.used))",
-    "charged := greatest(p_session.used, p_change.used)",
+    "then least(p_session.reserved, greatest(p_session.used, p_used))",
+    "then greatest(p_session.used, p_used)",
   ],
   "a release below the report": [
-    "charged := least(p_session.reserved, greatest(p_session.used, p_change.used))",
-    "charged := least(p_session.reserved, coalesce(p_change.used, p_session.used))",
+    "then least(p_session.reserved, greatest(p_session.used, p_used))",
+    "then least(p_session.reserved, coalesce(p_used, p_session.used))",
   ],
   "a release without usage:write ends a started session": [
-    "when not p_change.is_engine and p_session.started_at is not null",
-    "when false and p_session.started_at is not null",
+    "when not p_changes[at].is_engine and started_at is not null",
+    "when false and started_at is not null",
   ],
-  "a mark that ignores the lease": [" and p_session.expires_at > clock_timestamp() then 'mark'", " then 'mark'"],
-  "a second mark raises the version": ["v_act = 'mark' and not v_session.must_end then", "v_act = 'mark' then"],
+  "a mark that ignores the lease": [" and expires_at > clock_timestamp() then 'mark'", " then 'mark'"],
   "a second mark of a batch raises the version": [
     "v_outcomes[change.ordinality].kind = 'written' and not session.must_end",
     "v_outcomes[change.ordinality].kind = 'written'",
@@ -191,7 +179,6 @@ const CREDIT_MUTATIONS: Mutations = {
     "version = version",
   ],
   "a session that ends loses who closed it": ["closed_by = closing.closed_by,", "closed_by = null,"],
-  "a report that does not say who made it": ["reported_by = p_caller.id,", "reported_by = null,"],
   "a report of a batch that does not say who made it": [
     "reported_by = p_callers[p_caller_at[change.ordinality]].id,",
     "reported_by = null,",

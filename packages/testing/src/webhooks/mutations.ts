@@ -14,10 +14,6 @@ export const EVENT_MUTATIONS = {
     "endpoint.environment = event.environment",
   ],
   "events of refused writes": ["where p_outcomes is null or p_outcomes[ordinality].kind = 'written'\n    ));", "));"],
-  "a start at each report": [
-    "if v_session.started_at is null then\n    perform rta.emit_sessions_started",
-    "if true then\n    perform rta.emit_sessions_started",
-  ],
   "a start at each report of a batch": [
     "v_reported[at].id is not null and v_sessions[at].started_at is null",
     "v_reported[at].id is not null",

@@ -1,5 +1,5 @@
 -- Ends calls that must end: see must_end; and those that have used up what they hold, by the clock. They are charged the seconds of
--- both sides (call_closing). Also frees the slots of sessions that a function of an earlier version has ended, forgets the agents of these, and
+-- both sides (used_by_clock). Also frees the slots of sessions that a function of an earlier version has ended, forgets the agents of these, and
 -- deletes tickets that nobody polls. Returns how many calls it has ended, and their rooms. At most as many as half of `p_entry_ids`.
 --
 -- The worker ends a call by itself when its seconds are over: the clock here is three seconds later, so that the worker's own
@@ -34,8 +34,9 @@ begin
       v_ended := v_ended || v_session;
       continue;
     end if;
-    v_closing := rta.call_closing(
-      v_session, 'sweep', v_call.reason, p_entry_ids[2 * ended + 1], p_entry_ids[2 * ended + 2], p_request_id, v_now
+    v_closing := rta.closing_of(
+      v_session, 'sweep', v_call.reason, p_entry_ids[2 * ended + 1], p_entry_ids[2 * ended + 2], p_request_id, v_now, false,
+      rta.used_by_clock(v_session, v_now)
     );
     if v_call.reason = 'failed' then
       v_closing.charged := v_session.used;

@@ -1,4 +1,4 @@
--- Ends a call of the caller's lineage at once (call_closing), or gives up a ticket. What is unknown, of others or over is no error,
+-- Ends a call of the caller's lineage at once (used_by_clock), or gives up a ticket. What is unknown, of others or over is no error,
 -- and changes nothing. With an Idempotency-Key, at most once. Returns one row, whose `kind` is:
 --   'written'   `has_ended`: whether a call has ended now; `room_name`: its room, to be deleted, if it is ours
 --   'replayed'  nothing is written: the response is stored, for the body with `body_hash`
@@ -21,6 +21,7 @@ declare
   v_session public.usage_sessions;
   v_now timestamptz;
   v_closing rta.closing;
+  v_outcome rta.session_change_outcome;
   v_valid_until timestamptz := rta.lock_caller(p_caller, true);
 begin
   select session.* into v_session from public.usage_sessions session
@@ -39,7 +40,12 @@ begin
     perform rta.lock_counters(array[v_closing]);
   end if;
   v_now := date_trunc('milliseconds', clock_timestamp());
-  body_hash := (rta.stored_session_change(p_caller, p_claim)).body_hash;
+  -- See change_outcomes.
+  body_hash := (
+    select claim.body_hash from public.idempotency_claims claim
+    where claim.tenant_id = p_caller.tenant_id and claim.caller_id = p_caller.id and claim.request = p_claim.request
+      and claim.idempotency_key = p_claim.idempotency_key and now() - claim.created_at < interval '24 hours'
+  );
   kind := case
     when (v_valid_until > v_now) is not true then 'stale'
     when body_hash is not null then 'replayed'
@@ -48,8 +54,9 @@ begin
   has_ended := kind = 'written' and v_session.id is not null;
   if kind = 'written' then
     if v_session.id is not null then
-      v_closing := rta.call_closing(
-        v_session, p_caller.id, p_reason, p_settle_entry_id, p_rest_entry_id, p_request_id, v_now
+      v_closing := rta.closing_of(
+        v_session, p_caller.id, p_reason, p_settle_entry_id, p_rest_entry_id, p_request_id, v_now, false,
+        rta.used_by_clock(v_session, v_now)
       );
       perform rta.close_sessions(array[v_closing], v_now);
       room_name := (rta.rooms_of(array[v_closing]))[1];
@@ -59,7 +66,9 @@ begin
       and key.tenant_id = ticket.tenant_id and key.id = ticket.api_key_id and key.environment = p_environment
       and p_caller.id = any (key.lineage || key.id);
     if p_claim.request is not null then
-      perform rta.store_session_change(p_caller, p_claim, p_settle_entry_id, p_claim.etag, null);
+      v_outcome.kind := 'written';
+      v_outcome.etag := p_claim.etag;
+      perform rta.store_session_changes(array[p_caller], array[1], array[p_settle_entry_id], array[p_claim], array[v_outcome]);
     end if;
   end if;
   return next;

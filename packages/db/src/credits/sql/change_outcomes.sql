@@ -1,5 +1,9 @@
 -- What becomes of each report or release at `p_now`, as far as it is decided alike for both: 'written' when its session is there for the
--- caller. The calling function has locked the sessions (lock_sessions).
+-- caller, and 'replayed' when its Idempotency-Key has a stored response that is less than 24 hours old.
+--
+-- The calling function has locked the sessions (lock_sessions): two requests with the same claim name the same session, so they queue
+-- there, and the claim that exists is all that can. So these claims come after the session, which makes no cycle: no other route
+-- names them.
 create function rta.change_outcomes(
   p_callers rta.caller[],
   p_caller_at integer[],
@@ -11,14 +15,22 @@ create function rta.change_outcomes(
 ) returns rta.session_change_outcome[]
 language plpgsql as $$
 declare
-  v_stored rta.stored_response[] := array(
-    select case
-      when p_claims[change.ordinality].request is not null
-        then rta.stored_session_change(p_callers[p_caller_at[change.ordinality]], p_claims[change.ordinality])
-    end
-    from unnest(p_changes) with ordinality change order by change.ordinality
-  );
+  v_stored rta.stored_response[];
 begin
+  if p_claims is not null then
+    v_stored := array(
+      select stored.response from generate_subscripts(p_changes, 1) change (at)
+      left join lateral (
+        select row(body_hash, status, location, etag, response_body, sealed_for, response_fields)::rta.stored_response as response
+        from public.idempotency_claims
+        where tenant_id = p_callers[p_caller_at[at]].tenant_id and caller_id = p_callers[p_caller_at[at]].id
+          and request = p_claims[at].request and idempotency_key = p_claims[at].idempotency_key
+          and now() - created_at < interval '24 hours'
+        limit 1 -- by the primary key, however small the table was when the plan was made
+      ) stored on true
+      order by at
+    );
+  end if;
   return array(
     select row(
       case

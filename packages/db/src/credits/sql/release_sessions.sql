@@ -9,54 +9,58 @@
 -- nothing. A started session is marked (`must_end`): it stays open, and holds its credits, until a release by its engine, or until
 -- the end of its lease, when it is charged what was reported. Otherwise who ends his call right after a report is served and not
 -- charged. A session whose lease has expired is charged what was reported. A call ends at once, whoever releases it, and `used` does
--- not count: the service ends its media itself (call_closing).
+-- not count: the service ends its media itself (used_by_clock).
 --
 -- Lock order: callers (lock_caller), sessions (lock_sessions), then of those to be ended their calls, all meters and all accounts
 -- (lock_counters), the claims, the events. The clock that decides whether a caller is still valid, and whether a lease has expired, is
 -- read after the last lock that can be waited for.
+-- One form serves one release and many: by statements for a single one, it took no less.
 create function rta.release_sessions(
   p_callers rta.caller[],           -- each caller once
   p_caller_at integer[],            -- for each release, the position of its caller in p_callers
   p_changes rta.session_change[],
   p_claims rta.claim[],             -- for each release; null when no release of the batch has an Idempotency-Key
-  p_wait boolean                    -- for a batch of one: see lock_caller and lock_session
+  p_wait boolean                    -- for a batch of one: see lock_caller and lock_sessions
 ) returns setof rta.session_change_outcome
 language plpgsql as $$
 declare
   v_callers_until timestamptz[] := array(select rta.lock_caller(caller, p_wait) from unnest(p_callers) caller);
   v_valid_until timestamptz[] := array(select v_callers_until[at] from unnest(p_caller_at) at);
-  v_sessions public.usage_sessions[];
-  v_calls text[];                          -- the sessions that are calls
-  v_acts text[];                           -- for each release: see act_of_release
-  v_closings rta.closing[];
-  v_records json[];
-  v_outcomes rta.session_change_outcome[];
-  v_now timestamptz;
-begin
-  if cardinality(p_changes) = 1 then
-    return next rta.release_one(p_callers[1], v_valid_until[1], p_changes[1], p_claims[1], p_wait);
-    return;
-  end if;
-  v_sessions := rta.lock_sessions(p_callers, p_caller_at, v_valid_until, p_changes);
-  v_calls := array(
+  v_sessions public.usage_sessions[] := rta.lock_sessions(p_callers, p_caller_at, v_valid_until, p_changes, p_wait);
+  v_calls text[] := array(  -- the sessions that are calls
     select call.session_id from unnest(v_sessions) session
     join public.calls call on call.tenant_id = session.tenant_id and call.session_id = session.id
   );
-  v_acts := array(
-    select rta.act_of_release(v_sessions[at], p_changes[at], p_changes[at].session_id = any (v_calls))
-    from generate_subscripts(p_changes, 1) at order by at
+  -- What each release does to its session; null when it has ended or there is none. The lock keeps the lease as it is: one that
+  -- expires during this call is left to the next one.
+  v_acts text[] := array(
+    select case
+      when id is null or ended_at is not null then null
+      when id = any (v_calls) then 'end call'
+      when not p_changes[at].is_engine and started_at is not null and expires_at > clock_timestamp() then 'mark'
+      else 'end'
+    end
+    from (select *, ordinality as at from unnest(v_sessions) with ordinality) session order by at
   );
-  v_closings := array(
+  v_closings rta.closing[] := array(
     select rta.closing_of(v_sessions[at], null, null, null, null, null)
     from unnest(v_acts) with ordinality act (name, at) where name in ('end', 'end call')
   );
+  v_outcomes rta.session_change_outcome[];
+  v_now timestamptz;
+begin
   if cardinality(v_closings) > 0 then
     perform rta.lock_counters(v_closings);
   end if;
   v_now := date_trunc('milliseconds', clock_timestamp());
   v_outcomes := rta.change_outcomes(p_callers, p_caller_at, v_valid_until, p_changes, v_sessions, p_claims, v_now);
   v_closings := array(
-    select rta.released_closing(v_sessions[at], name, p_callers[p_caller_at[at]].id, p_changes[at], v_now)
+    select rta.closing_of(
+      v_sessions[at], p_callers[p_caller_at[at]].id, p_changes[at].reason, p_changes[at].settle_entry_id,
+      p_changes[at].rest_entry_id, p_changes[at].request_id, v_now, name = 'end',
+      case when name = 'end call' then rta.used_by_clock(v_sessions[at], v_now)
+        when p_changes[at].is_engine then p_changes[at].used end
+    )
     from unnest(v_acts) with ordinality act (name, at)
     where name in ('end', 'end call') and v_outcomes[at].kind = 'written'
   );
@@ -69,26 +73,11 @@ begin
     where v_acts[change.ordinality] = 'mark' and v_outcomes[change.ordinality].kind = 'written' and not session.must_end
       and session.tenant_id = p_callers[p_caller_at[change.ordinality]].tenant_id and session.id = change.session_id;
   end if;
-  v_sessions := array(
-    select session from unnest(p_changes) with ordinality change
-    left join public.usage_sessions session
-      on v_outcomes[change.ordinality].kind = 'written'
-      and session.tenant_id = p_callers[p_caller_at[change.ordinality]].tenant_id and session.id = change.session_id
-    order by change.ordinality
-  );
-  v_records := rta.session_records(v_sessions, null);
-  v_outcomes := array(
-    select case
-      when kind = 'written' then rta.outcome_of_release(
-        v_sessions[at], p_changes[at], v_acts[at], p_changes[at].session_id = any (v_calls), v_records[at]
-      )
-      else v_outcomes[at]
-    end
-    from unnest(v_outcomes) with ordinality outcome (kind, has_ended, session, body_hash, etag, at)
-    order by at
-  );
+  v_outcomes := rta.released_outcomes(p_callers, p_caller_at, p_changes, v_acts, v_calls, v_outcomes);
   if p_claims is not null then
-    perform rta.store_session_changes(p_callers, p_caller_at, p_claims, v_outcomes);
+    perform rta.store_session_changes(
+      p_callers, p_caller_at, array(select session_id from unnest(p_changes)), p_claims, v_outcomes
+    );
   end if;
   return query select * from unnest(v_outcomes);
 end $$;

@@ -7,18 +7,20 @@
 --
 -- Lock order: callers (lock_caller), sessions (lock_sessions), claims, events. No meter and no account: what is reported is held
 -- already. The trigger of the migration 0018 locks them at the first report of a session from before it, which comes alone.
+-- One form serves one report and many: by statements for a single one, it took 0.4 ms less, of 1.7.
 create function rta.report_usages(
   p_callers rta.caller[],           -- each caller once
   p_caller_at integer[],            -- for each report, the position of its caller in p_callers
   p_changes rta.session_change[],
   p_claims rta.claim[],             -- for each report; null when no report of the batch has an Idempotency-Key
-  p_wait boolean                    -- for a batch of one: see lock_caller and lock_session
+  p_wait boolean                    -- for a batch of one: see lock_caller and lock_sessions
 ) returns setof rta.session_change_outcome
 language plpgsql as $$
 declare
   v_callers_until timestamptz[] := array(select rta.lock_caller(caller, p_wait) from unnest(p_callers) caller);
   v_valid_until timestamptz[] := array(select v_callers_until[at] from unnest(p_caller_at) at);
-  v_sessions public.usage_sessions[]; -- for each report, before it
+  -- For each report: the session before it.
+  v_sessions public.usage_sessions[] := rta.lock_sessions(p_callers, p_caller_at, v_valid_until, p_changes, p_wait);
   v_reported public.usage_sessions[]; -- for each report, after it; null when nothing is written
   v_started public.usage_sessions[];
   v_shown public.usage_sessions[];    -- for each report whose session is shown
@@ -27,11 +29,6 @@ declare
   v_now timestamptz;
   v_utc timestamp; -- a time without a zone plus an interval is immutable: see distributed.test.ts
 begin
-  if cardinality(p_changes) = 1 then
-    return next rta.report_one(p_callers[1], v_valid_until[1], p_changes[1], p_claims[1], p_wait);
-    return;
-  end if;
-  v_sessions := rta.lock_sessions(p_callers, p_caller_at, v_valid_until, p_changes);
   v_now := date_trunc('milliseconds', clock_timestamp());
   v_utc := v_now at time zone 'utc';
   v_outcomes := rta.change_outcomes(p_callers, p_caller_at, v_valid_until, p_changes, v_sessions, p_claims, v_now);
@@ -77,7 +74,9 @@ begin
     order by at
   );
   if p_claims is not null then
-    perform rta.store_session_changes(p_callers, p_caller_at, p_claims, v_outcomes);
+    perform rta.store_session_changes(
+      p_callers, p_caller_at, array(select session_id from unnest(p_changes)), p_claims, v_outcomes
+    );
   end if;
   v_started := array(
     select v_reported[at] from generate_subscripts(v_reported, 1) at

@@ -25,7 +25,9 @@ begin
       and exists (
         select from public.webhook_endpoints endpoint
         where endpoint.tenant_id = charged.tenant_id and endpoint.environment = charged.environment
-          and endpoint.status = 'enabled' and rta.selects(endpoint.events, 'api_key.spend_limit_reached')
+          and endpoint.status = 'enabled'
+          -- As selects.
+          and (endpoint.events is null or endpoint.events && '{api_key.spend_limit_reached,api_key.*}')
         offset 0 -- by the index, for each row
       )
     returning charged.tenant_id, charged.environment, charged.api_key_id

@@ -92,13 +92,11 @@ const plural = (noun: string): string => (/[^aeiou]y$/.test(noun) ? `${noun.slic
 export const counted = (count: number, noun: string): string =>
   `${count.toLocaleString("en")} ${count === 1 ? noun : plural(noun)}`;
 
+/** How many items a list has in all; `isExact` is false when there are more. */
+export type ListTotal = { count: number; isExact: boolean };
+
 /** How many items a list has, or shows so far. `total`: of how many, where it is known. */
-export const totalText = (
-  count: number,
-  noun: string,
-  hasMore: boolean,
-  total?: { count: number; isExact: boolean },
-): string => {
+export const totalText = (count: number, noun: string, hasMore: boolean, total?: ListTotal): string => {
   if (!hasMore) return counted(count, noun);
   // What was created since the list was read is not in it.
   if (!total || total.count <= count) return `The newest ${counted(count, noun)}, and there may be more`;

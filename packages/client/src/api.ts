@@ -2315,6 +2315,12 @@ export interface components {
       createdAt: string;
     };
     AuditEventPage: {
+      total?: {
+        /** @description How many were counted, at most 10000. */
+        count: number;
+        /** @description Whether there are no more than these. */
+        isExact: boolean;
+      };
       data: components["schemas"]["AuditEvent"][];
       /** @description The `cursor` for the next page; null on the last page. */
       nextCursor: string | null;
@@ -2671,6 +2677,12 @@ export interface components {
       createdAt: string;
     };
     CreditEntryPage: {
+      total?: {
+        /** @description How many were counted, at most 10000. */
+        count: number;
+        /** @description Whether there are no more than these. */
+        isExact: boolean;
+      };
       data: components["schemas"]["CreditEntry"][];
       /** @description The `cursor` for the next page; null on the last page. */
       nextCursor: string | null;
@@ -3302,6 +3314,12 @@ export interface components {
        * @description End of the time window of the list, exclusive.
        */
       to: string;
+      total?: {
+        /** @description How many were counted, at most 10000. */
+        count: number;
+        /** @description Whether there are no more than these. */
+        isExact: boolean;
+      };
       data: components["schemas"]["UsageSessionWithNames"][];
       /** @description The `cursor` for the next page; null on the last page. */
       nextCursor: string | null;
@@ -3522,6 +3540,12 @@ export interface components {
       createdAt: string;
     };
     WebhookDeliveryPage: {
+      total?: {
+        /** @description How many were counted, at most 10000. */
+        count: number;
+        /** @description Whether there are no more than these. */
+        isExact: boolean;
+      };
       data: components["schemas"]["WebhookDelivery"][];
       /** @description The `cursor` for the next page; null on the last page. */
       nextCursor: string | null;
@@ -6807,6 +6831,8 @@ export interface operations {
         limit?: number;
         /** @description The `nextCursor` of the previous page. */
         cursor?: string;
+        /** @description Adds `total` to the page: how many items match the filters. */
+        total?: "true";
       };
       header?: {
         /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
@@ -6917,6 +6943,8 @@ export interface operations {
         limit?: number;
         /** @description The `nextCursor` of the previous page. */
         cursor?: string;
+        /** @description Adds `total` to the page: how many items match the filters. */
+        total?: "true";
       };
       header?: {
         /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
@@ -7814,6 +7842,8 @@ export interface operations {
         limit?: number;
         /** @description The `nextCursor` of the previous page. */
         cursor?: string;
+        /** @description Adds `total` to the page: how many items match the filters. */
+        total?: "true";
       };
       header?: {
         /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
@@ -8006,6 +8036,8 @@ export interface operations {
         limit?: number;
         /** @description The `nextCursor` of the previous page. */
         cursor?: string;
+        /** @description Adds `total` to the page: how many items match the filters. */
+        total?: "true";
       };
       header?: {
         /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */

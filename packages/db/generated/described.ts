@@ -9,8 +9,11 @@ export type Described = {
   };
   confirm_revocation: object;
   count_api_keys: { position: number | null; count: number | null; isExact: boolean | null };
+  count_audit_events: { position: number | null; count: number | null; isExact: boolean | null };
   count_avatars: { position: number | null; count: number | null; isExact: boolean | null };
+  count_credit_entries: { position: number | null; count: number | null; isExact: boolean | null };
   count_fleet: { slots: number | null; usedSlots: number | null; openCalls: number | null; tickets: number | null };
+  count_listed_deliveries: { position: number | null; count: number | null; isExact: boolean | null };
   count_open_sessions: {
     position: number | null;
     activeSessions: number | null;
@@ -18,6 +21,7 @@ export type Described = {
     pendingSessions: number | null;
   };
   count_tenants: { tenants: number | null };
+  count_usage_sessions: { position: number | null; count: number | null; isExact: boolean | null };
   find_any_user: { found: boolean | null };
   find_api_key: {
     status: string | null;

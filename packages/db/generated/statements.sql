@@ -963,6 +963,234 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     order by api_keys.id desc limit inputs.limit::bigint + 1
   ) api_keys ) counted) page
 
+-- count_audit_events. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", position) cross join lateral (
+  select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select audit_events.id from audit_events where (audit_events.environment, audit_events.tenant_id, audit_events.id) < ('test', inputs."tenantId", inputs.before) and (audit_events.environment, audit_events.tenant_id, audit_events.id) >= ('test', inputs."tenantId", inputs.first) and audit_events.environment <> 'live' order by audit_events.environment desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+  from (select audit_events.id from (
+      select * from (select * from audit_events where (audit_events.environment, audit_events.tenant_id, audit_events.id) < ('test', inputs."tenantId", inputs.before) and (audit_events.environment, audit_events.tenant_id, audit_events.id) >= ('test', inputs."tenantId", inputs.first) and audit_events.environment <> 'live' order by audit_events.environment desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
+      where true and (
+  audit_events.environment = inputs.environment
+  or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
+)
+      order by audit_events.environment desc, audit_events.tenant_id desc, audit_events.id desc limit inputs.limit::bigint + 1
+    ) audit_events) counted) page
+
+-- count_audit_events. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", position) cross join lateral (
+  select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select audit_events.id from audit_events where (audit_events.tenant_id, audit_events.id) < (inputs."tenantId", inputs.before) and (audit_events.tenant_id, audit_events.id) >= (inputs."tenantId", inputs.first) and true order by audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+  from (select audit_events.id from (
+      select * from (select * from audit_events where (audit_events.tenant_id, audit_events.id) < (inputs."tenantId", inputs.before) and (audit_events.tenant_id, audit_events.id) >= (inputs."tenantId", inputs.first) and true order by audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
+      where true and (
+  audit_events.environment = inputs.environment
+  or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
+)
+      order by audit_events.tenant_id desc, audit_events.id desc limit inputs.limit::bigint + 1
+    ) audit_events) counted) page
+
+-- count_audit_events. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", action, position) cross join lateral (
+  select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select audit_events.id from audit_events where (audit_events.action, audit_events.tenant_id, audit_events.id) < (inputs.action, inputs."tenantId", inputs.before) and (audit_events.action, audit_events.tenant_id, audit_events.id) >= (inputs.action, inputs."tenantId", inputs.first) and audit_events.action <> 'avatar.created' order by audit_events.action desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+  from (select audit_events.id from (
+      select * from (select * from audit_events where (audit_events.action, audit_events.tenant_id, audit_events.id) < (inputs.action, inputs."tenantId", inputs.before) and (audit_events.action, audit_events.tenant_id, audit_events.id) >= (inputs.action, inputs."tenantId", inputs.first) and audit_events.action <> 'avatar.created' order by audit_events.action desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
+      where true and (
+  audit_events.environment = inputs.environment
+  or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
+)
+      order by audit_events.action desc, audit_events.tenant_id desc, audit_events.id desc limit inputs.limit::bigint + 1
+    ) audit_events) counted) page
+
+-- count_audit_events. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", action, position) cross join lateral (
+  select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select audit_events.id from audit_events where (audit_events.environment, audit_events.tenant_id, audit_events.id) < ('test', inputs."tenantId", inputs.before) and (audit_events.environment, audit_events.tenant_id, audit_events.id) >= ('test', inputs."tenantId", inputs.first) and audit_events.environment <> 'live' order by audit_events.environment desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+  from (select audit_events.id from (
+      select * from (select * from audit_events where (audit_events.environment, audit_events.tenant_id, audit_events.id) < ('test', inputs."tenantId", inputs.before) and (audit_events.environment, audit_events.tenant_id, audit_events.id) >= ('test', inputs."tenantId", inputs.first) and audit_events.environment <> 'live' order by audit_events.environment desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
+      where true and (
+  audit_events.environment = inputs.environment
+  or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
+) and audit_events.action = inputs.action
+      order by audit_events.environment desc, audit_events.tenant_id desc, audit_events.id desc limit inputs.limit::bigint + 1
+    ) audit_events) counted) page
+
+-- count_audit_events. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", action, position) cross join lateral (
+  select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select audit_events.id from audit_events where (audit_events.tenant_id, audit_events.id) < (inputs."tenantId", inputs.before) and (audit_events.tenant_id, audit_events.id) >= (inputs."tenantId", inputs.first) and true order by audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+  from (select audit_events.id from (
+      select * from (select * from audit_events where (audit_events.tenant_id, audit_events.id) < (inputs."tenantId", inputs.before) and (audit_events.tenant_id, audit_events.id) >= (inputs."tenantId", inputs.first) and true order by audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
+      where true and (
+  audit_events.environment = inputs.environment
+  or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
+) and audit_events.action = inputs.action
+      order by audit_events.tenant_id desc, audit_events.id desc limit inputs.limit::bigint + 1
+    ) audit_events) counted) page
+
+-- count_audit_events. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", "actorId", position) cross join lateral (
+  select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select audit_events.id from audit_events where (audit_events.actor_id, audit_events.tenant_id, audit_events.id) < (inputs."actorId", inputs."tenantId", inputs.before) and (audit_events.actor_id, audit_events.tenant_id, audit_events.id) >= (inputs."actorId", inputs."tenantId", inputs.first) and true order by audit_events.actor_id desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+  from (select audit_events.id from (
+      select * from (select * from audit_events where (audit_events.actor_id, audit_events.tenant_id, audit_events.id) < (inputs."actorId", inputs."tenantId", inputs.before) and (audit_events.actor_id, audit_events.tenant_id, audit_events.id) >= (inputs."actorId", inputs."tenantId", inputs.first) and true order by audit_events.actor_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
+      where true and (
+  audit_events.environment = inputs.environment
+  or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
+)
+      order by audit_events.actor_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs.limit::bigint + 1
+    ) audit_events) counted) page
+
+-- count_audit_events. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", "actorKeyId", position) cross join lateral (
+  select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select audit_events.id from audit_events where (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) < (inputs."actorKeyId", inputs."tenantId", inputs.before) and (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) >= (inputs."actorKeyId", inputs."tenantId", inputs.first) and true order by audit_events.actor_key_id desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+  from (select audit_events.id from (
+      select * from (select * from audit_events where (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) < (inputs."actorKeyId", inputs."tenantId", inputs.before) and (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) >= (inputs."actorKeyId", inputs."tenantId", inputs.first) and true order by audit_events.actor_key_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
+      where true and (
+  audit_events.environment = inputs.environment
+  or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
+)
+      order by audit_events.actor_key_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs.limit::bigint + 1
+    ) audit_events) counted) page
+
+-- count_audit_events. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", "targetId", position) cross join lateral (
+  select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select audit_events.id from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", inputs.before) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) >= (inputs."targetId", inputs."tenantId", inputs.first) and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+  from (select audit_events.id from (
+      select * from (select * from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", inputs.before) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) >= (inputs."targetId", inputs."tenantId", inputs.first) and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
+      where true and (
+  audit_events.environment = inputs.environment
+  or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
+)
+      order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs.limit::bigint + 1
+    ) audit_events) counted) page
+
+-- count_audit_events. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", action, "actorId", position) cross join lateral (
+  select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select audit_events.id from audit_events where (audit_events.actor_id, audit_events.tenant_id, audit_events.id) < (inputs."actorId", inputs."tenantId", inputs.before) and (audit_events.actor_id, audit_events.tenant_id, audit_events.id) >= (inputs."actorId", inputs."tenantId", inputs.first) and true order by audit_events.actor_id desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+  from (select audit_events.id from (
+      select * from (select * from audit_events where (audit_events.actor_id, audit_events.tenant_id, audit_events.id) < (inputs."actorId", inputs."tenantId", inputs.before) and (audit_events.actor_id, audit_events.tenant_id, audit_events.id) >= (inputs."actorId", inputs."tenantId", inputs.first) and true order by audit_events.actor_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
+      where true and (
+  audit_events.environment = inputs.environment
+  or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
+) and audit_events.action = inputs.action
+      order by audit_events.actor_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs.limit::bigint + 1
+    ) audit_events) counted) page
+
+-- count_audit_events. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", action, "actorKeyId", position) cross join lateral (
+  select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select audit_events.id from audit_events where (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) < (inputs."actorKeyId", inputs."tenantId", inputs.before) and (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) >= (inputs."actorKeyId", inputs."tenantId", inputs.first) and true order by audit_events.actor_key_id desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+  from (select audit_events.id from (
+      select * from (select * from audit_events where (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) < (inputs."actorKeyId", inputs."tenantId", inputs.before) and (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) >= (inputs."actorKeyId", inputs."tenantId", inputs.first) and true order by audit_events.actor_key_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
+      where true and (
+  audit_events.environment = inputs.environment
+  or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
+) and audit_events.action = inputs.action
+      order by audit_events.actor_key_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs.limit::bigint + 1
+    ) audit_events) counted) page
+
+-- count_audit_events. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", action, "targetId", position) cross join lateral (
+  select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select audit_events.id from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", inputs.before) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) >= (inputs."targetId", inputs."tenantId", inputs.first) and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+  from (select audit_events.id from (
+      select * from (select * from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", inputs.before) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) >= (inputs."targetId", inputs."tenantId", inputs.first) and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
+      where true and (
+  audit_events.environment = inputs.environment
+  or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
+) and audit_events.action = inputs.action
+      order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs.limit::bigint + 1
+    ) audit_events) counted) page
+
+-- count_audit_events. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", "actorId", "actorKeyId", position) cross join lateral (
+  select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select audit_events.id from audit_events where (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) < (inputs."actorKeyId", inputs."tenantId", inputs.before) and (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) >= (inputs."actorKeyId", inputs."tenantId", inputs.first) and true order by audit_events.actor_key_id desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+  from (select audit_events.id from (
+      select * from (select * from audit_events where (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) < (inputs."actorKeyId", inputs."tenantId", inputs.before) and (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) >= (inputs."actorKeyId", inputs."tenantId", inputs.first) and true order by audit_events.actor_key_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
+      where true and (
+  audit_events.environment = inputs.environment
+  or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
+) and audit_events.actor_id = inputs."actorId"
+      order by audit_events.actor_key_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs.limit::bigint + 1
+    ) audit_events) counted) page
+
+-- count_audit_events. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", "targetId", "actorId", position) cross join lateral (
+  select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select audit_events.id from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", inputs.before) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) >= (inputs."targetId", inputs."tenantId", inputs.first) and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+  from (select audit_events.id from (
+      select * from (select * from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", inputs.before) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) >= (inputs."targetId", inputs."tenantId", inputs.first) and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
+      where true and (
+  audit_events.environment = inputs.environment
+  or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
+) and audit_events.actor_id = inputs."actorId"
+      order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs.limit::bigint + 1
+    ) audit_events) counted) page
+
+-- count_audit_events. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", "targetId", "actorKeyId", position) cross join lateral (
+  select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select audit_events.id from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", inputs.before) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) >= (inputs."targetId", inputs."tenantId", inputs.first) and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+  from (select audit_events.id from (
+      select * from (select * from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", inputs.before) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) >= (inputs."targetId", inputs."tenantId", inputs.first) and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
+      where true and (
+  audit_events.environment = inputs.environment
+  or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
+) and audit_events.actor_key_id = inputs."actorKeyId"
+      order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs.limit::bigint + 1
+    ) audit_events) counted) page
+
+-- count_audit_events. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", action, "actorId", "actorKeyId", position) cross join lateral (
+  select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select audit_events.id from audit_events where (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) < (inputs."actorKeyId", inputs."tenantId", inputs.before) and (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) >= (inputs."actorKeyId", inputs."tenantId", inputs.first) and true order by audit_events.actor_key_id desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+  from (select audit_events.id from (
+      select * from (select * from audit_events where (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) < (inputs."actorKeyId", inputs."tenantId", inputs.before) and (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) >= (inputs."actorKeyId", inputs."tenantId", inputs.first) and true order by audit_events.actor_key_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
+      where true and (
+  audit_events.environment = inputs.environment
+  or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
+) and audit_events.action = inputs.action and audit_events.actor_id = inputs."actorId"
+      order by audit_events.actor_key_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs.limit::bigint + 1
+    ) audit_events) counted) page
+
+-- count_audit_events. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", action, "targetId", "actorId", position) cross join lateral (
+  select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select audit_events.id from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", inputs.before) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) >= (inputs."targetId", inputs."tenantId", inputs.first) and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+  from (select audit_events.id from (
+      select * from (select * from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", inputs.before) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) >= (inputs."targetId", inputs."tenantId", inputs.first) and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
+      where true and (
+  audit_events.environment = inputs.environment
+  or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
+) and audit_events.action = inputs.action and audit_events.actor_id = inputs."actorId"
+      order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs.limit::bigint + 1
+    ) audit_events) counted) page
+
+-- count_audit_events. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", action, "targetId", "actorKeyId", position) cross join lateral (
+  select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select audit_events.id from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", inputs.before) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) >= (inputs."targetId", inputs."tenantId", inputs.first) and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+  from (select audit_events.id from (
+      select * from (select * from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", inputs.before) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) >= (inputs."targetId", inputs."tenantId", inputs.first) and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
+      where true and (
+  audit_events.environment = inputs.environment
+  or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
+) and audit_events.action = inputs.action and audit_events.actor_key_id = inputs."actorKeyId"
+      order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs.limit::bigint + 1
+    ) audit_events) counted) page
+
+-- count_audit_events. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", "targetId", "actorId", "actorKeyId", position) cross join lateral (
+  select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select audit_events.id from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", inputs.before) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) >= (inputs."targetId", inputs."tenantId", inputs.first) and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+  from (select audit_events.id from (
+      select * from (select * from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", inputs.before) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) >= (inputs."targetId", inputs."tenantId", inputs.first) and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
+      where true and (
+  audit_events.environment = inputs.environment
+  or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
+) and audit_events.actor_id = inputs."actorId" and audit_events.actor_key_id = inputs."actorKeyId"
+      order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs.limit::bigint + 1
+    ) audit_events) counted) page
+
+-- count_audit_events. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", action, "targetId", "actorId", "actorKeyId", position) cross join lateral (
+  select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select audit_events.id from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", inputs.before) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) >= (inputs."targetId", inputs."tenantId", inputs.first) and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+  from (select audit_events.id from (
+      select * from (select * from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", inputs.before) and (audit_events.target_id, audit_events.tenant_id, audit_events.id) >= (inputs."targetId", inputs."tenantId", inputs.first) and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
+      where true and (
+  audit_events.environment = inputs.environment
+  or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
+) and audit_events.action = inputs.action and audit_events.actor_id = inputs."actorId" and audit_events.actor_key_id = inputs."actorKeyId"
+      order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs.limit::bigint + 1
+    ) audit_events) counted) page
+
 -- count_avatars. Columns: position integer, count integer, isExact boolean.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) with ordinality inputs ("tenantId", environment, origin, before, limit, position) cross join lateral (
 select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and null is null as "isExact"
@@ -1134,6 +1362,174 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     ) avatars
   ) avatars) counted) page
 
+-- count_credit_entries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select credit_entries.id from credit_entries where (credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.environment, credit_entries.tenant_id) >= (inputs.environment, inputs."tenantId") order by credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select credit_entries.id from (
+    select * from (select * from credit_entries where (credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.environment, credit_entries.tenant_id) >= (inputs.environment, inputs."tenantId") order by credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
+    where true
+    order by credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
+  ) credit_entries) counted) page
+
+-- count_credit_entries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "apiKeyId", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select credit_entries.id from credit_entries where (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."apiKeyId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."apiKeyId", inputs.environment, inputs."tenantId") order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select credit_entries.id from (
+    select * from (select * from credit_entries where (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."apiKeyId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."apiKeyId", inputs.environment, inputs."tenantId") order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
+    where true
+    order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
+  ) credit_entries) counted) page
+
+-- count_credit_entries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", kind, position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select credit_entries.id from credit_entries where (credit_entries.kind, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs.kind, inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.kind, credit_entries.environment, credit_entries.tenant_id) >= (inputs.kind, inputs.environment, inputs."tenantId") order by credit_entries.kind desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select credit_entries.id from (
+    select * from (select * from credit_entries where (credit_entries.kind, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs.kind, inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.kind, credit_entries.environment, credit_entries.tenant_id) >= (inputs.kind, inputs.environment, inputs."tenantId") order by credit_entries.kind desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
+    where true
+    order by credit_entries.kind desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
+  ) credit_entries) counted) page
+
+-- count_credit_entries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "ofLineage", position) cross join lateral (
+  select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select credit_entries.id from credit_entries where (credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.environment, credit_entries.tenant_id) >= (inputs.environment, inputs."tenantId") order by credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+  from (select credit_entries.id from (
+      select * from (select * from credit_entries where (credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.environment, credit_entries.tenant_id) >= (inputs.environment, inputs."tenantId") order by credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
+      where true and (
+  select own.id = inputs."ofLineage" or inputs."ofLineage" = any(own.lineage) from api_keys own
+  where own.tenant_id = credit_entries.tenant_id and own.id = credit_entries.api_key_id
+)
+      order by credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
+    ) credit_entries) counted) page
+
+-- count_credit_entries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "sessionId", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select credit_entries.id from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select credit_entries.id from (
+    select * from (select * from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
+    where true
+    order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
+  ) credit_entries) counted) page
+
+-- count_credit_entries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "apiKeyId", kind, position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select credit_entries.id from credit_entries where (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."apiKeyId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."apiKeyId", inputs.environment, inputs."tenantId") order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select credit_entries.id from (
+    select * from (select * from credit_entries where (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."apiKeyId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."apiKeyId", inputs.environment, inputs."tenantId") order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
+    where true and credit_entries.kind = inputs.kind
+    order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
+  ) credit_entries) counted) page
+
+-- count_credit_entries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "ofLineage", "apiKeyId", position) cross join lateral (
+  select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select credit_entries.id from credit_entries where (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."apiKeyId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."apiKeyId", inputs.environment, inputs."tenantId") order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+  from (select credit_entries.id from (
+      select * from (select * from credit_entries where (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."apiKeyId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."apiKeyId", inputs.environment, inputs."tenantId") order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
+      where true and (
+  select own.id = inputs."ofLineage" or inputs."ofLineage" = any(own.lineage) from api_keys own
+  where own.tenant_id = credit_entries.tenant_id and own.id = credit_entries.api_key_id
+)
+      order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
+    ) credit_entries) counted) page
+
+-- count_credit_entries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "ofLineage", kind, position) cross join lateral (
+  select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select credit_entries.id from credit_entries where (credit_entries.kind, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs.kind, inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.kind, credit_entries.environment, credit_entries.tenant_id) >= (inputs.kind, inputs.environment, inputs."tenantId") order by credit_entries.kind desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+  from (select credit_entries.id from (
+      select * from (select * from credit_entries where (credit_entries.kind, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs.kind, inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.kind, credit_entries.environment, credit_entries.tenant_id) >= (inputs.kind, inputs.environment, inputs."tenantId") order by credit_entries.kind desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
+      where true and (
+  select own.id = inputs."ofLineage" or inputs."ofLineage" = any(own.lineage) from api_keys own
+  where own.tenant_id = credit_entries.tenant_id and own.id = credit_entries.api_key_id
+)
+      order by credit_entries.kind desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
+    ) credit_entries) counted) page
+
+-- count_credit_entries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "ofLineage", "sessionId", position) cross join lateral (
+  select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select credit_entries.id from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+  from (select credit_entries.id from (
+      select * from (select * from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
+      where true and (
+  select own.id = inputs."ofLineage" or inputs."ofLineage" = any(own.lineage) from api_keys own
+  where own.tenant_id = credit_entries.tenant_id and own.id = credit_entries.api_key_id
+)
+      order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
+    ) credit_entries) counted) page
+
+-- count_credit_entries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "sessionId", "apiKeyId", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select credit_entries.id from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select credit_entries.id from (
+    select * from (select * from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
+    where true and credit_entries.api_key_id = inputs."apiKeyId"
+    order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
+  ) credit_entries) counted) page
+
+-- count_credit_entries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "sessionId", kind, position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select credit_entries.id from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select credit_entries.id from (
+    select * from (select * from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
+    where true and credit_entries.kind = inputs.kind
+    order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
+  ) credit_entries) counted) page
+
+-- count_credit_entries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "ofLineage", "apiKeyId", kind, position) cross join lateral (
+  select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select credit_entries.id from credit_entries where (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."apiKeyId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."apiKeyId", inputs.environment, inputs."tenantId") order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+  from (select credit_entries.id from (
+      select * from (select * from credit_entries where (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."apiKeyId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."apiKeyId", inputs.environment, inputs."tenantId") order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
+      where true and credit_entries.kind = inputs.kind and (
+  select own.id = inputs."ofLineage" or inputs."ofLineage" = any(own.lineage) from api_keys own
+  where own.tenant_id = credit_entries.tenant_id and own.id = credit_entries.api_key_id
+)
+      order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
+    ) credit_entries) counted) page
+
+-- count_credit_entries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "ofLineage", "sessionId", "apiKeyId", position) cross join lateral (
+  select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select credit_entries.id from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+  from (select credit_entries.id from (
+      select * from (select * from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
+      where true and credit_entries.api_key_id = inputs."apiKeyId" and (
+  select own.id = inputs."ofLineage" or inputs."ofLineage" = any(own.lineage) from api_keys own
+  where own.tenant_id = credit_entries.tenant_id and own.id = credit_entries.api_key_id
+)
+      order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
+    ) credit_entries) counted) page
+
+-- count_credit_entries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "ofLineage", "sessionId", kind, position) cross join lateral (
+  select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select credit_entries.id from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+  from (select credit_entries.id from (
+      select * from (select * from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
+      where true and credit_entries.kind = inputs.kind and (
+  select own.id = inputs."ofLineage" or inputs."ofLineage" = any(own.lineage) from api_keys own
+  where own.tenant_id = credit_entries.tenant_id and own.id = credit_entries.api_key_id
+)
+      order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
+    ) credit_entries) counted) page
+
+-- count_credit_entries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "sessionId", "apiKeyId", kind, position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select credit_entries.id from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select credit_entries.id from (
+    select * from (select * from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
+    where true and credit_entries.api_key_id = inputs."apiKeyId" and credit_entries.kind = inputs.kind
+    order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
+  ) credit_entries) counted) page
+
+-- count_credit_entries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "ofLineage", "sessionId", "apiKeyId", kind, position) cross join lateral (
+  select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select credit_entries.id from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+  from (select credit_entries.id from (
+      select * from (select * from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
+      where true and credit_entries.api_key_id = inputs."apiKeyId" and credit_entries.kind = inputs.kind and (
+  select own.id = inputs."ofLineage" or inputs."ofLineage" = any(own.lineage) from api_keys own
+  where own.tenant_id = credit_entries.tenant_id and own.id = credit_entries.api_key_id
+)
+      order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
+    ) credit_entries) counted) page
+
 -- count_fleet. Columns: slots integer, usedSlots integer, openCalls integer, tickets integer.
 select
 (
@@ -1147,6 +1543,294 @@ select
 (
   select count(*)::integer from call_tickets where call_tickets.polled_at > now() - interval '6 seconds'
 ) as tickets
+
+-- count_listed_deliveries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select webhook_deliveries.id from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment
+    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries) counted) page
+
+-- count_listed_deliveries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select webhook_deliveries.id from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment
+    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries) counted) page
+
+-- count_listed_deliveries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select webhook_deliveries.id from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId"
+    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries) counted) page
+
+-- count_listed_deliveries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select webhook_deliveries.id from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId"
+    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries) counted) page
+
+-- count_listed_deliveries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "eventType", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select webhook_deliveries.id from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.event_type = inputs."eventType"
+    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries) counted) page
+
+-- count_listed_deliveries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "eventType", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select webhook_deliveries.id from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.event_type = inputs."eventType"
+    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries) counted) page
+
+-- count_listed_deliveries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", status, position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select webhook_deliveries.id from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.status = inputs.status
+    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries) counted) page
+
+-- count_listed_deliveries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", status, position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select webhook_deliveries.id from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.status = inputs.status
+    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries) counted) page
+
+-- count_listed_deliveries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "targetId", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select webhook_deliveries.id from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.target_id = inputs."targetId"
+    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries) counted) page
+
+-- count_listed_deliveries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "targetId", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select webhook_deliveries.id from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.target_id = inputs."targetId"
+    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries) counted) page
+
+-- count_listed_deliveries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", "eventType", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select webhook_deliveries.id from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.event_type = inputs."eventType"
+    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries) counted) page
+
+-- count_listed_deliveries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", "eventType", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select webhook_deliveries.id from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.event_type = inputs."eventType"
+    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries) counted) page
+
+-- count_listed_deliveries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", status, position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select webhook_deliveries.id from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.status = inputs.status
+    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries) counted) page
+
+-- count_listed_deliveries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", status, position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select webhook_deliveries.id from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.status = inputs.status
+    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries) counted) page
+
+-- count_listed_deliveries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", "targetId", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select webhook_deliveries.id from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.target_id = inputs."targetId"
+    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries) counted) page
+
+-- count_listed_deliveries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", "targetId", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select webhook_deliveries.id from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.target_id = inputs."targetId"
+    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries) counted) page
+
+-- count_listed_deliveries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "eventType", "targetId", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select webhook_deliveries.id from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.event_type = inputs."eventType" and webhook_deliveries.target_id = inputs."targetId"
+    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries) counted) page
+
+-- count_listed_deliveries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "eventType", "targetId", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select webhook_deliveries.id from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.event_type = inputs."eventType" and webhook_deliveries.target_id = inputs."targetId"
+    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries) counted) page
+
+-- count_listed_deliveries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", status, "eventType", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select webhook_deliveries.id from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.status = inputs.status and webhook_deliveries.event_type = inputs."eventType"
+    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries) counted) page
+
+-- count_listed_deliveries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", status, "eventType", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select webhook_deliveries.id from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.status = inputs.status and webhook_deliveries.event_type = inputs."eventType"
+    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries) counted) page
+
+-- count_listed_deliveries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", status, "targetId", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select webhook_deliveries.id from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.status = inputs.status and webhook_deliveries.target_id = inputs."targetId"
+    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries) counted) page
+
+-- count_listed_deliveries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", status, "targetId", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select webhook_deliveries.id from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.status = inputs.status and webhook_deliveries.target_id = inputs."targetId"
+    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries) counted) page
+
+-- count_listed_deliveries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", "eventType", "targetId", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select webhook_deliveries.id from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.event_type = inputs."eventType" and webhook_deliveries.target_id = inputs."targetId"
+    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries) counted) page
+
+-- count_listed_deliveries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", "eventType", "targetId", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select webhook_deliveries.id from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.event_type = inputs."eventType" and webhook_deliveries.target_id = inputs."targetId"
+    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries) counted) page
+
+-- count_listed_deliveries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", status, "eventType", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select webhook_deliveries.id from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.status = inputs.status and webhook_deliveries.event_type = inputs."eventType"
+    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries) counted) page
+
+-- count_listed_deliveries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", status, "eventType", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select webhook_deliveries.id from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.status = inputs.status and webhook_deliveries.event_type = inputs."eventType"
+    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries) counted) page
+
+-- count_listed_deliveries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", status, "targetId", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select webhook_deliveries.id from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.status = inputs.status and webhook_deliveries.target_id = inputs."targetId"
+    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries) counted) page
+
+-- count_listed_deliveries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", status, "targetId", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select webhook_deliveries.id from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.status = inputs.status and webhook_deliveries.target_id = inputs."targetId"
+    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries) counted) page
+
+-- count_listed_deliveries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", status, "eventType", "targetId", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select webhook_deliveries.id from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.status = inputs.status and webhook_deliveries.event_type = inputs."eventType" and webhook_deliveries.target_id = inputs."targetId"
+    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries) counted) page
+
+-- count_listed_deliveries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", status, "eventType", "targetId", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select webhook_deliveries.id from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.status = inputs.status and webhook_deliveries.event_type = inputs."eventType" and webhook_deliveries.target_id = inputs."targetId"
+    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries) counted) page
+
+-- count_listed_deliveries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", status, "eventType", "targetId", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select webhook_deliveries.id from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.environment, webhook_deliveries.tenant_id, webhook_deliveries.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.environment, webhook_deliveries.tenant_id) >= ('test', inputs."tenantId") and webhook_deliveries.environment <> 'live' order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.status = inputs.status and webhook_deliveries.event_type = inputs."eventType" and webhook_deliveries.target_id = inputs."targetId"
+    order by webhook_deliveries.environment desc, webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries) counted) page
+
+-- count_listed_deliveries. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "endpointId", status, "eventType", "targetId", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select webhook_deliveries.id from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select webhook_deliveries.id from (
+    select * from (select * from webhook_deliveries where (webhook_deliveries.tenant_id, webhook_deliveries.id) < (inputs."tenantId", coalesce(inputs.before, 'whd~')) and (webhook_deliveries.tenant_id) >= (inputs."tenantId") order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs."maxRead"::bigint) webhook_deliveries
+    where true and webhook_deliveries.environment = inputs.environment and webhook_deliveries.endpoint_id = inputs."endpointId" and webhook_deliveries.status = inputs.status and webhook_deliveries.event_type = inputs."eventType" and webhook_deliveries.target_id = inputs."targetId"
+    order by webhook_deliveries.tenant_id desc, webhook_deliveries.id desc limit inputs.limit::bigint + 1
+  ) webhook_deliveries) counted) page
 
 -- count_open_sessions. Columns: position integer, activeSessions integer, connectingSessions integer, pendingSessions integer.
 select position::integer as position, counts.active as "activeSessions", counts.connecting as "connectingSessions", (
@@ -1174,6 +1858,150 @@ cross join lateral (
 
 -- count_tenants. Columns: tenants integer.
 select count(*)::integer as tenants from tenants
+
+-- count_usage_sessions. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select usage_sessions.id from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select usage_sessions.id from (
+    select * from (select * from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
+    where true
+    order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
+  ) usage_sessions) counted) page
+
+-- count_usage_sessions. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", "apiKeyId", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select usage_sessions.id from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select usage_sessions.id from (
+    select * from (select * from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
+    where true and usage_sessions.api_key_id = inputs."apiKeyId"
+    order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
+  ) usage_sessions) counted) page
+
+-- count_usage_sessions. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", "avatarId", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select usage_sessions.id from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select usage_sessions.id from (
+    select * from (select * from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
+    where true and usage_sessions.avatar_id = inputs."avatarId"
+    order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
+  ) usage_sessions) counted) page
+
+-- count_usage_sessions. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", "endUserId", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select usage_sessions.id from usage_sessions where ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.before) and ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.first) and (usage_sessions.metadata ->> 'user_id') is not null order by (usage_sessions.metadata ->> 'user_id') desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select usage_sessions.id from (
+    select * from (select *, (usage_sessions.metadata ->> 'user_id') as end_user_id from usage_sessions where ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.before) and ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.first) and (usage_sessions.metadata ->> 'user_id') is not null order by (usage_sessions.metadata ->> 'user_id') desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
+    where true
+    order by end_user_id desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
+  ) usage_sessions) counted) page
+
+-- count_usage_sessions. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", status, position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select usage_sessions.id from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select usage_sessions.id from (
+    select * from (select * from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
+    where true and usage_sessions.status = inputs.status
+    order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
+  ) usage_sessions) counted) page
+
+-- count_usage_sessions. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", "apiKeyId", "avatarId", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select usage_sessions.id from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select usage_sessions.id from (
+    select * from (select * from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
+    where true and usage_sessions.api_key_id = inputs."apiKeyId" and usage_sessions.avatar_id = inputs."avatarId"
+    order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
+  ) usage_sessions) counted) page
+
+-- count_usage_sessions. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", "endUserId", "apiKeyId", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select usage_sessions.id from usage_sessions where ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.before) and ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.first) and (usage_sessions.metadata ->> 'user_id') is not null order by (usage_sessions.metadata ->> 'user_id') desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select usage_sessions.id from (
+    select * from (select *, (usage_sessions.metadata ->> 'user_id') as end_user_id from usage_sessions where ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.before) and ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.first) and (usage_sessions.metadata ->> 'user_id') is not null order by (usage_sessions.metadata ->> 'user_id') desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
+    where true and usage_sessions.api_key_id = inputs."apiKeyId"
+    order by end_user_id desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
+  ) usage_sessions) counted) page
+
+-- count_usage_sessions. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", "endUserId", "avatarId", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select usage_sessions.id from usage_sessions where ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.before) and ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.first) and (usage_sessions.metadata ->> 'user_id') is not null order by (usage_sessions.metadata ->> 'user_id') desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select usage_sessions.id from (
+    select * from (select *, (usage_sessions.metadata ->> 'user_id') as end_user_id from usage_sessions where ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.before) and ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.first) and (usage_sessions.metadata ->> 'user_id') is not null order by (usage_sessions.metadata ->> 'user_id') desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
+    where true and usage_sessions.avatar_id = inputs."avatarId"
+    order by end_user_id desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
+  ) usage_sessions) counted) page
+
+-- count_usage_sessions. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", "endUserId", status, position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select usage_sessions.id from usage_sessions where ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.before) and ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.first) and (usage_sessions.metadata ->> 'user_id') is not null order by (usage_sessions.metadata ->> 'user_id') desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select usage_sessions.id from (
+    select * from (select *, (usage_sessions.metadata ->> 'user_id') as end_user_id from usage_sessions where ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.before) and ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.first) and (usage_sessions.metadata ->> 'user_id') is not null order by (usage_sessions.metadata ->> 'user_id') desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
+    where true and usage_sessions.status = inputs.status
+    order by end_user_id desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
+  ) usage_sessions) counted) page
+
+-- count_usage_sessions. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", status, "apiKeyId", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select usage_sessions.id from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select usage_sessions.id from (
+    select * from (select * from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
+    where true and usage_sessions.status = inputs.status and usage_sessions.api_key_id = inputs."apiKeyId"
+    order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
+  ) usage_sessions) counted) page
+
+-- count_usage_sessions. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", status, "avatarId", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select usage_sessions.id from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select usage_sessions.id from (
+    select * from (select * from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
+    where true and usage_sessions.status = inputs.status and usage_sessions.avatar_id = inputs."avatarId"
+    order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
+  ) usage_sessions) counted) page
+
+-- count_usage_sessions. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", "endUserId", "apiKeyId", "avatarId", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select usage_sessions.id from usage_sessions where ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.before) and ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.first) and (usage_sessions.metadata ->> 'user_id') is not null order by (usage_sessions.metadata ->> 'user_id') desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select usage_sessions.id from (
+    select * from (select *, (usage_sessions.metadata ->> 'user_id') as end_user_id from usage_sessions where ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.before) and ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.first) and (usage_sessions.metadata ->> 'user_id') is not null order by (usage_sessions.metadata ->> 'user_id') desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
+    where true and usage_sessions.api_key_id = inputs."apiKeyId" and usage_sessions.avatar_id = inputs."avatarId"
+    order by end_user_id desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
+  ) usage_sessions) counted) page
+
+-- count_usage_sessions. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", "endUserId", status, "apiKeyId", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select usage_sessions.id from usage_sessions where ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.before) and ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.first) and (usage_sessions.metadata ->> 'user_id') is not null order by (usage_sessions.metadata ->> 'user_id') desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select usage_sessions.id from (
+    select * from (select *, (usage_sessions.metadata ->> 'user_id') as end_user_id from usage_sessions where ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.before) and ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.first) and (usage_sessions.metadata ->> 'user_id') is not null order by (usage_sessions.metadata ->> 'user_id') desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
+    where true and usage_sessions.status = inputs.status and usage_sessions.api_key_id = inputs."apiKeyId"
+    order by end_user_id desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
+  ) usage_sessions) counted) page
+
+-- count_usage_sessions. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", "endUserId", status, "avatarId", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select usage_sessions.id from usage_sessions where ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.before) and ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.first) and (usage_sessions.metadata ->> 'user_id') is not null order by (usage_sessions.metadata ->> 'user_id') desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select usage_sessions.id from (
+    select * from (select *, (usage_sessions.metadata ->> 'user_id') as end_user_id from usage_sessions where ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.before) and ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.first) and (usage_sessions.metadata ->> 'user_id') is not null order by (usage_sessions.metadata ->> 'user_id') desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
+    where true and usage_sessions.status = inputs.status and usage_sessions.avatar_id = inputs."avatarId"
+    order by end_user_id desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
+  ) usage_sessions) counted) page
+
+-- count_usage_sessions. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", status, "apiKeyId", "avatarId", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select usage_sessions.id from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select usage_sessions.id from (
+    select * from (select * from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
+    where true and usage_sessions.status = inputs.status and usage_sessions.api_key_id = inputs."apiKeyId" and usage_sessions.avatar_id = inputs."avatarId"
+    order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
+  ) usage_sessions) counted) page
+
+-- count_usage_sessions. Columns: position integer, count integer, isExact boolean.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", "endUserId", status, "apiKeyId", "avatarId", position) cross join lateral (
+select least(count(*), inputs.limit::bigint)::integer as count, count(*) <= inputs.limit::bigint and (select usage_sessions.id from usage_sessions where ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.before) and ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.first) and (usage_sessions.metadata ->> 'user_id') is not null order by (usage_sessions.metadata ->> 'user_id') desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit 1 offset inputs."maxRead"::bigint - 1) is null as "isExact"
+from (select usage_sessions.id from (
+    select * from (select *, (usage_sessions.metadata ->> 'user_id') as end_user_id from usage_sessions where ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.before) and ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.first) and (usage_sessions.metadata ->> 'user_id') is not null order by (usage_sessions.metadata ->> 'user_id') desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
+    where true and usage_sessions.status = inputs.status and usage_sessions.api_key_id = inputs."apiKeyId" and usage_sessions.avatar_id = inputs."avatarId"
+    order by end_user_id desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
+  ) usage_sessions) counted) page
 
 -- find_any_user. Columns: found boolean.
 select exists (select from users) as found

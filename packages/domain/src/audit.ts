@@ -5,7 +5,7 @@ import { normalizeWindow, refuseEmptyWindow } from "./credits/window.ts";
 import { ENVIRONMENTS } from "./environment.ts";
 import type { ApiKeyId, AuditEventId, TenantId, UserId } from "./id.ts";
 import { ShownName } from "./lists/names.ts";
-import { listOf, Page, type PageRequest, readPage } from "./page.ts";
+import { listOf, PAGE_LIMITS, Page, type PageRequest, readPage, TOTAL_FIELD } from "./page.ts";
 import { ClosedObject, DateTime, Nullable, OneOf, Text } from "./schema.ts";
 
 export const AUDIT_ACTIONS = [
@@ -81,14 +81,15 @@ export const AuditEvent = ClosedObject({
 export type AuditEvent = Static<typeof AuditEvent>;
 
 /** `GET /api/v1/audit-events` */
-export const AUDIT_EVENT_LIST = listOf("aud", {
+const AUDIT_EVENT_FILTERS = {
   action: Type.Optional(OneOf(AUDIT_ACTIONS)),
   targetId: Type.Optional(Id),
   actorId: Type.Optional(Text({ ...Id, description: "Include only events of this key or person." })),
   actorKeyId: Type.Optional(KeyId),
   from: Type.Optional(DateTime({ description: "Include only events from this time on." })),
   to: Type.Optional(DateTime({ description: "Include only events before this time." })),
-});
+};
+export const AUDIT_EVENT_LIST = listOf("aud", AUDIT_EVENT_FILTERS, PAGE_LIMITS, { hasTotal: true });
 export type AuditPageRequest = PageRequest<typeof AUDIT_EVENT_LIST>;
 
 /** Reads the query parameters of the list, which are valid for `AUDIT_EVENT_LIST.query`. Throws the problem `validation_failed`. */
@@ -99,7 +100,7 @@ export const readAuditPage = (parameters: object): AuditPageRequest => {
   return { ...page, filters };
 };
 
-export const AuditEventPage = Page(AuditEvent);
+export const AuditEventPage = Page(AuditEvent, { head: TOTAL_FIELD });
 
 /** An audit event as stored. Its `environment` is that of the target. */
 export type AuditEventRecord = Omit<

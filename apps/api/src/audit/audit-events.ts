@@ -1,5 +1,5 @@
 /** `/api/v1/audit-events` */
-import { listAuditEvents } from "@realtime-avatar/db/audit/audit-events";
+import { countAuditEvents, listAuditEvents } from "@realtime-avatar/db/audit/audit-events";
 import {
   AUDIT_EVENT_LIST,
   AuditEvent,
@@ -8,13 +8,12 @@ import {
   readAuditPage,
 } from "@realtime-avatar/domain/audit";
 import { fileQueryOf } from "@realtime-avatar/domain/lists/csv";
-import { pageText } from "@realtime-avatar/domain/page";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../dependencies.ts";
 import { authentication } from "../http/authenticate.ts";
 import { CSV_DESCRIPTION, type Export, exportHandler } from "../http/files/export.ts";
+import { listHandler } from "../http/list.ts";
 import { operations } from "../http/operation.ts";
-import { readQuery } from "../http/query.ts";
 
 const OPERATIONS = operations({
   listAuditEvents: {
@@ -45,11 +44,13 @@ export const auditEventRoutes = (dependencies: Dependencies) =>
     .use(authentication(dependencies))
     .get(
       "/api/v1/audit-events",
-      async ({ caller, db, request, set }) => {
-        const page = readAuditPage(readQuery(request, AUDIT_EVENT_LIST.query));
-        const text = pageText(AUDIT_EVENT_LIST, page, await listAuditEvents(db, caller, page));
-        return dependencies.responseBytes.send(text, caller.tenantId, request, set);
-      },
+      listHandler(
+        dependencies,
+        AUDIT_EVENT_LIST,
+        ({ caller, db }, page) => listAuditEvents(db, caller, page),
+        (_, parameters) => readAuditPage(parameters),
+        ({ caller, db }, filters) => countAuditEvents(db, caller, filters),
+      ),
       { scope: "api_keys:write", detail: OPERATIONS.listAuditEvents },
     )
     .get("/api/v1/audit-events.csv", exportHandler(dependencies, EXPORT), {

@@ -2,7 +2,12 @@
 
 import { auditEvent } from "@realtime-avatar/db/audit/audit-events";
 import type { AnyCaller } from "@realtime-avatar/db/callers/callers";
-import { changeLowThreshold, findCreditBalance, listCreditEntries } from "@realtime-avatar/db/credits/credits";
+import {
+  changeLowThreshold,
+  countCreditEntries,
+  findCreditBalance,
+  listCreditEntries,
+} from "@realtime-avatar/db/credits/credits";
 import { emptyBalance } from "@realtime-avatar/domain/credits/balance";
 import {
   CREDIT_ENTRY_LIST,
@@ -117,8 +122,12 @@ export const creditRoutes = (dependencies: Dependencies) =>
     })
     .get(
       "/entries",
-      listHandler(dependencies, CREDIT_ENTRY_LIST, ({ caller, db }, page) =>
-        listCreditEntries(db, entriesOf(caller), page),
+      listHandler(
+        dependencies,
+        CREDIT_ENTRY_LIST,
+        ({ caller, db }, page) => listCreditEntries(db, entriesOf(caller), page),
+        readPage,
+        ({ caller, db }, filters) => countCreditEntries(db, entriesOf(caller), filters),
       ),
       { scope: "credits:read", detail: OPERATIONS.listCreditEntries },
     )

@@ -4,7 +4,7 @@ import type { Origin } from "@realtime-avatar/db/audit/audit-events";
 import type { Caller } from "@realtime-avatar/db/callers/callers";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { findUsageSession } from "@realtime-avatar/db/credits/find-usage-session";
-import { listUsageSessions } from "@realtime-avatar/db/credits/list-usage-sessions";
+import { countUsageSessions, listUsageSessions } from "@realtime-avatar/db/credits/list-usage-sessions";
 import {
   type OpenOutcome,
   openUsageSession,
@@ -243,9 +243,14 @@ export const usageSessionRoutes = (dependencies: Dependencies) => {
     .get(
       "/sessions",
       async ({ caller, db, request, set }) => {
-        const page = readSessionPage(readQuery(request, USAGE_SESSION_LIST.query), clock());
+        const parameters = readQuery(request, USAGE_SESSION_LIST.query);
+        const page = readSessionPage(parameters, clock());
         const { from, to } = page.filters;
-        const text = pageText(USAGE_SESSION_LIST, page, await listUsageSessions(db, caller, page), { from, to });
+        const [written, total] = await Promise.all([
+          listUsageSessions(db, caller, page),
+          "total" in parameters ? countUsageSessions(db, caller, page.filters) : null,
+        ]);
+        const text = pageText(USAGE_SESSION_LIST, page, written, { from, to, ...(total && { total }) });
         return responseBytes.send(text, caller.tenantId, request, set);
       },
       { scope: "usage:read", detail: OPERATIONS.listUsageSessions },

@@ -43,3 +43,26 @@ test("a short list, one of more than 64 KiB, a coding that is refused, and a lis
     expect(JSON.parse(Buffer.from(bytes).toString())).toHaveProperty("data");
   }
 });
+
+test("lists with a total: as many as match, beside the page; without the parameter, and as a file, none", async () => {
+  const root = await api.key({ name: "root", environment: "live", scopes: ["*", "usage:write"] });
+  const created = (
+    await api.call("GET", "/api/v1/audit-events?action=avatar.created&limit=1&total=true", { key: root })
+  ).body;
+  expect(created).toMatchObject({ total: { count: 100, isExact: true }, data: [{ action: "avatar.created" }] });
+  for (const path of [
+    "/avatars?status=failed",
+    "/api-keys?name=nothing",
+    "/usage/sessions?status=failed",
+    "/credits/entries?kind=void",
+    "/audit-events?action=asset.created",
+    "/webhook-deliveries?status=failed",
+  ] as const) {
+    const { body } = await api.call("GET", `/api/v1${path}&total=true`, { key: root });
+    expect([path, body.total, body.data]).toEqual([path, { count: 0, isExact: true }, []]);
+    expect((await api.call("GET", `/api/v1${path}`, { key: root })).body).not.toHaveProperty("total");
+  }
+  for (const path of ["usage/sessions", "credits/entries", "audit-events"]) {
+    expect((await api.call("GET", `/api/v1/${path}.csv?total=true`, { key: root })).status).toBe(422);
+  }
+});

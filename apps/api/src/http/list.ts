@@ -49,7 +49,10 @@ export const listHandler =
     { responseBytes }: Pick<Dependencies, "responseBytes">,
     list: List<Prefix, Filters>,
     read: (reading: Pick<Reading, "caller" | "db">, page: PageRequest<List<Prefix, Filters>>) => Promise<WrittenPage>,
-    requestOf: typeof readPage = readPage,
+    requestOf: (
+      list: List<Prefix, Filters>,
+      parameters: Readonly<Record<string, unknown>>,
+    ) => PageRequest<List<Prefix, Filters>> = readPage,
     count: Counting<List<Prefix, Filters>> | null = null,
   ) =>
   // Elysia prepares what the parameters name, and no more.

@@ -3,6 +3,7 @@
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import type { Claim } from "@realtime-avatar/db/idempotency/idempotency-keys";
 import {
+  countDeliveries,
   findDelivery,
   insertTestDelivery,
   listDeliveries,
@@ -11,6 +12,7 @@ import {
 } from "@realtime-avatar/db/webhooks/deliveries";
 import { findEndpoint } from "@realtime-avatar/db/webhooks/endpoints";
 import { isId, type WebhookDeliveryId } from "@realtime-avatar/domain/id";
+import { readPage } from "@realtime-avatar/domain/page";
 import { notFound, Problem } from "@realtime-avatar/domain/problem";
 import { ClosedObject } from "@realtime-avatar/domain/schema";
 import type { WebhookEndpointRecord } from "@realtime-avatar/domain/webhooks/endpoint";
@@ -214,7 +216,13 @@ export const webhookDeliveryRoutes = (dependencies: Dependencies) =>
     .use(authentication(dependencies))
     .get(
       "",
-      listHandler(dependencies, WEBHOOK_DELIVERY_LIST, ({ caller, db }, page) => listDeliveries(db, caller, page)),
+      listHandler(
+        dependencies,
+        WEBHOOK_DELIVERY_LIST,
+        ({ caller, db }, page) => listDeliveries(db, caller, page),
+        readPage,
+        ({ caller, db }, filters) => countDeliveries(db, caller, filters),
+      ),
       { scope: "*", detail: OPERATIONS.listWebhookDeliveries },
     )
     .get(

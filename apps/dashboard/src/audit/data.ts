@@ -3,6 +3,7 @@ import type { AuditEvent, components } from "@realtime-avatar/client";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { midnight } from "../api/pages.ts";
 import { useAccount } from "../layout/context.tsx";
+import { useTotal } from "../layout/use-list-search.ts";
 import type { Search } from "../search.ts";
 
 const REFRESH_MS = 15_000;
@@ -116,7 +117,7 @@ export const auditQuery = ({ action, target, actor, since, until }: Filters) => 
 export const useAuditEvents = (filters: Filters) => {
   const { client, environment } = useAccount();
   const query = auditQuery(filters);
-  return useInfiniteQuery({
+  const pages = useInfiniteQuery({
     queryKey: ["audit", environment, query],
     initialPageParam: undefined as string | undefined,
     queryFn: async ({ pageParam }) => {
@@ -126,4 +127,8 @@ export const useAuditEvents = (filters: Filters) => {
     refetchInterval: REFRESH_MS,
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
   });
+  const total = useTotal(["audit", query], pages.hasNextPage, async (first) => {
+    return (await client.GET("/api/v1/audit-events", { params: { query: { ...query, ...first } } })).data;
+  });
+  return { ...pages, total };
 };

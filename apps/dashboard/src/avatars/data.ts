@@ -61,9 +61,8 @@ export const useAvatars = (search: AvatarSearch) =>
 export const useAvatarTotal = (search: AvatarSearch, hasMore: boolean) => {
   const { client } = useAccount();
   const filters = filtersOf(search);
-  return useTotal(["avatars", filters], hasMore, async () => {
-    const query = { ...filters, limit: 1, total: "true" as const };
-    return (await client.GET("/api/v1/avatars", { params: { query } })).data;
+  return useTotal(["avatars", filters], hasMore, async (first) => {
+    return (await client.GET("/api/v1/avatars", { params: { query: { ...filters, ...first } } })).data;
   });
 };
 

@@ -1,7 +1,7 @@
 /** What a page shows when it has no data: not yet, none, or an error. */
 import { type ReactNode, type RefObject, useEffect, useRef, useSyncExternalStore } from "react";
 import { errorText } from "../api/client.ts";
-import { totalText } from "../format.ts";
+import { type ListTotal, totalText } from "../format.ts";
 import { Button } from "./button.tsx";
 import { Prose } from "./prose.tsx";
 
@@ -130,15 +130,17 @@ type Pages = {
   hasNextPage: boolean;
   isFetchingNextPage: boolean;
   fetchNextPage: () => unknown;
+  /** How many items match, of a list that is not loaded whole. */
+  total: ListTotal | undefined;
 };
 /** How many items a list has, and the button that loads the next page. Nothing for an empty list. */
 export const ListEnd = ({ query, noun }: { query: Pages; noun: string }) => {
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = query;
+  const { hasNextPage, isFetchingNextPage, fetchNextPage, total } = query;
   const count = query.data?.pages.reduce((sum, { data }) => sum + data.length, 0) ?? 0;
   if (count === 0 && !hasNextPage) return null;
   return (
     <div className="mt-3 flex flex-wrap items-center gap-3 text-sm text-muted">
-      <p>{totalText(count, noun, hasNextPage)}</p>
+      <p>{totalText(count, noun, hasNextPage, total)}</p>
       {hasNextPage && (
         <Button isBusy={isFetchingNextPage} onClick={() => fetchNextPage()}>
           Show older ones

@@ -62,9 +62,8 @@ export const useKeys = (search: KeySearch) => {
 export const useKeyTotal = (search: KeySearch, hasMore: boolean) => {
   const { client, environment } = useAccount();
   const filters = filtersOf(environment, search);
-  return useTotal(["keys", filters], hasMore, async () => {
-    const query = { ...filters, limit: 1, total: "true" as const };
-    return (await client.GET("/api/v1/api-keys", { params: { query } })).data;
+  return useTotal(["keys", filters], hasMore, async (first) => {
+    return (await client.GET("/api/v1/api-keys", { params: { query: { ...filters, ...first } } })).data;
   });
 };
 

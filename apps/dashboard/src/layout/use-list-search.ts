@@ -3,6 +3,7 @@ import { infiniteQueryOptions, useInfiniteQuery, useQuery } from "@tanstack/reac
 import { useEffect, useMemo, useState } from "react";
 import type { Environment } from "../api/client.ts";
 import { type PageOf, pageSize, readUntilFound, type SearchFilters } from "../api/pages.ts";
+import type { ListTotal } from "../format.ts";
 import { useAccount } from "./context.tsx";
 import { useNavigation, useParameters } from "./navigation.tsx";
 import { useFilter } from "./use-filter.ts";
@@ -36,24 +37,23 @@ export const useListSearch = () => {
 
 export type ListSearch = ReturnType<typeof useListSearch>;
 
-/** How many items a list has in all; `isExact` is false when there are more. */
-export type ListTotal = { count: number; isExact: boolean };
-
+/** The first item with the total. */
+const FIRST = { limit: 1, total: "true" } as const;
 const TOTAL_REFRESH_MS = 60_000;
 
 /**
  * How many items match the filters of a list whose later pages are not loaded; undefined until it is known, and for a list that is
- * loaded whole, which needs no count. `read` asks for the first item with the total.
+ * loaded whole, which needs no count. `read` adds `first` to the query of the list.
  */
 export const useTotal = (
   [name, filters]: readonly [name: string, filters: object],
   hasMore: boolean,
-  read: () => Promise<{ total?: ListTotal }>,
+  read: (first: typeof FIRST) => Promise<{ total?: ListTotal }>,
 ): ListTotal | undefined => {
   const { environment } = useAccount();
   const { data } = useQuery({
     queryKey: [name, environment, "total", filters],
-    queryFn: async () => (await read()).total ?? null,
+    queryFn: async () => (await read(FIRST)).total ?? null,
     enabled: hasMore,
     refetchInterval: TOTAL_REFRESH_MS,
   });

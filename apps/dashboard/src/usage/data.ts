@@ -4,6 +4,7 @@ import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-quer
 import { useEffect, useRef } from "react";
 import { takeFrom } from "../api/client.ts";
 import { useAccount } from "../layout/context.tsx";
+import { useTotal } from "../layout/use-list-search.ts";
 
 const DAY_MS = 86_400_000;
 /** The balance is one row. */
@@ -114,7 +115,7 @@ export type EntryKind = CreditEntry["kind"];
 
 export const useEntries = (kind: EntryKind | "") => {
   const { client, environment } = useAccount();
-  return useInfiniteQuery({
+  const pages = useInfiniteQuery({
     queryKey: ["entries", environment, kind],
     initialPageParam: undefined as string | undefined,
     queryFn: async ({ pageParam }) => {
@@ -123,6 +124,11 @@ export const useEntries = (kind: EntryKind | "") => {
     },
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
   });
+  const total = useTotal(["entries", { kind }], pages.hasNextPage, async (first) => {
+    return (await client.GET("/api/v1/credits/entries", { params: { query: { ...(kind && { kind }), ...first } } }))
+      .data;
+  });
+  return { ...pages, total };
 };
 
 export const useUsageSession = (id: string) => {
@@ -147,7 +153,7 @@ const CALLS_REFRESH_MS = 5000;
 
 export const useCalls = (filters: CallFilters) => {
   const { client, environment } = useAccount();
-  return useInfiniteQuery({
+  const pages = useInfiniteQuery({
     queryKey: ["calls", environment, filters],
     initialPageParam: undefined as string | undefined,
     queryFn: async ({ pageParam }) => {
@@ -162,6 +168,11 @@ export const useCalls = (filters: CallFilters) => {
       return pages.some(({ data }) => data.some(({ endedAt }) => endedAt === null)) && CALLS_REFRESH_MS * pages.length;
     },
   });
+  const total = useTotal(["calls", filters], pages.hasNextPage, async (first) => {
+    return (await client.GET("/api/v1/usage/sessions", { params: { query: { ...callsQuery(filters), ...first } } }))
+      .data;
+  });
+  return { ...pages, total };
 };
 
 /** The entries of a call: what was held, charged, given back and refunded. */

@@ -4,6 +4,7 @@ import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { takeFrom } from "../api/client.ts";
 import type { Tone } from "../components/text.tsx";
 import { useAccount } from "../layout/context.tsx";
+import { useTotal } from "../layout/use-list-search.ts";
 
 /** While a delivery that is shown is due, and else. */
 const DUE_REFRESH_MS = 1500;
@@ -101,18 +102,17 @@ export const isDue = ({ nextAttemptAt }: WebhookDelivery, now: number): boolean 
 
 export const useDeliveries = (endpointId: string, { status, event, target }: Filters) => {
   const { client, environment } = useAccount();
-  return useInfiniteQuery({
-    queryKey: ["webhook-deliveries", environment, endpointId, status ?? "", event ?? "", target ?? ""],
+  const filters = {
+    endpointId,
+    ...(status && { status }),
+    ...(event && { eventType: event }),
+    ...(target && { targetId: target }),
+  };
+  const pages = useInfiniteQuery({
+    queryKey: ["webhook-deliveries", environment, filters],
     initialPageParam: undefined as string | undefined,
     queryFn: async ({ pageParam }) => {
-      const query = {
-        limit: PAGE,
-        endpointId,
-        ...(status && { status }),
-        ...(event && { eventType: event }),
-        ...(target && { targetId: target }),
-        ...(pageParam !== undefined && { cursor: pageParam }),
-      };
+      const query = { limit: PAGE, ...filters, ...(pageParam !== undefined && { cursor: pageParam }) };
       return (await client.GET("/api/v1/webhook-deliveries", { params: { query } })).data;
     },
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
@@ -122,6 +122,10 @@ export const useDeliveries = (endpointId: string, { status, event, target }: Fil
       return (isWaiting ? DUE_REFRESH_MS : REFRESH_MS) * Math.max(1, pages.length);
     },
   });
+  const total = useTotal(["webhook-deliveries", filters], pages.hasNextPage, async (first) => {
+    return (await client.GET("/api/v1/webhook-deliveries", { params: { query: { ...filters, ...first } } })).data;
+  });
+  return { ...pages, total };
 };
 
 export const useDelivery = (id: string) => {

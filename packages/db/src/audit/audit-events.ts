@@ -1,14 +1,13 @@
 /** The audit trail. The database function that makes a write inserts its event. */
 import type { AuditAction, AuditEvent, AuditEventRecord, AuditPageRequest } from "@realtime-avatar/domain/audit";
 import type { Environment } from "@realtime-avatar/domain/environment";
-import { firstIdAt, newId, type RandomBytes, type TenantId } from "@realtime-avatar/domain/id";
-import type { WrittenPage } from "@realtime-avatar/domain/page";
+import { type AuditEventId, firstIdAt, newId, type RandomBytes, type TenantId } from "@realtime-avatar/domain/id";
+import type { Total, WrittenPage } from "@realtime-avatar/domain/page";
 import { type Column, type SQL, sql } from "drizzle-orm";
 import type { AnyCaller } from "../callers/callers.ts";
-import type { BatchKind } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import { listJson, nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
-import { boundedPage, pageReader } from "../query/list.ts";
+import { boundedPage, COUNTED, listStatements, NONE, type pageOf } from "../query/list.ts";
 import { inputColumn, newestOf } from "../query/statement.ts";
 import { auditEvents } from "../schema/audit.ts";
 import { objectName } from "../schema/names.ts";
@@ -96,21 +95,26 @@ const indexOn = (name: Filter | "environment", predicate: SQL = sql`true`): Inde
   value: inputColumn(name),
   predicate,
 });
+const INDEXES = {
+  targetId: indexOn("targetId"),
+  actorKeyId: indexOn("actorKeyId"),
+  actorId: indexOn("actorId"),
+  action: indexOn("action", sql`${auditEvents.action} <> 'avatar.created'`),
+  environment: { ...indexOn("environment", sql`${auditEvents.environment} <> 'live'`), value: sql`'test'` },
+} as const satisfies Record<string, Index>;
+type IndexName = keyof typeof INDEXES;
 
-const indexFor = ({ environment, targetId, actorId, actorKeyId, action }: PageQuery): Index | null => {
-  if (targetId !== undefined) return indexOn("targetId");
-  if (actorKeyId !== undefined) return indexOn("actorKeyId");
-  if (actorId !== undefined) return indexOn("actorId");
-  if (action !== undefined && action !== "avatar.created") {
-    return indexOn("action", sql`${auditEvents.action} <> 'avatar.created'`);
-  }
-  if (environment === "test") {
-    return { ...indexOn("environment", sql`${auditEvents.environment} <> 'live'`), value: sql`'test'` };
-  }
-  return null;
+/** The index that serves these filters best; null: that of all events of the tenant. */
+const indexFor = ({ environment, targetId, actorId, actorKeyId, action }: PageQuery): IndexName | null => {
+  if (targetId !== undefined) return "targetId";
+  if (actorKeyId !== undefined) return "actorKeyId";
+  if (actorId !== undefined) return "actorId";
+  if (action !== undefined && action !== "avatar.created") return "action";
+  return environment === "test" ? "environment" : null;
 };
 
-const selectPage = (filters: readonly Filter[], index: Index | null): SQL => {
+const select = (shape: typeof pageOf, indexName: IndexName | null, filters: readonly Filter[]): SQL => {
+  const index = indexName && INDEXES[indexName];
   const conditions = filters
     .filter((filter) => auditEvents[filter] !== index?.column)
     .map((filter) => sql`${auditEvents[filter]} = ${inputColumn(filter)}`);
@@ -120,12 +124,32 @@ const selectPage = (filters: readonly Filter[], index: Index | null): SQL => {
   ];
   const { where, orderBy } = newestOf(columns, auditEvents.id, inputColumn("before"), inputColumn("first"));
   const read = { where: sql`${where} and ${index?.predicate ?? sql`true`}`, orderBy };
-  return boundedPage({ table: auditEvents, id: auditEvents.id, item: ITEM }, read, [IS_VISIBLE, ...conditions]);
+  const list = { table: auditEvents, id: auditEvents.id, item: ITEM };
+  return boundedPage(list, read, [IS_VISIBLE, ...conditions], { shape });
 };
 
-const PAGE = ["tenantId", "environment", "first", "before", "limit", "maxRead"] as const;
-/** A statement for each choice of filters and index. */
-const pages = new Map<string, BatchKind<PageQuery, WrittenPage>>();
+const STATEMENTS = listStatements<PageQuery, [index: IndexName | null, ...filters: Filter[]]>(
+  { page: "list_audit_events", count: "count_audit_events" },
+  (index, ...filters) => ({
+    select: (shape) => select(shape, index, filters),
+    fields: ["tenantId", "environment", "first", "before", "limit", "maxRead", ...filters],
+  }),
+);
+
+/** The values of a statement, and what decides its text. */
+const queryOf = (
+  { tenantId, environment }: EventsOf,
+  { from, to, ...filters }: AuditPageRequest["filters"],
+  { before, limit, maxRead }: { before: AuditEventId | null; limit: number; maxRead: number },
+) => {
+  const range = {
+    first: from === undefined ? "aud_" : firstIdAt("aud", new Date(from)),
+    before: before ?? (to === undefined ? "aud~" : firstIdAt("aud", new Date(to))),
+  };
+  const query: PageQuery = { tenantId, environment, ...filters, ...range, limit, maxRead };
+  const form = [indexFor(query), ...FILTERS.filter((filter) => filters[filter] !== undefined)] as const;
+  return { query, form };
+};
 
 /**
  * The newest events that `page` asks for, of those that a key of `environment` may see. One statement, which requests for
@@ -133,19 +157,15 @@ const pages = new Map<string, BatchKind<PageQuery, WrittenPage>>();
  */
 export const listAuditEvents = (
   db: Db,
-  { tenantId, environment }: EventsOf,
-  { filters: { from, to, ...filters }, before, limit }: AuditPageRequest,
+  of: EventsOf,
+  { filters, before, limit }: AuditPageRequest,
 ): Promise<WrittenPage> => {
-  const range = {
-    first: from === undefined ? "aud_" : firstIdAt("aud", new Date(from)),
-    before: before ?? (to === undefined ? "aud~" : firstIdAt("aud", new Date(to))),
-  };
-  const query: PageQuery = { tenantId, environment, ...filters, ...range, limit, maxRead: MAX_ROWS_READ };
-  const selected = FILTERS.filter((filter) => filters[filter] !== undefined);
-  const index = indexFor(query);
-  const name = [index?.column.name, ...selected].join();
-  const reader =
-    pages.get(name) ?? pageReader<PageQuery>("list_audit_events", selectPage(selected, index), [...PAGE, ...selected]);
-  pages.set(name, reader);
-  return db.batch(reader, query, tenantId);
+  const { query, form } = queryOf(of, filters, { before, limit, maxRead: MAX_ROWS_READ });
+  return db.batch(STATEMENTS.page(...form), query, of.tenantId);
+};
+
+/** How many of these events match, of the newest `MAX_COUNTED`. One statement. */
+export const countAuditEvents = async (db: Db, of: EventsOf, filters: AuditPageRequest["filters"]): Promise<Total> => {
+  const { query, form } = queryOf(of, filters, COUNTED);
+  return (await db.batch(STATEMENTS.count(...form), query, of.tenantId)) ?? NONE;
 };

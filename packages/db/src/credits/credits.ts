@@ -5,20 +5,19 @@ import type { OperatorKind } from "@realtime-avatar/domain/credits/entry";
 import type { CREDIT_ENTRY_LIST, CreditBalance, CreditEntry } from "@realtime-avatar/domain/credits/schemas";
 import type { Environment } from "@realtime-avatar/domain/environment";
 import type { ApiKeyId, CreditEntryId, SessionId, TenantId } from "@realtime-avatar/domain/id";
-import type { PageRequest, WrittenPage } from "@realtime-avatar/domain/page";
-import { type Column, sql } from "drizzle-orm";
+import type { PageRequest, Total, WrittenPage } from "@realtime-avatar/domain/page";
+import { type Column, type SQL, sql } from "drizzle-orm";
 import {
   changeSessionLimit as callChangeLimit,
   changeLowThreshold as callChangeThreshold,
   moveCredits as callMove,
 } from "../../generated/functions.ts";
 import type { AnyCaller } from "../callers/callers.ts";
-import type { BatchKind } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import { kindOf } from "../idempotency/idempotency-keys.ts";
 import { batchedRead } from "../query/batched-read.ts";
 import { nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
-import { beforeOf, boundedPage, pageReader } from "../query/list.ts";
+import { beforeOf, boundedPage, COUNTED, listStatements, NONE, type pageOf } from "../query/list.ts";
 import { columnsOf, inputColumn, newestOf } from "../query/statement.ts";
 import { apiKeys } from "../schema/api-keys.ts";
 import { creditAccounts, creditEntries } from "../schema/credits.ts";
@@ -175,12 +174,7 @@ const IS_OF_LINEAGE = sql`(
 /** The filter whose index is read; the others are applied to what it finds. */
 const BEST_FIRST: readonly Filter[] = ["sessionId", "apiKeyId", "kind"];
 
-/** A statement for each choice of filters. */
-const readers = new Map<string, BatchKind<EntryPage, WrittenPage>>();
-const readerFor = (filters: readonly Filter[], isOfLineage: boolean): BatchKind<EntryPage, WrittenPage> => {
-  const name = [isOfLineage, ...filters].join();
-  const known = readers.get(name);
-  if (known) return known;
+const select = (shape: typeof pageOf, isOfLineage: boolean, filters: readonly Filter[]): SQL => {
   const indexed = BEST_FIRST.find((filter) => filters.includes(filter));
   const { where, orderBy } = newestOf(
     [
@@ -195,25 +189,44 @@ const readerFor = (filters: readonly Filter[], isOfLineage: boolean): BatchKind<
     .filter((filter) => filter !== indexed)
     .map((filter) => sql`${creditEntries[filter]} = ${inputColumn(filter)}`);
   if (isOfLineage) others.push(IS_OF_LINEAGE);
-  const query = boundedPage({ table: creditEntries, id: creditEntries.id, item: ITEM }, { where, orderBy }, others);
-  const lineage = isOfLineage ? (["ofLineage"] as const) : [];
-  const names = ["tenantId", "environment", "before", "limit", "maxRead", ...lineage, ...filters] as const;
-  const reader = pageReader<EntryPage>("list_credit_entries", query, names);
-  readers.set(name, reader);
-  return reader;
+  const list = { table: creditEntries, id: creditEntries.id, item: ITEM };
+  return boundedPage(list, { where, orderBy }, others, { shape });
 };
 
-/**
- * The newest entries of a tenant in one environment that `page` asks for; with `ofLineage`, only those of sessions of this key
- * and its descendants. One statement.
- */
+const STATEMENTS = listStatements<EntryPage, [isOfLineage: boolean, ...filters: Filter[]]>(
+  { page: "list_credit_entries", count: "count_credit_entries" },
+  (isOfLineage, ...filters) => ({
+    select: (shape) => select(shape, isOfLineage, filters),
+    fields: [
+      ...(["tenantId", "environment", "before", "limit", "maxRead"] as const),
+      ...(isOfLineage ? (["ofLineage"] as const) : []),
+      ...filters,
+    ],
+  }),
+);
+
+/** Whose entries; with `ofLineage`, only those of sessions of this key and its descendants. */
+type EntriesOf = { tenantId: TenantId; environment: Environment; ofLineage?: ApiKeyId | null };
+type EntryPageRequest = PageRequest<typeof CREDIT_ENTRY_LIST>;
+const formOf = ({ ofLineage = null }: EntriesOf, filters: EntryPageRequest["filters"]) =>
+  [ofLineage !== null, ...BEST_FIRST.filter((filter) => filters[filter] !== undefined)] as const;
+
+/** The newest entries of a tenant in one environment that `page` asks for. One statement. */
 export const listCreditEntries = (
   db: Db,
-  owner: { tenantId: TenantId; environment: Environment; ofLineage?: ApiKeyId | null },
-  { filters, before, limit }: PageRequest<typeof CREDIT_ENTRY_LIST>,
+  of: EntriesOf,
+  { filters, before, limit }: EntryPageRequest,
 ): Promise<WrittenPage> => {
-  const { tenantId, environment, ofLineage = null } = owner;
-  const present = BEST_FIRST.filter((filter) => filters[filter] !== undefined);
-  const page = { tenantId, environment, ofLineage, before, limit, maxRead: MAX_ROWS_READ, ...filters };
-  return db.batch(readerFor(present, ofLineage !== null), page, tenantId);
+  const page = { ofLineage: null, ...of, before, limit, maxRead: MAX_ROWS_READ, ...filters };
+  return db.batch(STATEMENTS.page(...formOf(of, filters)), page, of.tenantId);
+};
+
+/** How many of these entries match, of the newest `MAX_COUNTED`. One statement. */
+export const countCreditEntries = async (
+  db: Db,
+  of: EntriesOf,
+  filters: EntryPageRequest["filters"],
+): Promise<Total> => {
+  const query = { ofLineage: null, ...of, ...COUNTED, ...filters };
+  return (await db.batch(STATEMENTS.count(...formOf(of, filters)), query, of.tenantId)) ?? NONE;
 };

@@ -3,13 +3,12 @@ import type { OpenSessionCounts } from "@realtime-avatar/domain/credits/open";
 import { MAX_SESSIONS_OF_SUMMARY, type UsageSum } from "@realtime-avatar/domain/credits/schemas";
 import type { SessionPageRequest, SummaryPageRequest } from "@realtime-avatar/domain/credits/session-list";
 import { type ApiKeyId, firstIdAt, type SessionId } from "@realtime-avatar/domain/id";
-import type { WrittenPage } from "@realtime-avatar/domain/page";
+import type { Total, WrittenPage } from "@realtime-avatar/domain/page";
 import { type Column, type SQL, sql } from "drizzle-orm";
-import type { BatchKind } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import { batchedRead } from "../query/batched-read.ts";
 import { nullable, objectJson, plainJson, rawJson, textJson } from "../query/json-text.ts";
-import { boundedPage, LIMIT, MAX_READ, pageOf, pageReader } from "../query/list.ts";
+import { boundedPage, COUNTED, LIMIT, listStatements, MAX_READ, NONE, pageOf, pageReader } from "../query/list.ts";
 import { inputColumn, newestOf } from "../query/statement.ts";
 import { apiKeys } from "../schema/api-keys.ts";
 import { callTickets, isWaiting } from "../schema/calls.ts";
@@ -46,20 +45,31 @@ type SessionsOf = Owner &
 const MAX_ROWS_READ = 5000;
 
 /** The text for one of 16 choices of filters. */
-const selectPage = (hasEndUser: boolean, filters: readonly Unindexed[]): SQL => {
+const select = (shape: typeof pageOf, hasEndUser: boolean, filters: readonly Unindexed[]): SQL => {
   const { where, orderBy } = newestBy(hasEndUser ? [[USER_ID, inputColumn("endUserId")]] : []);
   const conditions = filters.map((filter) => sql`${usageSessions[filter]} = ${inputColumn(filter)}`);
   const list = { table: usageSessions, id: usageSessions.id, item: SESSION };
-  if (!hasEndUser) return boundedPage(list, { where, orderBy }, conditions);
+  if (!hasEndUser) return boundedPage(list, { where, orderBy }, conditions, { shape });
   // The index of end users has no sessions without one.
   const read = { where: sql`${where} and ${USER_ID} is not null`, orderBy };
   // The same order, of the rows that are read: their user is a column, which the server knows to be in order.
   const ofRead = newestBy([[sql`end_user_id`, inputColumn("endUserId")]]).orderBy;
-  return boundedPage(list, read, conditions, { also: sql`, ${USER_ID} as end_user_id`, orderBy: ofRead });
+  return boundedPage(list, read, conditions, { also: sql`, ${USER_ID} as end_user_id`, orderBy: ofRead, shape });
 };
 
-/** A statement for each choice of filters. */
-const readers = new Map<string, BatchKind<SessionsOf, WrittenPage>>();
+const STATEMENTS = listStatements<SessionsOf, [hasEndUser: boolean, ...filters: Unindexed[]]>(
+  { page: "list_usage_sessions", count: "count_usage_sessions" },
+  (hasEndUser, ...filters) => ({
+    select: (shape) => select(shape, hasEndUser, filters),
+    fields: [
+      ...(["tenantId", "environment", "first", "before", "limit", "maxRead"] as const),
+      ...(hasEndUser ? (["endUserId"] as const) : []),
+      ...filters,
+    ],
+  }),
+);
+const formOf = (filters: SessionPageRequest["filters"]) =>
+  [filters.endUserId !== undefined, ...UNINDEXED.filter((filter) => filters[filter] !== undefined)] as const;
 
 /** The newest sessions of the owner that `page` asks for. One statement, which requests for the same page share. */
 export const listUsageSessions = (
@@ -67,16 +77,18 @@ export const listUsageSessions = (
   { tenantId, environment }: Owner,
   { filters: { from, to, ...filters }, before, limit }: SessionPageRequest,
 ): Promise<WrittenPage> => {
-  const hasEndUser = filters.endUserId !== undefined;
-  const unindexed = UNINDEXED.filter((filter) => filters[filter] !== undefined);
-  const name = [hasEndUser, ...unindexed].join();
-  const names = ["tenantId", "environment", "first", "before", "limit", "maxRead"] as const;
-  const all = [...names, ...(hasEndUser ? (["endUserId"] as const) : []), ...unindexed];
-  const reader =
-    readers.get(name) ?? pageReader<SessionsOf>("list_usage_sessions", selectPage(hasEndUser, unindexed), all);
-  readers.set(name, reader);
   const page = { tenantId, environment, ...idsOf({ from, to }, before), limit, maxRead: MAX_ROWS_READ, ...filters };
-  return db.batch(reader, page, tenantId);
+  return db.batch(STATEMENTS.page(...formOf({ from, to, ...filters })), page, tenantId);
+};
+
+/** How many of the owner's sessions match, of the newest `MAX_COUNTED` of the window. One statement. */
+export const countUsageSessions = async (
+  db: Db,
+  { tenantId, environment }: Owner,
+  { from, to, ...filters }: SessionPageRequest["filters"],
+): Promise<Total> => {
+  const query = { tenantId, environment, ...COUNTED, ...idsOf({ from, to }, null), ...filters };
+  return (await db.batch(STATEMENTS.count(...formOf({ from, to, ...filters })), query, tenantId)) ?? NONE;
 };
 
 type OpenSessionsOf = Owner & { apiKeyId: string | null; before: SessionId | null; limit: number; maxRead: number };

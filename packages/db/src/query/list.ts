@@ -6,7 +6,7 @@
  * `rangesPage` and `boundedPage`, and those of `search.ts`. `generated/statements.sql` has each text whole.
  */
 import type { IdPrefix, TenantId } from "@realtime-avatar/domain/id";
-import { MAX_PAGE_BYTES, type WrittenPage } from "@realtime-avatar/domain/page";
+import { MAX_COUNTED, MAX_PAGE_BYTES, type Total, type WrittenPage } from "@realtime-avatar/domain/page";
 import { type Column, getTableName, type SQL, sql } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import { type BatchKind, type Runner, shareEqual } from "../connection/batch.ts";
@@ -119,11 +119,11 @@ export const boundedPage = (
   { table, id, item }: Omit<ListSource, "prefix">,
   read: { where: SQL; orderBy: SQL },
   conditions: readonly SQL[],
-  { also = sql``, orderBy = read.orderBy }: { also?: SQL; orderBy?: SQL } = {},
+  { also = sql``, orderBy = read.orderBy, shape = pageOf }: { also?: SQL; orderBy?: SQL; shape?: Shape } = {},
 ): SQL => {
   const inOrder = sql`from ${table} where ${read.where} order by ${read.orderBy}`;
   const alias = sql.raw(getTableName(table));
-  return pageOf(
+  return shape(
     sql`(
       select * from (select *${also} ${inOrder} limit ${MAX_READ}) ${alias}
       where ${sql.join([sql`true`, ...conditions], sql` and `)}
@@ -173,6 +173,38 @@ export const pageReader = <PageQuery extends object, Result extends object = Wri
       ),
   };
 };
+
+/** A statement of a list: its text as a page or as a number of rows, and the names of its values. */
+type ListForm<Query> = { select: (shape: Shape) => SQL; fields: readonly (keyof Query & string)[] };
+
+/**
+ * The statements of a list, each made when it is first needed: `page` gives that for a page, `count` that for the number of rows.
+ * `Form` is what decides the text, such as the filters.
+ */
+export const listStatements = <Query extends object, Form extends readonly unknown[]>(
+  names: { page: StatementOf<Positioned<WrittenPage>>; count: StatementOf<Positioned<Total>> },
+  formOf: (...form: Form) => ListForm<Query>,
+) => {
+  const by = <Result extends object>(name: StatementOf<Positioned<Result>>, shape: Shape) => {
+    const statements = new Map<string, BatchKind<Query, Result>>();
+    return (...form: Form): BatchKind<Query, Result> => {
+      const key = JSON.stringify(form);
+      const known = statements.get(key);
+      if (known) return known;
+      const { select, fields } = formOf(...form);
+      const made = pageReader<Query, Result>(name, select(shape), fields);
+      statements.set(key, made);
+      return made;
+    };
+  };
+  return { page: by<WrittenPage>(names.page, pageOf), count: by<Total>(names.count, countOf) };
+};
+
+/** What a count reads: as many rows as are counted. */
+export const COUNTED = { before: null, limit: MAX_COUNTED, maxRead: MAX_COUNTED } as const;
+
+/** The total of a list that no row can match. */
+export const NONE: Total = { count: 0, isExact: true };
 
 /** The owner of the rows of a list: the tenant, and a value for each further column. */
 type OwnerOf<Name extends string> = { tenantId: TenantId } & Readonly<Record<Name, string>>;

@@ -12,18 +12,18 @@ import "../api-keys/api-keys.ts";
 import "../api-keys/creator.ts";
 import "../assets/assets.ts";
 import "../assets/list.ts";
-import { listAuditEvents } from "../audit/audit-events.ts";
+import { countAuditEvents, listAuditEvents } from "../audit/audit-events.ts";
 import "../avatars/avatars.ts";
 import "../avatars/list.ts";
 import "../callers/callers.ts";
 import "../calls/fleet.ts";
 import "../calls/reconcile.ts";
 import "../credits/invariants.ts";
-import { listCreditEntries } from "../credits/credits.ts";
+import { countCreditEntries, listCreditEntries } from "../credits/credits.ts";
 import "../idempotency/idempotency-keys.ts";
 import "../jobs/jobs.ts";
 import { countApiKeys, listApiKeys } from "../api-keys/list.ts";
-import { listUsageSessions } from "../credits/list-usage-sessions.ts";
+import { countUsageSessions, listUsageSessions } from "../credits/list-usage-sessions.ts";
 import "../credits/overdue-sessions.ts";
 import { TEXTS } from "../query/statement.ts";
 import "../avatars/preparations.ts";
@@ -34,7 +34,7 @@ import "../people/seen.ts";
 import "../people/user-sessions.ts";
 import "../people/users.ts";
 import "../tenants/tenants.ts";
-import { listDeliveries } from "../webhooks/deliveries.ts";
+import { countDeliveries, listDeliveries } from "../webhooks/deliveries.ts";
 import "../webhooks/endpoints.ts";
 import "../webhooks/sending.ts";
 
@@ -68,11 +68,12 @@ const makeLists = async (): Promise<void> => {
     for (const key of [{}, { apiKeyId: "key_" }]) {
       for (const session of [{}, { sessionId: "ses_" }]) {
         for (const ofLineage of [null, "key_"] as const) {
-          await listCreditEntries(
-            db,
+          const [of, filters] = [
             { tenantId, environment: "live", ofLineage },
-            { ...page, filters: { ...kind, ...key, ...session } },
-          );
+            { ...kind, ...key, ...session },
+          ] as const;
+          await listCreditEntries(db, of, { ...page, filters });
+          await countCreditEntries(db, of, filters);
         }
       }
     }
@@ -84,6 +85,7 @@ const makeLists = async (): Promise<void> => {
           for (const target of [{}, { targetId: "ava_" }]) {
             const filters = { ...endpoint, ...status, ...type, ...target };
             await listDeliveries(db, { tenantId, environment }, { ...page, filters });
+            await countDeliveries(db, { tenantId, environment }, filters);
           }
         }
       }
@@ -96,6 +98,7 @@ const makeLists = async (): Promise<void> => {
         for (const avatar of [{}, { avatarId: "ava_" }]) {
           const filters = { ...window, ...user, ...status, ...key, ...avatar };
           await listUsageSessions(db, { tenantId, environment: "live" }, { ...page, filters });
+          await countUsageSessions(db, { tenantId, environment: "live" }, filters);
         }
       }
     }
@@ -105,11 +108,9 @@ const makeLists = async (): Promise<void> => {
     for (const action of choices) {
       for (const target of [{}, { targetId: "key_" }]) {
         for (const actor of [{}, { actorKeyId: "k" }, { actorId: "key_" }, { actorId: "key_", actorKeyId: "k" }]) {
-          await listAuditEvents(
-            db,
-            { tenantId, environment },
-            { ...page, filters: { ...action, ...target, ...actor } },
-          );
+          const filters = { ...action, ...target, ...actor };
+          await listAuditEvents(db, { tenantId, environment }, { ...page, filters });
+          await countAuditEvents(db, { tenantId, environment }, filters);
         }
       }
     }

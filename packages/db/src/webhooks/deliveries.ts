@@ -1,6 +1,6 @@
 /** Webhook deliveries in the database, as their tenant sees and repeats them. The worker's part is in `sending.ts`. */
 import { firstIdAt, newId, type WebhookDeliveryId, type WebhookEndpointId } from "@realtime-avatar/domain/id";
-import type { PageRequest, WrittenPage } from "@realtime-avatar/domain/page";
+import type { PageRequest, Total, WrittenPage } from "@realtime-avatar/domain/page";
 import {
   MAX_RECOVERED,
   type RecoveredDeliveries,
@@ -15,12 +15,12 @@ import {
 } from "../../generated/functions.ts";
 import type { Origin } from "../audit/audit-events.ts";
 import type { AnyCaller } from "../callers/callers.ts";
-import type { BatchKind, Runner } from "../connection/batch.ts";
+import type { Runner } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import { type Claim, kindOf, type ResponseFields, type StoredResponse } from "../idempotency/idempotency-keys.ts";
 import { batchedRead } from "../query/batched-read.ts";
 import { nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
-import { beforeOf, boundedPage, pageReader } from "../query/list.ts";
+import { beforeOf, boundedPage, COUNTED, listStatements, NONE, type pageOf } from "../query/list.ts";
 import { inputColumn, newestOf } from "../query/statement.ts";
 import { objectName } from "../schema/names.ts";
 import { webhookDeliveries, webhookEvents } from "../schema/webhooks.ts";
@@ -82,7 +82,7 @@ const FILTERS = ["endpointId", "status", "eventType", "targetId"] as const satis
 /** How many deliveries a page reads at most. The page has those of them that meet the filters. Each costs some 0.4 us. */
 const MAX_ROWS_READ = 5000;
 
-const selectPage = (filters: readonly (keyof Filters)[], isTest: boolean): SQL => {
+const select = (shape: typeof pageOf, isTest: boolean, filters: readonly (keyof Filters)[]): SQL => {
   const { tenantId, environment, id } = webhookDeliveries;
   const ofTenant = [tenantId, inputColumn("tenantId")] as const;
   const { where, orderBy } = isTest
@@ -91,11 +91,18 @@ const selectPage = (filters: readonly (keyof Filters)[], isTest: boolean): SQL =
   const read = { where: isTest ? sql`${where} and ${environment} <> 'live'` : where, orderBy };
   const conditions = filters.map((filter) => sql`${webhookDeliveries[filter]} = ${inputColumn(filter)}`);
   const ofEnvironment = sql`${environment} = ${inputColumn("environment")}`;
-  return boundedPage({ table: webhookDeliveries, id, item: ITEM }, read, [ofEnvironment, ...conditions]);
+  return boundedPage({ table: webhookDeliveries, id, item: ITEM }, read, [ofEnvironment, ...conditions], { shape });
 };
 
-/** A statement for each choice of filters and index. */
-const pages = new Map<string, BatchKind<PageQuery, WrittenPage>>();
+const STATEMENTS = listStatements<PageQuery, [isTest: boolean, ...filters: (keyof Filters)[]]>(
+  { page: "list_webhook_deliveries", count: "count_listed_deliveries" },
+  (isTest, ...filters) => ({
+    select: (shape) => select(shape, isTest, filters),
+    fields: ["tenantId", "environment", "before", "limit", "maxRead", ...filters],
+  }),
+);
+const formOf = ({ environment }: WebhookOwner, filters: Filters) =>
+  [environment === "test", ...FILTERS.filter((filter) => filters[filter] !== undefined)] as const;
 
 /**
  * The owner's newest deliveries that `page` asks for, of at most 5,000 that it reads. One statement, which requests for the same
@@ -107,14 +114,17 @@ export const listDeliveries = (
   { filters, before, limit }: DeliveryPage,
 ): Promise<WrittenPage> => {
   const query: PageQuery = { tenantId, environment, ...filters, before, limit, maxRead: MAX_ROWS_READ };
-  const selected = FILTERS.filter((filter) => filters[filter] !== undefined);
-  const isTest = environment === "test";
-  const name = [isTest, ...selected].join();
-  const names = ["tenantId", "environment", "before", "limit", "maxRead", ...selected] as const;
-  const reader =
-    pages.get(name) ?? pageReader<PageQuery>("list_webhook_deliveries", selectPage(selected, isTest), names);
-  pages.set(name, reader);
-  return db.batch(reader, query, tenantId);
+  return db.batch(STATEMENTS.page(...formOf(query, filters)), query, tenantId);
+};
+
+/** How many of the owner's deliveries match, of the newest `MAX_COUNTED`. One statement. */
+export const countDeliveries = async (
+  db: Db,
+  { tenantId, environment }: WebhookOwner,
+  filters: Filters,
+): Promise<Total> => {
+  const query: PageQuery = { tenantId, environment, ...filters, ...COUNTED };
+  return (await db.batch(STATEMENTS.count(...formOf(query, filters)), query, tenantId)) ?? NONE;
 };
 
 /** The outcome of a write whose response has fields that only the write knows. */

@@ -2,7 +2,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { ENVIRONMENTS } from "../environment.ts";
 import { ShownName } from "../lists/names.ts";
-import { listOf, Page } from "../page.ts";
+import { listOf, PAGE_LIMITS, Page, TOTAL_FIELD } from "../page.ts";
 import { ClosedObject, Count, DateTime, Metadata, Nullable, OneOf, Text } from "../schema.ts";
 import { ENTRY_KINDS } from "./entry.ts";
 import { SessionLimit } from "./session-limit.ts";
@@ -126,6 +126,7 @@ export const USAGE_SESSION_LIST = listOf(
     avatarId: Type.Optional(id("Include only sessions with this avatar.")),
   },
   { minimum: 1, maximum: MAX_SESSIONS_OF_PAGE },
+  { hasTotal: true },
 );
 /** What the operator filters by: also by the environment, and by `open`, which is each status of a session that has not ended. */
 export const OPERATOR_SESSION_LIST = listOf("ses", {
@@ -133,7 +134,10 @@ export const OPERATOR_SESSION_LIST = listOf("ses", {
   environment: Type.Optional(OneOf(ENVIRONMENTS)),
   status: Type.Optional(OneOf(["open", ...SESSION_STATUSES])),
 });
-export const UsageSessionPage = Page(UsageSessionWithNames, { maximum: MAX_SESSIONS_OF_PAGE, head });
+export const UsageSessionPage = Page(UsageSessionWithNames, {
+  maximum: MAX_SESSIONS_OF_PAGE,
+  head: { ...head, ...TOTAL_FIELD },
+});
 
 export const SUMMARY_GROUPS = ["apiKey", "avatar"] as const;
 export type SummaryGroup = (typeof SUMMARY_GROUPS)[number];
@@ -243,10 +247,15 @@ export const ChangeLowThreshold = ClosedObject({
 });
 
 /** `GET /api/v1/credits/entries` */
-export const CREDIT_ENTRY_LIST = listOf("ent", {
-  kind: Type.Optional(OneOf(ENTRY_KINDS)),
-  apiKeyId: Type.Optional(id()),
-  sessionId: Type.Optional(id()),
-});
-export const CreditEntryPage = Page(CreditEntry);
+export const CREDIT_ENTRY_LIST = listOf(
+  "ent",
+  {
+    kind: Type.Optional(OneOf(ENTRY_KINDS)),
+    apiKeyId: Type.Optional(id()),
+    sessionId: Type.Optional(id()),
+  },
+  PAGE_LIMITS,
+  { hasTotal: true },
+);
+export const CreditEntryPage = Page(CreditEntry, { head: TOTAL_FIELD });
 export type CreditEntryPage = Static<typeof CreditEntryPage>;

@@ -15,12 +15,13 @@ export const MAX_FILE_ROWS = 100_000;
 /** Size of a file, in bytes, after which it ends: at most a page later. */
 export const MAX_FILE_BYTES = 64 * 1024 * 1024;
 
-/** The query parameters of a list as a file: those of its pages, with more rows. */
+/** The query parameters of a list as a file: those of its pages, with more rows and without a total. */
 export const fileQueryOf = <Prefix extends IdPrefix, Filters extends TProperties>({
   query,
-}: List<Prefix, Filters>): TObject =>
-  ClosedObject({
-    ...query.properties,
+}: List<Prefix, Filters>): TObject => {
+  const { total: _, ...properties } = query.properties;
+  return ClosedObject({
+    ...properties,
     limit: Type.Optional(
       Count({
         minimum: 1,
@@ -29,6 +30,7 @@ export const fileQueryOf = <Prefix extends IdPrefix, Filters extends TProperties
       }),
     ),
   });
+};
 
 /**
  * Where a spreadsheet sees the start of a formula: at the start of a text, also after white space; and after a semicolon, a tab or

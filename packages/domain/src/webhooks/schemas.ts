@@ -6,7 +6,7 @@ import { Avatar } from "../avatars/schemas.ts";
 import { CreditBalance, UsageSession } from "../credits/schemas.ts";
 import { ENVIRONMENTS } from "../environment.ts";
 import { ShownName } from "../lists/names.ts";
-import { listOf, Page } from "../page.ts";
+import { listOf, PAGE_LIMITS, Page, TOTAL_FIELD } from "../page.ts";
 import { ClosedObject, Count, DateTime, Nullable, OneOf, Text } from "../schema.ts";
 import { MAX_DESCRIPTION_LENGTH, MAX_URL_LENGTH } from "../text.ts";
 import { typesOf, WEBHOOK_EVENT_GROUPS, WEBHOOK_EVENT_TYPES, type WebhookObject } from "./events.ts";
@@ -175,13 +175,18 @@ export const WebhookDelivery = ClosedObject({
 });
 export type WebhookDelivery = Static<typeof WebhookDelivery>;
 
-export const WEBHOOK_DELIVERY_LIST = listOf("whd", {
-  endpointId: Type.Optional(id),
-  status: Type.Optional(OneOf(DELIVERY_STATUSES)),
-  eventType: Type.Optional(OneOf(WEBHOOK_EVENT_TYPES)),
-  targetId: Type.Optional(id),
-});
-export const WebhookDeliveryPage = Page(WebhookDelivery);
+export const WEBHOOK_DELIVERY_LIST = listOf(
+  "whd",
+  {
+    endpointId: Type.Optional(id),
+    status: Type.Optional(OneOf(DELIVERY_STATUSES)),
+    eventType: Type.Optional(OneOf(WEBHOOK_EVENT_TYPES)),
+    targetId: Type.Optional(id),
+  },
+  PAGE_LIMITS,
+  { hasTotal: true },
+);
+export const WebhookDeliveryPage = Page(WebhookDelivery, { head: TOTAL_FIELD });
 
 export const RecoverDeliveries = ClosedObject({
   since: DateTime({

@@ -35,7 +35,7 @@ begin
   perform rta.insert_audit_events(
     array(
       select row(
-        tenant_id, p_event_ids[ordinality], environment, null, null, 'asset.failed', id, '{}', p_request_id, p_created_at
+        tenant_id, /* id */ p_event_ids[ordinality], environment, null, null, 'asset.failed', /* target_id */ id, '{}', p_request_id, p_created_at
       )::rta.audit_event
       from unnest(v_assets) with ordinality
     ),

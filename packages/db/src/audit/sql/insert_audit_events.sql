@@ -15,7 +15,7 @@ begin
   where p_outcomes is null or p_outcomes[ordinality].kind = 'written';
   if p_are_events then
     perform rta.emit_events(array(
-      select row(tenant_id, environment, action, target_id, created_at)::rta.event
+      select row(tenant_id, environment, /* type */ action, target_id, created_at)::rta.event
       from unnest(p_audit_events) with ordinality
       where p_outcomes is null or p_outcomes[ordinality].kind = 'written'
     ));

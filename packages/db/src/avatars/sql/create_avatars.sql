@@ -34,16 +34,15 @@ begin
     );
   end if;
 
+  -- Of all functions, this one alone lists the columns, in the order of types.sql.
   insert into public.avatars (
     tenant_id, id, environment, display_name, source_kind, model_id, status, source_asset_id, pending_source_asset_id,
     default_voice_id, generation, error, checks, preview_token, preview_file, cache_manifest_id, cache_version, settings,
     metadata, version, created_at, updated_at
   )
-  select tenant_id, id, environment, display_name, source_kind, model_id, status, source_asset_id, pending_source_asset_id,
-    default_voice_id, generation, error, checks, preview_token, preview_file, cache_manifest_id, cache_version, settings,
-    metadata, version, created_at, updated_at
-  from unnest(p_avatars) with ordinality
-  where v_outcomes[ordinality].kind = 'written';
+  select avatar.* from unnest(array(
+    select p_avatars[at] from generate_subscripts(p_avatars, 1) at where v_outcomes[at].kind = 'written'
+  )) avatar;
 
   if p_jobs is not null then
     insert into public.jobs (tenant_id, id, environment, kind, target_id, generation, run_at, created_at)

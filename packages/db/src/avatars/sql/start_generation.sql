@@ -16,7 +16,7 @@ begin
   end if;
   insert into public.jobs (tenant_id, id, environment, kind, target_id, generation, run_at, created_at)
   values (
-    p_avatar.tenant_id, p_job_id, p_avatar.environment, 'prepare_avatar', p_avatar.id, p_avatar.generation, v_now, v_now
+    p_avatar.tenant_id, p_job_id, p_avatar.environment, 'prepare_avatar', /* target_id */ p_avatar.id, p_avatar.generation, v_now, v_now
   );
   return p_avatar;
 end $$;

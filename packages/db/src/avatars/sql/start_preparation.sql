@@ -19,12 +19,12 @@ begin
   select clock_timestamp() - created_at into v_age from public.jobs
   where tenant_id = p_job.tenant_id and id = p_job.id and lease = p_lease;
   if v_age is not null then
-    select tenant_id, id, environment, display_name, source_kind, model_id, status, source_asset_id, pending_source_asset_id,
-    default_voice_id, generation, error, checks, preview_token, preview_file, cache_manifest_id, cache_version, settings,
-    metadata, version, created_at, updated_at
-    into v_avatar from public.avatars
-    where tenant_id = p_job.tenant_id and id = p_job.target_id and generation = p_job.generation
-      and status in ('preprocessing', 'ready', 'disabled');
+    -- See lock_avatar.
+    v_avatar := (
+      select json_populate_record(null::rta.avatar, row_to_json(stored)) from public.avatars stored
+      where tenant_id = p_job.tenant_id and id = p_job.target_id and generation = p_job.generation
+        and status in ('preprocessing', 'ready', 'disabled')
+    );
   end if;
   if v_avatar.id is null then
     perform rta.end_job(p_job, p_lease);

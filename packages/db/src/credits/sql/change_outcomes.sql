@@ -33,7 +33,7 @@ begin
   end if;
   return array(
     select row(
-      case
+      /* kind */ case
         when (p_valid_until[change.ordinality] > p_now) is not true then 'stale'
         when v_stored[change.ordinality].body_hash is not null then 'replayed'
         when p_sessions[change.ordinality].id is not null then 'written'
@@ -46,7 +46,7 @@ begin
         ) then 'stale'
         else 'not_found'
       end,
-      false, v_stored[change.ordinality].response_fields, v_stored[change.ordinality].body_hash, v_stored[change.ordinality].etag
+      false, /* session */ v_stored[change.ordinality].response_fields, v_stored[change.ordinality].body_hash, v_stored[change.ordinality].etag
     )::rta.session_change_outcome
     from unnest(p_changes) with ordinality change
     order by change.ordinality

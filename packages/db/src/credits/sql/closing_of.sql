@@ -13,14 +13,14 @@ create function rta.closing_of(
 ) returns rta.closing
 language sql immutable as $$
   select row(
-    p_session.tenant_id, p_session.environment, p_session.id, p_session.api_key_id, p_session.lineage, p_session.reserved,
+    p_session.tenant_id, p_session.environment, /* session_id */ p_session.id, p_session.api_key_id, p_session.lineage, p_session.reserved,
     p_session.is_counted, p_session.reported_by, p_closed_by,
-    case
+    /* charged */ case
       when p_session.expires_at > p_now then least(p_session.reserved, greatest(p_session.used, p_used)) -- `greatest` skips null
       else p_session.used
     end,
-    case when p_session.started_at is null and (p_is_released and p_session.expires_at > p_now) is not true then 'failed' else 'released' end,
-    case when p_session.expires_at > p_now then 'release' else 'expire' end,
+    /* status */ case when p_session.started_at is null and (p_is_released and p_session.expires_at > p_now) is not true then 'failed' else 'released' end,
+    /* rest */ case when p_session.expires_at > p_now then 'release' else 'expire' end,
     p_reason, p_settle_entry_id, p_rest_entry_id, p_request_id
   )::rta.closing
 $$;

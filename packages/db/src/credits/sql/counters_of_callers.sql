@@ -26,8 +26,8 @@ begin
     )
   ), charged as (
     select row(
-      caller_at, tenant_id, api_key_id, environment, account_at, array_agg(id order by id),
-      array_agg(meter_at order by id)
+      caller_at, tenant_id, api_key_id, environment, account_at, /* lineage */ array_agg(id order by id),
+      /* meters_at */ array_agg(meter_at order by id)
     )::rta.charged_caller as caller
     from line group by caller_at, tenant_id, api_key_id, environment, account_at
   ), meter as (

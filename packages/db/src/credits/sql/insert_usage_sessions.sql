@@ -18,7 +18,7 @@ begin
     select caller.tenant_id, caller.api_key_id, claim.request, claim.idempotency_key, p_requests[ordinality].entry_id,
       body_hash, status, location, etag, response_body, sealed_for,
       coalesce(p_outcomes[ordinality].response_fields, row_to_json(row(
-        p_outcomes[ordinality].avatar_name, p_outcomes[ordinality].reserved, p_outcomes[ordinality].expires_at
+        /* avatarName */ p_outcomes[ordinality].avatar_name, /* reservedCreditMicros */ p_outcomes[ordinality].reserved, /* expiresAt */ p_outcomes[ordinality].expires_at
       )::rta.opened_session)),
       date_trunc('milliseconds', now())
     from unnest(p_claims) with ordinality claim
@@ -37,7 +37,7 @@ begin
   )
   select caller.tenant_id, request.id, caller.environment, caller.api_key_id, caller.lineage, avatar_id, 'reserved',
     p_outcomes[ordinality].reserved, price, metadata, created_at, p_outcomes[ordinality].expires_at,
-    p_outcomes[ordinality].expires_at, true
+    /* sweep_at */ p_outcomes[ordinality].expires_at, true
   from unnest(p_requests) with ordinality request
   join unnest(p_callers) caller on caller.caller_at = p_caller_at[ordinality]
   where p_outcomes[ordinality].kind = 'written';
@@ -45,7 +45,7 @@ begin
   insert into public.credit_entries (
     tenant_id, id, environment, kind, amount, session_id, api_key_id, request_id, created_at
   )
-  select caller.tenant_id, entry_id, caller.environment, 'hold', p_outcomes[ordinality].reserved, request.id,
+  select caller.tenant_id, entry_id, caller.environment, 'hold', p_outcomes[ordinality].reserved, /* session_id */ request.id,
     caller.api_key_id, request_id, created_at
   from unnest(p_requests) with ordinality request
   join unnest(p_callers) caller on caller.caller_at = p_caller_at[ordinality]

@@ -10,7 +10,7 @@ declare
 begin
   loop
     v_meters := array(
-      select row(meter.settled + meter.reserved, meter.open_sessions)::rta.locked_meter
+      select row(/* used */ meter.settled + meter.reserved, meter.open_sessions)::rta.locked_meter
       from unnest(p_tenant_ids, p_api_key_ids) key (tenant_id, id)
       join public.api_key_meters meter on meter.tenant_id = key.tenant_id and meter.api_key_id = key.id
       order by meter.tenant_id, meter.api_key_id

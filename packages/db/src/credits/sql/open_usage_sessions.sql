@@ -39,7 +39,7 @@ begin
       for no key update of account
     )
     select row(
-      coalesce(locked.available, 0), locked.open_sessions, locked.max_concurrent_sessions, locked.low_threshold
+      /* available */ coalesce(locked.available, 0), locked.open_sessions, /* session_limit */ locked.max_concurrent_sessions, locked.low_threshold
     )::rta.locked_account
     from unnest(v_counters.account_tenant_ids, v_counters.account_environments) with ordinality wanted (tenant_id, environment, at)
     left join locked on locked.tenant_id = wanted.tenant_id and locked.environment = wanted.environment

@@ -67,7 +67,7 @@ begin
     select case
       when kind <> 'written' then v_outcomes[at]
       else row(
-        case when v_reported[at].id is null then 'session_closed' else 'written' end, false, v_records[at], null, null
+        /* kind */ case when v_reported[at].id is null then 'session_closed' else 'written' end, false, /* session */ v_records[at], null, null
       )::rta.session_change_outcome
     end
     from unnest(v_outcomes) with ordinality outcome (kind, has_ended, session, body_hash, etag, at)

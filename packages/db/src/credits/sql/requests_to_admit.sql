@@ -28,7 +28,7 @@ language plpgsql as $$
 begin
   return query
   select request.ordinality::integer, row(
-    case
+    /* kind */ case
       when (p_valid_until[request.ordinality] > p_now and caller.environment = request.environment) is not true then 'stale'
       when (stored.response).body_hash is not null then 'replayed'
       when same.session_id is not null then 'same'
@@ -36,7 +36,7 @@ begin
       when avatar.status is null or avatar.status = 'deleted' then 'avatar_not_found'
       else 'avatar_not_ready'
     end,
-    null, null, null, null, avatar.display_name, avatar.status, (stored.response).body_hash, (stored.response).status, (stored.response).location,
+    null, null, null, null, /* avatar_name */ avatar.display_name, /* avatar_status */ avatar.status, (stored.response).body_hash, (stored.response).status, (stored.response).location,
     (stored.response).etag, (stored.response).response_body, (stored.response).sealed_for, (stored.response).response_fields,
     null, null, null, same.session_id
   )::rta.session_outcome, request.max_seconds, request.min_seconds, request.price, request.start_seconds,

@@ -29,7 +29,7 @@ begin
     v_outcome := rta.end_attempt(p_job, p_lease, p_error, p_delay_ms, p_max_attempts);
     if v_outcome = 'exhausted' then
       perform rta.end_preparation(
-        v_avatar, p_job, row('failed', p_detail, '[]', null, null, null)::rta.preparation_result, p_audit_event
+        v_avatar, p_job, row('failed', /* error */ p_detail, '[]', null, null, null)::rta.preparation_result, p_audit_event
       );
     end if;
   end if;

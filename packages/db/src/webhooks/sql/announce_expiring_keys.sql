@@ -41,7 +41,7 @@ begin
     where meter.tenant_id = locked.tenant_id and meter.api_key_id = locked.id
     returning locked.tenant_id, locked.environment, locked.id
   )
-  select array_agg(row(tenant_id, environment, 'api_key.expiring', id, v_now)::rta.event) into v_events from announced;
+  select array_agg(row(tenant_id, environment, 'api_key.expiring', /* target_id */ id, /* created_at */ v_now)::rta.event) into v_events from announced;
   perform rta.emit_events(v_events);
   return coalesce(cardinality(v_events), 0);
 end $$;

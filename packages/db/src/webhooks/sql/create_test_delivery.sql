@@ -58,7 +58,8 @@ begin
         tenant_id, id, environment, endpoint_id, event_id, event_type, target_id, sequence, next_attempt_at, budget_host, created_at
       )
       values (
-        p_caller.tenant_id, p_delivery_id, p_environment, p_endpoint_id, p_event_id, 'webhook_endpoint.test', p_endpoint_id,
+        p_caller.tenant_id, p_delivery_id, p_environment, p_endpoint_id, p_event_id, 'webhook_endpoint.test',
+        /* target_id */ p_endpoint_id,
         v_sequence, date_trunc('milliseconds', clock_timestamp()), v_host, p_created_at
       );
       perform rta.store_response_fields(p_caller, p_claim, json_build_object('deliveryId', p_delivery_id));

@@ -17,6 +17,6 @@ begin
   p_audit_event.changed_fields := array['status'];
   perform rta.change_webhook_endpoint(p_endpoint, v_new, p_audit_event);
   perform rta.emit_events(array[row(
-    p_endpoint.tenant_id, p_endpoint.environment, 'webhook_endpoint.disabled', p_endpoint.id, p_audit_event.created_at
+    p_endpoint.tenant_id, p_endpoint.environment, 'webhook_endpoint.disabled', /* target_id */ p_endpoint.id, p_audit_event.created_at
   )::rta.event]);
 end $$;

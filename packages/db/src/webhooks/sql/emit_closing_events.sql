@@ -32,11 +32,11 @@ begin
       )
     returning charged.tenant_id, charged.environment, charged.api_key_id
   )
-  select array_agg(row(tenant_id, environment, 'api_key.spend_limit_reached', api_key_id, p_now)::rta.event) into v_notices
+  select array_agg(row(tenant_id, environment, 'api_key.spend_limit_reached', /* target_id */ api_key_id, /* created_at */ p_now)::rta.event) into v_notices
   from noticed;
   perform rta.emit_events(
     array(
-      select row(tenant_id, environment, 'usage_session.ended', session_id, p_now)::rta.event from unnest(p_closings)
+      select row(tenant_id, environment, 'usage_session.ended', /* target_id */ session_id, /* created_at */ p_now)::rta.event from unnest(p_closings)
     ) || v_notices
   );
 end $$;

@@ -17,9 +17,9 @@ declare
   v_now constant timestamptz := date_trunc('milliseconds', v_at);
   v_events rta.numbered_event[] := array(
     select row(
-      tenant_id, 'evt_' || rta.new_id(v_at), environment, type, target_id,
+      tenant_id, /* id */ 'evt_' || rta.new_id(v_at), environment, type, target_id,
       -- The first event of its target, which has just been made: there is no place to look up.
-      case when not p_is_again and split_part(type, '.', 2) in ('created', 'opened') then 1 else 1 + coalesce((
+      /* sequence */ case when not p_is_again and split_part(type, '.', 2) in ('created', 'opened') then 1 else 1 + coalesce((
         -- Sorted by all columns: by one entry of the index, however small the table was when the plan was made.
         select last.sequence from public.webhook_events last
         where last.tenant_id = event.tenant_id and last.target_id = event.target_id
@@ -57,7 +57,7 @@ begin
   insert into public.webhook_deliveries (
     tenant_id, id, environment, endpoint_id, event_id, event_type, target_id, sequence, next_attempt_at, created_at
   )
-  select event.tenant_id, 'whd_' || substr(event.id, 5, 25) || to_hex(at - 1), event.environment, endpoint_id, event.id, event.type,
+  select event.tenant_id, 'whd_' || substr(event.id, 5, 25) || to_hex(at - 1), event.environment, endpoint_id, /* event_id */ event.id, event.type,
     event.target_id, event.sequence, v_now, v_now
   from unnest(v_events) event cross join lateral unnest(event.endpoint_ids) with ordinality endpoint (endpoint_id, at)
   where event.id = any (v_written);

@@ -4,7 +4,7 @@ create function rta.emit_low_credits(p_old public.credit_accounts, p_now timesta
 language plpgsql as $$
 declare
   v_events rta.event[] := array(
-    select row(tenant_id, environment, 'credits.low', tenant_id, p_now)::rta.event from public.credit_accounts
+    select row(tenant_id, environment, 'credits.low', /* target_id */ tenant_id, /* created_at */ p_now)::rta.event from public.credit_accounts
     where tenant_id = p_old.tenant_id and environment = p_old.environment and rta.falls_below(
       p_old.granted - p_old.forfeited - p_old.settled - p_old.reserved, granted - forfeited - settled - reserved,
       p_old.low_threshold, low_threshold

@@ -39,19 +39,19 @@ begin
         )
       returning account.tenant_id, account.environment
     )
-    select array_agg(row(tenant_id, environment, 'credits.exhausted', tenant_id, v_now)::rta.event) into v_exhausted
+    select array_agg(row(tenant_id, environment, 'credits.exhausted', /* target_id */ tenant_id, /* created_at */ v_now)::rta.event) into v_exhausted
     from exhausted;
   end if;
   perform rta.emit_events(array(
-    select row(caller.tenant_id, caller.environment, 'usage_session.opened', request.id, request.created_at)::rta.event
+    select row(caller.tenant_id, caller.environment, 'usage_session.opened', /* target_id */ request.id, request.created_at)::rta.event
     from unnest(p_requests) with ordinality request
     join unnest(p_counters.callers) caller on caller.caller_at = p_caller_at[request.ordinality]
     where p_outcomes[request.ordinality].kind = 'written'
   ));
   v_of_tenants := v_exhausted || array(
     select row(
-      p_counters.account_tenant_ids[at], p_counters.account_environments[at], 'credits.low',
-      p_counters.account_tenant_ids[at], v_now
+      /* tenant_id */ p_counters.account_tenant_ids[at], /* environment */ p_counters.account_environments[at], 'credits.low',
+      /* target_id */ p_counters.account_tenant_ids[at], /* created_at */ v_now
     )::rta.event
     from unnest(p_accounts, p_held) with ordinality account (available, open_sessions, session_limit, low_threshold, held, at)
     where rta.falls_below(available, available - held, low_threshold, low_threshold)

@@ -4,6 +4,6 @@ create function rta.emit_sessions_started(p_sessions public.usage_sessions[]) re
 language plpgsql as $$
 begin
   perform rta.emit_events(array(
-    select row(tenant_id, environment, 'usage_session.started', id, started_at)::rta.event from unnest(p_sessions)
+    select row(tenant_id, environment, 'usage_session.started', /* target_id */ id, /* created_at */ started_at)::rta.event from unnest(p_sessions)
   ));
 end $$;

@@ -44,7 +44,7 @@ begin
     perform rta.disable_failing_endpoint(
       v_endpoint.tenant_id, v_endpoint.endpoint_id, v_endpoint.outcome = 'gone', p_failing_since,
       row(
-        v_endpoint.tenant_id, v_endpoint.audit_event_id, null, null, null, 'webhook_endpoint.disabled', null, null, p_request_id,
+        v_endpoint.tenant_id, /* id */ v_endpoint.audit_event_id, null, null, null, 'webhook_endpoint.disabled', null, null, p_request_id,
         p_created_at
       )::rta.audit_event
     );

@@ -1,7 +1,7 @@
 /** The dependencies of the application and of its routes. Nothing is read or connected at import time. */
 
 import type { Caller } from "@realtime-avatar/db/callers/callers";
-import type { Databases } from "@realtime-avatar/db/shards/databases";
+import type { Databases } from "@realtime-avatar/db/databases/databases";
 import type { RandomBytes, TenantId, UserId, UserSessionId } from "@realtime-avatar/domain/id";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import type { Metrics } from "@realtime-avatar/runtime/metrics";

@@ -5,7 +5,7 @@ import { hasEmbedded, requireEmbedded } from "@realtime-avatar/db/connection/emb
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { isMigrated } from "@realtime-avatar/db/migrate";
 import { type OpenDatabase, openDatabase } from "@realtime-avatar/db/open";
-import { areMigrated, type Databases } from "@realtime-avatar/db/shards/databases";
+import { areMigrated, type Databases } from "@realtime-avatar/db/databases/databases";
 import { listTenants } from "@realtime-avatar/db/tenants/tenants";
 import { ENVIRONMENTS, type Environment } from "@realtime-avatar/domain/environment";
 import { newRequestId, type TenantId } from "@realtime-avatar/domain/id";

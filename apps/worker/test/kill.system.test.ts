@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from
 import { existsSync } from "node:fs";
 import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { oneDatabase } from "@realtime-avatar/db/shards/databases";
+import { oneDatabase } from "@realtime-avatar/db/databases/databases";
 import { type AssetRecord, originalKey, publicKey } from "@realtime-avatar/domain/assets/asset";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import { PREPARED_FOLDER, preparedFile, preparedKey } from "@realtime-avatar/domain/avatars/preparation";

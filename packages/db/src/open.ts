@@ -8,7 +8,7 @@ import type { Watcher } from "./connection/watcher.ts";
 import { grantService } from "./grant.ts";
 import { migrate, pruneFunctions } from "./migrate.ts";
 import { statement } from "./query/statement.ts";
-import { type Databases, oneDatabase } from "./shards/databases.ts";
+import { type Databases, oneDatabase } from "./databases/databases.ts";
 import { moveShard, rebalanceShards } from "./shards/manage.ts";
 import { openShards } from "./shards/open-shards.ts";
 import { findShards, migrateShards, pruneShards } from "./shards/split.ts";

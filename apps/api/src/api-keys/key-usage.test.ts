@@ -1,7 +1,7 @@
 /** When keys were last used: noted in memory, written soon after, seen in the API. */
 import { describe, expect, test } from "bun:test";
 import { recordUses } from "@realtime-avatar/db/api-keys/usage";
-import { oneDatabase } from "@realtime-avatar/db/shards/databases";
+import { oneDatabase } from "@realtime-avatar/db/databases/databases";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { session } from "@realtime-avatar/testing/database";
 import { untilBlocked } from "@realtime-avatar/testing/postgres/waits";

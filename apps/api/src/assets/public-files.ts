@@ -7,7 +7,7 @@
 import { findPublicAsset } from "@realtime-avatar/db/assets/assets";
 import { findPreview } from "@realtime-avatar/db/avatars/preparations";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import { findIn } from "@realtime-avatar/db/shards/databases";
+import { findIn } from "@realtime-avatar/db/databases/databases";
 import { isPublicToken, PUBLIC_PATH, publicKey } from "@realtime-avatar/domain/assets/asset";
 import {
   manifestFile,

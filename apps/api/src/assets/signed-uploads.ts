@@ -4,7 +4,7 @@
  */
 
 import { existingAssets } from "@realtime-avatar/db/assets/assets";
-import type { Databases } from "@realtime-avatar/db/shards/databases";
+import type { Databases } from "@realtime-avatar/db/databases/databases";
 import type { AssetId, TenantId } from "@realtime-avatar/domain/id";
 import { notFound, Problem, validationFailed } from "@realtime-avatar/domain/problem";
 import { UPLOAD_PATH } from "@realtime-avatar/storage/disk/signed-url";

@@ -1,8 +1,8 @@
 /** Opens what calls need beside the database: the LiveKit that is configured, or one that this process starts with an avatar worker. */
 import { countFleet } from "@realtime-avatar/db/calls/reconcile";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import { type Databases, readAll } from "@realtime-avatar/db/shards/databases";
-import { startInEach } from "@realtime-avatar/db/shards/start-in-each";
+import { type Databases, readAll } from "@realtime-avatar/db/databases/databases";
+import { startInEach } from "@realtime-avatar/db/databases/start-in-each";
 import { startReconciler } from "@realtime-avatar/livekit/reconciler";
 import { createRooms } from "@realtime-avatar/livekit/rooms";
 import type { AtExit } from "@realtime-avatar/runtime/lifecycle";

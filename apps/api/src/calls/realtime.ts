@@ -2,7 +2,7 @@
 import { listWorkersWithWork } from "@realtime-avatar/db/calls/fleet";
 import { readInstance } from "@realtime-avatar/db/calls/reconcile";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import type { Databases } from "@realtime-avatar/db/shards/databases";
+import type { Databases } from "@realtime-avatar/db/databases/databases";
 import { roomTokenKey } from "@realtime-avatar/domain/calls/brought-room";
 import { callSigningKey } from "@realtime-avatar/domain/calls/call-key";
 import { Problem } from "@realtime-avatar/domain/problem";

@@ -6,7 +6,7 @@
 import { compareRooms } from "@realtime-avatar/db/calls/reconcile";
 import { describeError } from "@realtime-avatar/db/connection/errors";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import type { Databases } from "@realtime-avatar/db/shards/databases";
+import type { Databases } from "@realtime-avatar/db/databases/databases";
 import { roomPrefix } from "@realtime-avatar/domain/calls/room";
 import { LivekitError, type Rooms } from "@realtime-avatar/livekit/rooms";
 import type { Logger } from "@realtime-avatar/runtime/log";

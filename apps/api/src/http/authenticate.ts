@@ -15,7 +15,7 @@ import {
   type StoredCredential,
 } from "@realtime-avatar/db/callers/callers";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import { findIn } from "@realtime-avatar/db/shards/databases";
+import { findIn } from "@realtime-avatar/db/databases/databases";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import { permits, type Scope } from "@realtime-avatar/domain/api-keys/scope";
 import { type ApiKeySecret, parseApiKey, verifyApiKey } from "@realtime-avatar/domain/api-keys/secret";

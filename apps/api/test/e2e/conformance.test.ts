@@ -6,7 +6,7 @@
 
 import { afterAll, describe, expect } from "bun:test";
 import { connect } from "@realtime-avatar/db/connection/pool";
-import { oneDatabase } from "@realtime-avatar/db/shards/databases";
+import { oneDatabase } from "@realtime-avatar/db/databases/databases";
 import type { ProblemCode } from "@realtime-avatar/domain/problem";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { recordUses } from "@realtime-avatar/db/api-keys/usage";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { recordPeopleSeen } from "@realtime-avatar/db/people/seen";
-import { oneDatabase } from "@realtime-avatar/db/shards/databases";
+import { oneDatabase } from "@realtime-avatar/db/databases/databases";
 import type { CreateApiKey } from "@realtime-avatar/domain/api-keys/schemas";
 import type { ApiKeyId, TenantId, UserId, UserSessionId } from "@realtime-avatar/domain/id";
 import { createLog } from "@realtime-avatar/runtime/log";

@@ -1,6 +1,6 @@
 /** `tenants`: the owners of keys and avatars. */
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import type { Databases } from "@realtime-avatar/db/shards/databases";
+import type { Databases } from "@realtime-avatar/db/databases/databases";
 import { emptierOfTwo, insertTenant, listTenants } from "@realtime-avatar/db/tenants/tenants";
 import { initialGrants } from "@realtime-avatar/domain/credits/grants";
 import { newId, newRequestId } from "@realtime-avatar/domain/id";

@@ -3,7 +3,7 @@
 import { createClient } from "@realtime-avatar/client";
 import { forwardedLine, listen, listeningMessage, type WebhookSelection } from "@realtime-avatar/client/listen";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import type { Databases } from "@realtime-avatar/db/shards/databases";
+import type { Databases } from "@realtime-avatar/db/databases/databases";
 import { recoverDeliveries } from "@realtime-avatar/db/webhooks/deliveries";
 import { disableEndpoint, findEndpoint, listEndpoints } from "@realtime-avatar/db/webhooks/endpoints";
 import { parseDateTime } from "@realtime-avatar/domain/date-time";

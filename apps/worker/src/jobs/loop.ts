@@ -4,7 +4,7 @@
  */
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { claimJob, claimJobBeside } from "@realtime-avatar/db/jobs/jobs";
-import type { Databases } from "@realtime-avatar/db/shards/databases";
+import type { Databases } from "@realtime-avatar/db/databases/databases";
 import { JOB_KINDS } from "@realtime-avatar/domain/job";
 import type { Metrics } from "@realtime-avatar/runtime/metrics";
 import type { Tracing } from "@realtime-avatar/runtime/tracing";

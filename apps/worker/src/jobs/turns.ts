@@ -1,6 +1,6 @@
 /** The turns of the databases whose jobs a worker claims: each in turn, and one that was asked in vain after a pause. */
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import type { Databases } from "@realtime-avatar/db/shards/databases";
+import type { Databases } from "@realtime-avatar/db/databases/databases";
 
 /** The database whose turn it is; or none, and in how long the next one has its turn. */
 type Turn = { db: Db } | { db: null; pauseMs: number };

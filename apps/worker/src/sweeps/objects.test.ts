@@ -1,6 +1,6 @@
 /** The sweep of stored files that no asset keeps. */
 import { describe, expect, test } from "bun:test";
-import { oneDatabase } from "@realtime-avatar/db/shards/databases";
+import { oneDatabase } from "@realtime-avatar/db/databases/databases";
 import { originalKey, publicKey, uploadKey } from "@realtime-avatar/domain/assets/asset";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import { manifestId, type PreparedType, preparedFile, preparedKey } from "@realtime-avatar/domain/avatars/preparation";

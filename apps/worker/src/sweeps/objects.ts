@@ -4,7 +4,7 @@
  * deleted, or its avatar no longer needs what was prepared.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import type { Databases } from "@realtime-avatar/db/shards/databases";
+import type { Databases } from "@realtime-avatar/db/databases/databases";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import type { Storage, StoredFile } from "@realtime-avatar/storage/storage";
 import { FOLDERS, type Folder, tenantOf } from "./folders.ts";

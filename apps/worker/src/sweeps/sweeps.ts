@@ -2,7 +2,7 @@
 
 import { failAbandonedUploads } from "@realtime-avatar/db/assets/processing";
 import type { Runner } from "@realtime-avatar/db/connection/batch";
-import type { Databases } from "@realtime-avatar/db/shards/databases";
+import type { Databases } from "@realtime-avatar/db/databases/databases";
 import { announceExpiringKeys } from "@realtime-avatar/db/webhooks/expiring-keys";
 import { sweepDeliveries } from "@realtime-avatar/db/webhooks/sending";
 import { newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";

@@ -3,7 +3,7 @@
  * server, and a check of avatars' sources that accepts noise.
  */
 import { existsSync } from "node:fs";
-import { oneDatabase } from "@realtime-avatar/db/shards/databases";
+import { oneDatabase } from "@realtime-avatar/db/databases/databases";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import { secureRandom } from "@realtime-avatar/runtime/random";
 import { openStorage } from "@realtime-avatar/storage/open";

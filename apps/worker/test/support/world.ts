@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { insertAsset } from "@realtime-avatar/db/assets/assets";
 import type { Caller } from "@realtime-avatar/db/callers/callers";
 import type { JobRecord } from "@realtime-avatar/db/jobs/jobs";
-import { oneDatabase } from "@realtime-avatar/db/shards/databases";
+import { oneDatabase } from "@realtime-avatar/db/databases/databases";
 import { type AssetRecord, newAsset, originalKey, publicKey } from "@realtime-avatar/domain/assets/asset";
 import type { AssetKind } from "@realtime-avatar/domain/assets/limits";
 import { newId } from "@realtime-avatar/domain/id";

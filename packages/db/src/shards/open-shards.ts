@@ -8,7 +8,7 @@ import { notExecuted } from "../connection/errors.ts";
 import { connect, type Db, type PoolOptions } from "../connection/pool.ts";
 import { type Host, hostsOf } from "../connection/server/hosts.ts";
 import type { PoolStats } from "../connection/watcher.ts";
-import { combined, type Databases } from "./databases.ts";
+import { combined, type Databases } from "../databases/databases.ts";
 import { type Node, placementOf } from "./placement.ts";
 import { shardOptions } from "./shard.ts";
 import { findShards } from "./split.ts";

@@ -1,12 +1,10 @@
 /** Migrations beside transactions that hold what they need. The load of a whole service: previous-release.system.test.ts of the API. */
-import { afterEach, test as always, beforeEach, expect, setDefaultTimeout } from "bun:test";
-import { session, type TestDatabase, testDatabase, USES_SHARDS } from "@realtime-avatar/testing/database";
+import { afterEach, beforeEach, expect, setDefaultTimeout } from "bun:test";
+import { session, type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { ofOneDatabase as test } from "@realtime-avatar/testing/postgres/one-database";
 import { untilBlocked } from "@realtime-avatar/testing/postgres/waits";
 import { applyMigrations, type Migration, NO_TRANSACTION } from "./apply-migrations.ts";
 import { migrate, withLock } from "./migrate.ts";
-
-/** Migrations of one database. `shards/moves.test.ts` has those of shards. */
-const test = always.skipIf(USES_SHARDS);
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);

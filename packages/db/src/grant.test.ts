@@ -1,10 +1,11 @@
 /** The service under a role that has the rights of `grantService`, and no other. */
-import { test as always, describe, expect } from "bun:test";
+import { describe, expect } from "bun:test";
 import { randomBytes } from "node:crypto";
 import type { ApiKeyId, TenantId } from "@realtime-avatar/domain/id";
 import { seedMovement, seedSession } from "@realtime-avatar/testing/credits";
-import { client, USES_SHARDS } from "@realtime-avatar/testing/database";
+import { client } from "@realtime-avatar/testing/database";
 import { fileDatabase, fileRole, fixture } from "@realtime-avatar/testing/fixture";
+import { ofOneDatabase as test } from "@realtime-avatar/testing/postgres/one-database";
 import {
   avatarOf,
   callerOf,
@@ -28,9 +29,6 @@ import { releaseSession, reportUsage } from "./credits/usage-sessions.ts";
 import { grantService } from "./grant.ts";
 import { findStoredResponse } from "./idempotency/idempotency-keys.ts";
 import { isMigrated } from "./migrate.ts";
-
-/** The rights in one database. Tests of shards have theirs: `shards/shard.test.ts`, and `shards.test.ts` of the API. */
-const test = always.skipIf(USES_SHARDS);
 
 const ROLE = `service "of" ${randomBytes(6).toString("hex")}`;
 const NAME = `"${ROLE.replaceAll('"', '""')}"`;

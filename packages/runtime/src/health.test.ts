@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { notExecuted } from "@realtime-avatar/db/connection/errors";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import { FUNCTIONS_SCHEMA } from "@realtime-avatar/db/functions/schema";
 import { oneDatabase } from "@realtime-avatar/db/databases/databases";
+import { FUNCTIONS_SCHEMA } from "@realtime-avatar/db/functions/schema";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { healthStatus, live, ready } from "./health.ts";
 

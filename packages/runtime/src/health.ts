@@ -2,9 +2,9 @@
 
 import { DatabaseError } from "@realtime-avatar/db/connection/errors";
 import type { Db } from "@realtime-avatar/db/connection/pool";
+import type { Databases } from "@realtime-avatar/db/databases/databases";
 import { isMigrated } from "@realtime-avatar/db/migrate";
 import { isReadOnly } from "@realtime-avatar/db/open";
-import type { Databases } from "@realtime-avatar/db/databases/databases";
 
 /** Timeout of the database check; after it the process is not ready. */
 const DEADLINE_MS = 2000;

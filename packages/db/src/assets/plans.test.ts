@@ -1,10 +1,10 @@
 /** How the server executes the statements and functions of assets and jobs: by indexes, with plans for any values. */
-import { test as always, expect } from "bun:test";
+import { expect } from "bun:test";
 import type { AssetRecord } from "@realtime-avatar/domain/assets/asset";
-import { USES_SHARDS } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { inOneBatch } from "@realtime-avatar/testing/postgres/batching";
 import { claimedJob, READY_ASSET } from "@realtime-avatar/testing/postgres/jobs";
+import { ofOneDatabase as test } from "@realtime-avatar/testing/postgres/one-database";
 import {
   expectIndexed,
   explainedSession,
@@ -40,9 +40,6 @@ import {
 } from "./assets.ts";
 import { listAssets } from "./list.ts";
 import { failAbandonedUploads, finishAsset, startAsset } from "./processing.ts";
-
-/** Plans of one database. Citus sends its parts of a statement to the node, which plans those. */
-const test = always.skipIf(USES_SHARDS);
 
 const ROWS = 3000;
 

@@ -12,9 +12,9 @@ import {
 } from "@realtime-avatar/testing/calls/calls";
 import { seedCaller } from "@realtime-avatar/testing/credits";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
-import { USES_SHARDS } from "@realtime-avatar/testing/database";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { sessionAt } from "@realtime-avatar/testing/postgres/clock";
+import { ofOneDatabase } from "@realtime-avatar/testing/postgres/one-database";
 import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { findCreditDrift } from "../credits/invariants.ts";
@@ -361,7 +361,7 @@ describe("a pass", () => {
     expect([(await pass(1)).ended, (await pass(1)).ended, (await pass(1)).ended]).toEqual([1, 1, 0]);
   });
 
-  test.skipIf(USES_SHARDS)("a worker that stops in the second half of a millisecond: its lease has ended", async () => {
+  ofOneDatabase("a worker that stops in the second half of a millisecond: its lease has ended", async () => {
     await world();
     const now = await sessionAt(database, "2026-01-01T00:00:00.123999Z");
     await sync(now, "one", { slots: 0, calls: [] });

@@ -1,10 +1,10 @@
 /** How the server executes the functions of calls: by indexes, in tables of many rows, with plans for any values. */
-import { test as always, expect } from "bun:test";
+import { expect } from "bun:test";
 import type { SessionId, TenantId } from "@realtime-avatar/domain/id";
 import { callRequest, readyAvatar, report, sync } from "@realtime-avatar/testing/calls/calls";
 import { seedCaller } from "@realtime-avatar/testing/credits";
-import { USES_SHARDS } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { ofOneDatabase as test } from "@realtime-avatar/testing/postgres/one-database";
 import {
   explainedSession,
   insertEndpointRows,
@@ -23,9 +23,6 @@ import {
   listRoomsToDelete,
   markRoomsGone,
 } from "./reconcile.ts";
-
-/** Plans of one database. Citus sends its parts of a statement to the node, which plans those. */
-const test = always.skipIf(USES_SHARDS);
 
 const ROWS = 3000;
 const OPEN = 600;

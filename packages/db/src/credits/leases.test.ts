@@ -3,8 +3,8 @@ import { expect, test } from "bun:test";
 import type { SessionId } from "@realtime-avatar/domain/id";
 import { PRICE, seedCaller, seedSession } from "@realtime-avatar/testing/credits";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
-import { USES_SHARDS } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { ofOneDatabase } from "@realtime-avatar/testing/postgres/one-database";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { reportUsages } from "../../generated/functions.ts";
 import { listOverdueTenants } from "./overdue-sessions.ts";
@@ -18,7 +18,7 @@ const newCaller = async () => (await seedCaller(db, await seedTenant(db, { live:
 const caller = await newCaller();
 
 // The statistics of a shard are those of its parts.
-test.skipIf(USES_SHARDS)(
+ofOneDatabase(
   "reports, in one call and in a batch: write to no index, but for one in a quarter of the lease",
   async () => {
     const ids = [await seedSession(db, caller), await seedSession(db, caller), await seedSession(db, caller)];

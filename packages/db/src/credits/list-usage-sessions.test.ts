@@ -4,8 +4,8 @@ import { presentSession, type SessionRecord } from "@realtime-avatar/domain/cred
 import type { AvatarId, SessionId } from "@realtime-avatar/domain/id";
 import { itemsOf } from "@realtime-avatar/domain/page";
 import { seedSession } from "@realtime-avatar/testing/credits";
-import { USES_SHARDS } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { ofOneDatabase } from "@realtime-avatar/testing/postgres/one-database";
 import { avatarOf, claimOf, operatorOrigin, seedCaller, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { insertAvatar } from "../avatars/avatars.ts";
 import { type Caller, type CreditsOfCaller, findCredential } from "../callers/callers.ts";
@@ -127,7 +127,7 @@ describe("the list of sessions", () => {
   });
 
   // Citus does not insert what is selected from a list of numbers.
-  test.skipIf(USES_SHARDS)("a filtered page, few rows matching: reads a bounded number, and goes on", async () => {
+  ofOneDatabase("a filtered page, few rows matching: reads a bounded number, and goes on", async () => {
     const caller = await newCaller();
     const first = await open(caller, {});
     await database.db.client.unsafe(`

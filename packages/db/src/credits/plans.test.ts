@@ -1,9 +1,9 @@
 /** How the server executes the functions of credits: by indexes, in tables of many rows, with plans for any values. */
-import { test as always, expect } from "bun:test";
+import { expect } from "bun:test";
 import { type ApiKeyId, newId, type SessionId } from "@realtime-avatar/domain/id";
 import { CreditWorld, type SessionToOpen } from "@realtime-avatar/testing/credits/world";
-import { USES_SHARDS } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { ofOneDatabase as test } from "@realtime-avatar/testing/postgres/one-database";
 import {
   expectIndexed,
   explainedSession,
@@ -16,9 +16,6 @@ import { random } from "@realtime-avatar/testing/random-bytes";
 import { releaseSessions, reportUsages } from "../../generated/functions.ts";
 import { findCreditBalance, listCreditEntries } from "./credits.ts";
 import { countOpenSessions } from "./list-usage-sessions.ts";
-
-/** Plans of one database. Citus sends its parts of a statement to the node, which plans those. */
-const test = always.skipIf(USES_SHARDS);
 
 const ROWS = 3000;
 

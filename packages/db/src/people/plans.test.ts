@@ -1,5 +1,5 @@
 /** How the server executes the statements and functions of people: by indexes, in tables of many rows, with plans for any values. */
-import { test as always, expect } from "bun:test";
+import { expect } from "bun:test";
 import { newId } from "@realtime-avatar/domain/id";
 import {
   newInvitation,
@@ -8,9 +8,9 @@ import {
   verifiedUntil,
 } from "@realtime-avatar/domain/people/people";
 import type { SessionToken } from "@realtime-avatar/domain/people/tokens";
-import { USES_SHARDS } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { challengeOf, passkeyOf, seedPerson } from "@realtime-avatar/testing/people/seeds";
+import { ofOneDatabase as test } from "@realtime-avatar/testing/postgres/one-database";
 import { expectIndexed, explainedSession, insertEndpointRows, rowId } from "@realtime-avatar/testing/postgres/plans";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, originOf, seedTenant } from "@realtime-avatar/testing/seeds";
@@ -28,9 +28,6 @@ import {
   verifyUserSession,
 } from "./user-sessions.ts";
 import { deleteUser, findUser, findUserByEmail, listUsers, updateUser } from "./users.ts";
-
-/** Plans of one database. Citus sends its parts of a statement to the node, which plans those. */
-const test = always.skipIf(USES_SHARDS);
 
 /** Tenants, each with a person; and people of the tenant of the caller. */
 const TENANTS = 1000;

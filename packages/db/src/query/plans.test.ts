@@ -1,13 +1,13 @@
 /** How the server executes the statements of a request: by an index, for any content of the tables. */
-
-import { test as always, describe, expect } from "bun:test";
+import { describe, expect } from "bun:test";
 import { API_KEY_STATUSES } from "@realtime-avatar/domain/api-keys/status";
 import type { AuditAction } from "@realtime-avatar/domain/audit";
 import { type AvatarId, newId } from "@realtime-avatar/domain/id";
 import type { TestDb } from "@realtime-avatar/testing/database";
-import { connectTo, USES_SHARDS } from "@realtime-avatar/testing/database";
+import { connectTo } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { inOneBatch } from "@realtime-avatar/testing/postgres/batching";
+import { ofOneDatabase as test } from "@realtime-avatar/testing/postgres/one-database";
 import {
   expectIndexed,
   explainedSession,
@@ -38,9 +38,6 @@ import type { Db } from "../connection/pool.ts";
 import { findUsageSession } from "../credits/find-usage-session.ts";
 import { listOpenSessions, listUsageSessions, sumUsageSessions } from "../credits/list-usage-sessions.ts";
 import { findStoredResponse, sweepIdempotencyKeys } from "../idempotency/idempotency-keys.ts";
-
-/** Plans of one database. Citus sends its parts of a statement to the node, which plans those. */
-const test = always.skipIf(USES_SHARDS);
 
 const ROWS = 3000;
 

@@ -4,8 +4,8 @@ import type { API_KEY_LIST, ApiKey } from "@realtime-avatar/domain/api-keys/sche
 import type { AVATAR_LIST, Avatar } from "@realtime-avatar/domain/avatars/schemas";
 import { type ApiKeyId, type AvatarId, newId, type TenantId } from "@realtime-avatar/domain/id";
 import { itemsOf, type PageRequest, type WrittenPage } from "@realtime-avatar/domain/page";
-import { USES_SHARDS } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { ofOneDatabase } from "@realtime-avatar/testing/postgres/one-database";
 import { explainedSession } from "@realtime-avatar/testing/postgres/plans";
 import { countingRows } from "@realtime-avatar/testing/postgres/rows-read";
 import { random } from "@realtime-avatar/testing/random-bytes";
@@ -232,7 +232,7 @@ describe("more avatars than a page reads", () => {
   });
 
   // The server keeps a plan that was made while the tables were empty, until they are analyzed.
-  test.skipIf(USES_SHARDS).each([
+  ofOneDatabase.each([
     ["large", explained],
     ["empty", explainedEmpty],
   ])(

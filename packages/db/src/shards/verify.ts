@@ -5,8 +5,8 @@
 import { FUNCTION_FILES } from "../../generated/function-files.ts";
 import { databaseFailure } from "../connection/errors.ts";
 import type { Db } from "../connection/pool.ts";
-import { isMigrated, migrations } from "../migrate.ts";
 import type { Databases } from "../databases/databases.ts";
+import { isMigrated, migrations } from "../migrate.ts";
 import { type NodeState, statesOfNodes } from "./node-state.ts";
 import { placementOf } from "./placement.ts";
 import { functionsInShard, schemaOf } from "./shard.ts";

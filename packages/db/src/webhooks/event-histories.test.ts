@@ -2,20 +2,18 @@
  * Random histories of credits, keys and sessions by many clients on the pools of three replicas, with endpoints. Triggers note what
  * was committed. Afterwards the events are exactly that: none is lost, none is invented, and none is out of order.
  */
-import { test as always, expect } from "bun:test";
+import { expect } from "bun:test";
 import { LoadClient, newLoad, seedLoad } from "@realtime-avatar/testing/credits/load";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
-import { connectTo, USES_SHARDS } from "@realtime-avatar/testing/database";
+import { connectTo } from "@realtime-avatar/testing/database";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
+import { ofOneDatabase as test } from "@realtime-avatar/testing/postgres/one-database";
 import { avatarOf, inStatus, operatorOrigin, originOf, seedCaller } from "@realtime-avatar/testing/seeds";
 import { seedEndpoint } from "@realtime-avatar/testing/webhooks/events";
 import { auditEvent } from "../audit/audit-events.ts";
 import { insertAvatar, updateAvatar } from "../avatars/avatars.ts";
 import { changeLowThreshold } from "../credits/credits.ts";
 import { announceExpiringKeys } from "./expiring-keys.ts";
-
-/** Its triggers write to further tables, which Citus does not let them. */
-const test = always.skipIf(USES_SHARDS);
 
 const isLong = process.env["LONG"] === "1";
 const OPERATIONS = isLong ? 50_000 : 500;

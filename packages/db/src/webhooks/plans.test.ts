@@ -1,9 +1,9 @@
 /** How the server executes the statements and functions of webhooks: by indexes, in tables of many rows, with plans for any values. */
-import { test as always, expect } from "bun:test";
+import { expect } from "bun:test";
 import { newId } from "@realtime-avatar/domain/id";
 import { seedSession } from "@realtime-avatar/testing/credits";
-import { USES_SHARDS } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { ofOneDatabase as test } from "@realtime-avatar/testing/postgres/one-database";
 import {
   expectIndexed,
   explainedSession,
@@ -34,9 +34,6 @@ import {
 } from "./endpoints.ts";
 import { announceExpiringKeys } from "./expiring-keys.ts";
 import { finishDeliveries, freezeBodies, sweepDeliveries, webhookStats } from "./sending.ts";
-
-/** Plans of one database. Citus sends its parts of a statement to the node, which plans those. */
-const test = always.skipIf(USES_SHARDS);
 
 const ROWS = 3000;
 /** Tenants whose endpoint is dead, each with so many deliveries that wait for their next attempt. */

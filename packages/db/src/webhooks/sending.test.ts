@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import type { UpdateWebhookEndpoint } from "@realtime-avatar/domain/webhooks/schemas";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
-import { type TestDb, USES_SHARDS } from "@realtime-avatar/testing/database";
+import type { TestDb } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { sessionAt } from "@realtime-avatar/testing/postgres/clock";
+import { ofOneDatabase } from "@realtime-avatar/testing/postgres/one-database";
 import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { originOf, seedAvatar, seedCaller } from "@realtime-avatar/testing/seeds";
 import {
@@ -63,7 +64,7 @@ describe("a delivery", () => {
   });
 
   // A time is stored in milliseconds, and PostgreSQL rounds it: the second half of a millisecond would be stored as the next one.
-  test.skipIf(USES_SHARDS).each(["000", "499", "500", "999"])(
+  ofOneDatabase.each(["000", "499", "500", "999"])(
     "events %s microseconds after a millisecond, one and several: due at once",
     async (microseconds) => {
       const caller = await seedCaller(db);

@@ -3,8 +3,9 @@ import { describe, expect, test } from "bun:test";
 import { newId, type SessionId } from "@realtime-avatar/domain/id";
 import { PRICE, seedCaller, seedMovement, seedSession, sessionRequest } from "@realtime-avatar/testing/credits";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
-import { session, USES_SHARDS } from "@realtime-avatar/testing/database";
+import { session } from "@realtime-avatar/testing/database";
 import { fixture, serviceDatabase } from "@realtime-avatar/testing/fixture";
+import { ofOneDatabase } from "@realtime-avatar/testing/postgres/one-database";
 import { untilWaiting } from "@realtime-avatar/testing/postgres/waits";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
@@ -116,7 +117,7 @@ describe("low credits", () => {
     expect(await typesOf(db, tenantId, tenantId)).toEqual([]);
   });
 
-  test.skipIf(USES_SHARDS)(
+  ofOneDatabase(
     "batches of the same tenants in two environments, while one of them has another event: they wait for each other in one order",
     async () => {
       const tenants = [await world(100), await world(100), await world(100)];

@@ -7,6 +7,8 @@ import { sweepPendingChanges } from "@realtime-avatar/db/callers/pending-changes
 import { requireEmbedded } from "@realtime-avatar/db/connection/embedded";
 import { describeError } from "@realtime-avatar/db/connection/errors";
 import { startSweeper } from "@realtime-avatar/db/credits/sweeper";
+import { type Databases, readAll } from "@realtime-avatar/db/databases/databases";
+import { startInEach } from "@realtime-avatar/db/databases/start-in-each";
 import { sweepIdempotencyKeys } from "@realtime-avatar/db/idempotency/idempotency-keys";
 import { jobStats } from "@realtime-avatar/db/jobs/jobs";
 import { openDatabase } from "@realtime-avatar/db/open";
@@ -14,8 +16,6 @@ import { sweepInvitations } from "@realtime-avatar/db/people/invitations";
 import { sweepChallenges } from "@realtime-avatar/db/people/passkeys";
 import { recordPeopleSeen, sweepPeopleSeen } from "@realtime-avatar/db/people/seen";
 import { sweepUserSessions } from "@realtime-avatar/db/people/user-sessions";
-import { type Databases, readAll } from "@realtime-avatar/db/databases/databases";
-import { startInEach } from "@realtime-avatar/db/databases/start-in-each";
 import { webhookStats } from "@realtime-avatar/db/webhooks/sending";
 import { isToStart } from "@realtime-avatar/runtime/arguments";
 import { readVariables } from "@realtime-avatar/runtime/config";

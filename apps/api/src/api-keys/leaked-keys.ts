@@ -6,8 +6,8 @@
 import { revokeApiKey } from "@realtime-avatar/db/api-keys/api-keys";
 import { findCredential } from "@realtime-avatar/db/callers/callers";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import { retryWhileStale } from "@realtime-avatar/db/query/retry-while-stale";
 import { findIn } from "@realtime-avatar/db/databases/databases";
+import { retryWhileStale } from "@realtime-avatar/db/query/retry-while-stale";
 import { ReportLeakedKey } from "@realtime-avatar/domain/api-keys/schemas";
 import { type ApiKeySecret, parseApiKey, verifyApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { Type } from "@sinclair/typebox";

@@ -3,8 +3,8 @@
  * throws, is tried again later and never ends the worker.
  */
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import { claimJob, claimJobBeside } from "@realtime-avatar/db/jobs/jobs";
 import type { Databases } from "@realtime-avatar/db/databases/databases";
+import { claimJob, claimJobBeside } from "@realtime-avatar/db/jobs/jobs";
 import { JOB_KINDS } from "@realtime-avatar/domain/job";
 import type { Metrics } from "@realtime-avatar/runtime/metrics";
 import type { Tracing } from "@realtime-avatar/runtime/tracing";

@@ -1,7 +1,7 @@
 /** For tests: the API on the shards of an installation, by the URL of its coordinator. */
 
-import { openDatabase } from "@realtime-avatar/db/open";
 import type { Databases } from "@realtime-avatar/db/databases/databases";
+import { openDatabase } from "@realtime-avatar/db/open";
 import { schemaOf } from "@realtime-avatar/db/shards/shard";
 import type { TestDatabase } from "@realtime-avatar/testing/database";
 import { shardClient } from "@realtime-avatar/testing/postgres/shard";

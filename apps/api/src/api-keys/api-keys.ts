@@ -160,7 +160,6 @@ const REVOKE_API_KEY = {
   plan: ({ db, caller, target, origin, expectation: { versions, matches } }: Attempt<unknown>) => {
     const key = revocableApiKey(target, grantorOf(caller), matches);
     const expected = { version: versions === null ? null : key.version };
-    // A revocation has no claim: repeated, it has no effect.
     return { response: null, write: () => revokeApiKey(db, key, expected, caller, origin) };
   },
   settle: (outcome: RevokeOutcome): Settled<ApiKey> =>

@@ -1,7 +1,6 @@
 /** `/api/v1/assets`: uploads by a form, and by a signed PUT. Reads, imports and deletions are in `assets.ts`. */
 
-import { insertAsset } from "@realtime-avatar/db/assets/assets";
-import type { Claim } from "@realtime-avatar/db/idempotency/idempotency-keys";
+import type { insertAsset } from "@realtime-avatar/db/assets/assets";
 import { assetText, newAsset, originalKey, presentAsset, uploadKey } from "@realtime-avatar/domain/assets/asset";
 import { Asset, AssetWithUpload, CompleteUpload, CreateUpload } from "@realtime-avatar/domain/assets/schemas";
 import { UPLOAD_URL_SECONDS, uploadErrors } from "@realtime-avatar/domain/assets/upload";
@@ -19,7 +18,7 @@ import { withMembers } from "../http/response.ts";
 import { type Attempt, execute, executeWithBody, type OutcomeOf } from "../http/write.ts";
 import { openBody } from "./body-reader.ts";
 import { COMPLETE_UPLOAD } from "./complete-upload.ts";
-import { checkRoom, processingJob, quotaOf, settleInsert } from "./create-asset.ts";
+import { checkRoom, insertOf, processingJob, settleInsert } from "./create-asset.ts";
 import { checkFormType, FORM_OVERHEAD_BYTES } from "./form.ts";
 import { formTooLarge, MAX_FORM_BYTES, type ReceivedFile, receiveUpload } from "./receive-file.ts";
 import type { SpoolFile } from "./spool.ts";
@@ -76,7 +75,14 @@ const locationOf = (id: AssetId): string => `/api/v1/assets/${id}`;
 type StoredUpload = { id: AssetId; file: ReceivedFile; keep: () => void };
 const UPLOAD_ASSET = {
   representation: ASSET,
-  plan: ({ body: { id, file }, caller, origin, db, dependencies }: Attempt<StoredUpload>) => {
+  plan: (attempt: Attempt<StoredUpload>) => {
+    const {
+      body: { id, file },
+      caller,
+      origin,
+      db,
+      dependencies,
+    } = attempt;
     const { tenantId, environment } = caller;
     const { declaredKind: _, ...facts } = file;
     const owner = { id, tenantId, environment, now: origin.now };
@@ -91,14 +97,7 @@ const UPLOAD_ASSET = {
         version: asset.version,
         body: presentAsset(asset, dependencies.assetOrigin()),
       },
-      write: (claim: Claim | null) =>
-        insertAsset(
-          db,
-          { asset, job: processingJob(asset, origin), quota: quotaOf(dependencies) },
-          caller,
-          origin,
-          claim,
-        ),
+      write: insertOf(attempt, asset, processingJob(asset, origin)),
     };
   },
   settle: (outcome: OutcomeOf<typeof insertAsset>, attempt: Attempt<StoredUpload>) => {
@@ -130,7 +129,8 @@ const CREATE_UPLOAD = {
   representation: ASSET_WITH_UPLOAD,
   lookUp: async (attempt: Attempt<CreateUpload, SignedUpload>): Promise<SignedUpload> =>
     attempt.previous?.basis ?? sign(attempt),
-  plan: ({ body, caller, origin, db, dependencies }: Attempt<CreateUpload, SignedUpload>, signed: SignedUpload) => {
+  plan: (attempt: Attempt<CreateUpload, SignedUpload>, signed: SignedUpload) => {
+    const { body, caller, origin, db, dependencies } = attempt;
     const { id, url, headers, expiresAt } = signed;
     const { kind, sizeBytes, originalFilename, metadata } = body;
     const { tenantId, environment } = caller;
@@ -141,8 +141,7 @@ const CREATE_UPLOAD = {
     const resource = { ...presentAsset(asset, dependencies.assetOrigin()), upload };
     return {
       response: { location: locationOf(id), version: asset.version, body: resource },
-      write: (claim: Claim | null) =>
-        insertAsset(db, { asset, job: null, quota: quotaOf(dependencies) }, caller, origin, claim),
+      write: insertOf(attempt, asset, null),
     };
   },
   settle: settleInsert,

@@ -1,8 +1,7 @@
 /** `/api/v1/assets`: imports, reads and deletions. Uploads are in `asset-uploads.ts`. */
 
-import { type DeleteAssetOutcome, deleteAsset, findAsset, insertAsset } from "@realtime-avatar/db/assets/assets";
+import { type DeleteAssetOutcome, deleteAsset, findAsset } from "@realtime-avatar/db/assets/assets";
 import { listAssets } from "@realtime-avatar/db/assets/list";
-import type { Claim } from "@realtime-avatar/db/idempotency/idempotency-keys";
 import { assetText, newAsset, presentAsset } from "@realtime-avatar/domain/assets/asset";
 import { ASSET_LIMITS } from "@realtime-avatar/domain/assets/limits";
 import { remoteUrlErrors } from "@realtime-avatar/domain/assets/remote-url";
@@ -19,7 +18,7 @@ import { operations } from "../http/operation.ts";
 import { NO_PARAMETERS, readQuery } from "../http/query.ts";
 import { sendResource } from "../http/response.ts";
 import { type Attempt, execute, type Settled, writtenResource } from "../http/write.ts";
-import { processingJob, quotaOf, settleInsert } from "./create-asset.ts";
+import { insertOf, processingJob, settleInsert } from "./create-asset.ts";
 import { removeAllFiles } from "./stored-file.ts";
 
 const OPERATIONS = operations({
@@ -62,7 +61,8 @@ const IMPORT_ASSET = {
   body: CreateRemoteAsset,
   errorsOf: ({ remoteUrl }: CreateRemoteAsset) => remoteUrlErrors(remoteUrl),
   representation: ASSET,
-  plan: ({ body, caller, origin, db, dependencies }: Attempt<CreateRemoteAsset>) => {
+  plan: (attempt: Attempt<CreateRemoteAsset>) => {
+    const { body, caller, origin, db, dependencies } = attempt;
     const { tenantId, environment } = caller;
     const id = newId("ast", origin.now, origin.random);
     const owner = { id, tenantId, environment, now: origin.now };
@@ -71,14 +71,7 @@ const IMPORT_ASSET = {
     const resource = presentAsset(asset, dependencies.assetOrigin());
     return {
       response: { location: `/api/v1/assets/${id}`, version: asset.version, body: resource },
-      write: (claim: Claim | null) =>
-        insertAsset(
-          db,
-          { asset, job: processingJob(asset, origin), quota: quotaOf(dependencies) },
-          caller,
-          origin,
-          claim,
-        ),
+      write: insertOf(attempt, asset, processingJob(asset, origin)),
     };
   },
   settle: settleInsert,

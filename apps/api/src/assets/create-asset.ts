@@ -1,8 +1,8 @@
 /** New assets: the quota of their tenant, and the job that processes them. */
 
-import { type AssetQuota, hasAssetRoom, type insertAsset } from "@realtime-avatar/db/assets/assets";
+import { type AssetQuota, hasAssetRoom, insertAsset } from "@realtime-avatar/db/assets/assets";
 import type { Origin } from "@realtime-avatar/db/audit/audit-events";
-import type { WriteOutcome } from "@realtime-avatar/db/idempotency/idempotency-keys";
+import type { Claim, WriteOutcome } from "@realtime-avatar/db/idempotency/idempotency-keys";
 import type { AssetRecord } from "@realtime-avatar/domain/assets/asset";
 import { newId } from "@realtime-avatar/domain/id";
 import type { JobRecord } from "@realtime-avatar/domain/job";
@@ -10,10 +10,10 @@ import { Problem } from "@realtime-avatar/domain/problem";
 import type { Dependencies } from "../dependencies.ts";
 import type { WriteRequest } from "../http/authenticate.ts";
 import { findReplay } from "../http/idempotency.ts";
-import type { OutcomeOf } from "../http/write.ts";
+import type { Attempt, OutcomeOf } from "../http/write.ts";
 
 /** The quota of each tenant in each environment. */
-export const quotaOf = ({ config }: Pick<Dependencies, "config">): AssetQuota => ({
+const quotaOf = ({ config }: Pick<Dependencies, "config">): AssetQuota => ({
   maxAssets: config.maxAssetsPerTenant,
   maxBytes: config.maxAssetBytesPerTenant,
 });
@@ -34,6 +34,16 @@ export const processingJob = (asset: AssetRecord, { now, random }: Origin): JobR
   generation: 1,
   runAt: now,
 });
+
+/** The insert of a new asset, as the plan of a write has it. `job` processes its file; null when the file is still to come. */
+export const insertOf =
+  (
+    { db, caller, origin, dependencies }: Pick<Attempt<unknown>, "db" | "caller" | "origin" | "dependencies">,
+    asset: AssetRecord,
+    job: JobRecord | null,
+  ) =>
+  (claim: Claim | null) =>
+    insertAsset(db, { asset, job, quota: quotaOf(dependencies) }, caller, origin, claim);
 
 /** The outcome of the insert of a new asset. Throws the problem `quota_exceeded`. */
 export const settleInsert = (

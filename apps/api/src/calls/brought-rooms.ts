@@ -3,13 +3,7 @@
  * Idempotency-Key, and the same token up to four times, so the same token is the same call. The document leaves the route out: its form is that of the plugin,
  * and its credentials come by another header than those of every operation there.
  */
-import {
-  attachAgent,
-  type BroughtRoom,
-  type CallRequest,
-  type OpenCallOutcome,
-  openCall,
-} from "@realtime-avatar/db/calls/calls";
+import { attachAgent, type BroughtRoom, type OpenCallOutcome, openCall } from "@realtime-avatar/db/calls/calls";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import type { Claim } from "@realtime-avatar/db/idempotency/idempotency-keys";
 import {
@@ -23,10 +17,10 @@ import {
   tokenDigest,
 } from "@realtime-avatar/domain/calls/brought-room";
 import { type CallOfKey, looksLikeCallKey, readCallKey } from "@realtime-avatar/domain/calls/call-key";
-import { RETRY_MS, ticketFingerprint } from "@realtime-avatar/domain/calls/queue";
+import { RETRY_MS } from "@realtime-avatar/domain/calls/queue";
 import { roomName, roomPrefix } from "@realtime-avatar/domain/calls/room";
 import { type PlannedCall, plannedCall } from "@realtime-avatar/domain/calls/start";
-import { type AvatarId, newId, type SessionId } from "@realtime-avatar/domain/id";
+import type { SessionId } from "@realtime-avatar/domain/id";
 import { notFound, Problem, validationFailed } from "@realtime-avatar/domain/problem";
 import type { Static, TSchema } from "@sinclair/typebox";
 import { Elysia } from "elysia";
@@ -40,7 +34,7 @@ import { runWrite } from "../http/problem.ts";
 import { withRequestContext } from "../http/request-context.ts";
 import { responseText, sendText } from "../http/response.ts";
 import { type Attempt, executeWithBody, type ResourceResponse, type Settled } from "../http/write.ts";
-import { countRefused } from "./calls.ts";
+import { callRequest, countRefused } from "./calls.ts";
 import { realtimeOf } from "./realtime.ts";
 
 const DETAIL: RouteDetail = { isHidden: true };
@@ -122,29 +116,18 @@ const bringOperation = (price: number) => ({
     { planned, url, agentIdentity }: BringBasis,
   ) => {
     const caller = keyOf(anyCaller);
-    const { session, ...call } = planned;
-    const { now, random, requestId } = origin;
     const { tokenKey } = realtimeOf(dependencies);
     const digest = tokenDigest(token, caller.id);
-    const id = { tenantId: caller.tenantId, sessionId: session.id };
-    const request: CallRequest = {
-      ...session,
-      ...call,
-      entryId: newId("ent", now, random),
-      requestId,
-      newTicketId: newId("tkt", now, random),
+    const id = { tenantId: caller.tenantId, sessionId: planned.session.id };
+    const request = callRequest(planned, caller, origin, {
       // So that the plugin, which asks again, keeps its own place in the queue.
-      fingerprint: ticketFingerprint({
-        apiKeyId: caller.id,
-        avatarId: session.avatarId as AvatarId,
-        metadata: { token: Buffer.from(digest).toString("hex") },
-      }),
+      metadata: { token: Buffer.from(digest).toString("hex") },
       awaitsAgent: false,
-      brought: { url, token: sealRoomToken(token, id, tokenKey, random), digest, agentIdentity },
-    };
+      brought: { url, token: sealRoomToken(token, id, tokenKey, origin.random), digest, agentIdentity },
+    });
     const limits = { db, caller, origin, sweepOverdue: dependencies.sweepOverdue };
     return {
-      response: createdCall(session.id),
+      response: createdCall(planned.session.id),
       write: (claim: Claim | null) => openWithinLimits(() => openCall(db, request, caller, claim), limits),
     };
   },

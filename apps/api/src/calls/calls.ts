@@ -145,6 +145,22 @@ const restoreRoom = async (response: string, attempt: StartAttempt): Promise<voi
   if (room === "unavailable" || room === "failed") throw livekitUnavailable();
 };
 
+/** The request for a planned call. Requests of a key with the same avatar and `metadata` have one place in the queue. */
+export const callRequest = (
+  { session, ...call }: PlannedCall,
+  caller: Caller,
+  { now, random, requestId }: Origin,
+  { metadata, ...others }: Pick<CallRequest, "awaitsAgent" | "brought"> & { metadata: Record<string, string> },
+): CallRequest => ({
+  ...session,
+  ...call,
+  ...others,
+  entryId: newId("ent", now, random),
+  requestId,
+  newTicketId: newId("tkt", now, random),
+  fingerprint: ticketFingerprint({ apiKeyId: caller.id, avatarId: session.avatarId as AvatarId, metadata }),
+});
+
 /** `price`: of a second. `hasAgent`: whether an agent is dispatched into the rooms of calls. */
 const startOperation = (price: number, hasAgent: boolean) => ({
   body: StartCall,
@@ -169,22 +185,8 @@ const startOperation = (price: number, hasAgent: boolean) => ({
     { token, ...planned }: StartBasis,
   ) => {
     const caller = keyOf(anyCaller);
-    const { session, ...call } = planned;
-    const { now, random, requestId } = origin;
-    const request: CallRequest = {
-      ...session,
-      ...call,
-      entryId: newId("ent", now, random),
-      requestId,
-      newTicketId: newId("tkt", now, random),
-      fingerprint: ticketFingerprint({
-        apiKeyId: caller.id,
-        avatarId: session.avatarId as AvatarId,
-        metadata: session.metadata,
-      }),
-      awaitsAgent: hasAgent,
-      brought: null,
-    };
+    const { metadata } = planned.session;
+    const request = callRequest(planned, caller, origin, { metadata, awaitsAgent: hasAgent, brought: null });
     const livekitUrl = realtimeOf(dependencies).config.url;
     return {
       response: { version: null, body: presentPlannedGrant(planned, { livekitUrl, token }) },

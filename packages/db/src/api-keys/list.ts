@@ -9,7 +9,7 @@ import { LINEAGE, METER, STATUS } from "../callers/record.ts";
 import type { BatchKind } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import { listJson, nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
-import { countOf, LIMIT, MAX_READ, pageOf, pageReader } from "../query/list.ts";
+import { LIMIT, listStatements, MAX_READ, NONE, pageOf } from "../query/list.ts";
 import {
   isSearch,
   nameMatches,
@@ -19,7 +19,7 @@ import {
   searchInputs,
   searchTables,
 } from "../query/search.ts";
-import { inputColumn, newestOf, type Positioned, type StatementOf } from "../query/statement.ts";
+import { inputColumn, newestOf } from "../query/statement.ts";
 import { apiKeys, apiKeyUsage } from "../schema/api-keys.ts";
 import { objectName } from "../schema/names.ts";
 import { creatorOf } from "./creator.ts";
@@ -88,6 +88,9 @@ type PageQuery = {
   maxRead: number;
 } & Partial<SearchInputs> & { ancestorId?: string | null };
 
+/** What decides the text of a statement: whether it reads both environments, the status, and whether it searches. */
+type Form = readonly [isAll: boolean, status: ApiKeyStatus | null, isSearched: boolean];
+
 /** What is joined to a key for its JSON. To be counted, it needs none of it. */
 const shownOf = (shape: typeof pageOf): SQL => (shape === pageOf ? sql`${LINEAGE} ${METER} ${CREATOR}` : sql``);
 
@@ -96,10 +99,10 @@ const shownOf = (shape: typeof pageOf): SQL => (shape === pageOf ? sql`${LINEAGE
  * status follows from the whole lineage, and no index has it: the newest keys are read one by one, up to
  * `MAX_ROWS_READ` for one page.
  */
-const selectPage = ({ environment, status }: PageQuery, shape: typeof pageOf): SQL => {
+const selectPage = ([isAll, status]: Form, shape: typeof pageOf): SQL => {
   const tenant = [apiKeys.tenantId, inputColumn("tenantId")] as const;
   const { where, orderBy } = newestOf(
-    environment === null ? [tenant] : [[apiKeys.environment, inputColumn("environment")], tenant],
+    isAll ? [tenant] : [[apiKeys.environment, inputColumn("environment")], tenant],
     apiKeys.id,
     sql`coalesce(${inputColumn("before")}, 'key~')`,
   );
@@ -125,11 +128,11 @@ const selectPage = ({ environment, status }: PageQuery, shape: typeof pageOf): S
 const MAX_CANDIDATES = sql.raw(String(MAX_ROWS_READ));
 
 /** As `selectPage`, for a part of a name, a range of ids, or the descendants of a key. */
-const searchPage = ({ environment, status }: PageQuery, shape: typeof pageOf): SQL => {
+const searchPage = ([isAll, status]: Form, shape: typeof pageOf): SQL => {
   const tenant = [apiKeys.tenantId, inputColumn("tenantId")] as const;
   const environmentIs = [apiKeys.environment, inputColumn("environment")] as const;
   const { where, orderBy } = newestOf(
-    environment === null ? [tenant] : [environmentIs, tenant],
+    isAll ? [tenant] : [environmentIs, tenant],
     apiKeys.id,
     inputColumn("before"),
     inputColumn("first"),
@@ -141,7 +144,7 @@ const searchPage = ({ environment, status }: PageQuery, shape: typeof pageOf): S
     conditions: sql`${nameMatches(apiKeys.name)}
       and (${inputColumn("ancestorId")} is null or ${inputColumn("ancestorId")} = any(${apiKeys.lineage}))`,
     conditionColumns: [apiKeys.environment, apiKeys.lineage],
-    isListed: environment === null ? sql`true` : sql`${apiKeys.environment} = ${inputColumn("environment")}`,
+    isListed: isAll ? sql`true` : sql`${apiKeys.environment} = ${inputColumn("environment")}`,
     wanted,
   });
   const newest = sql`${apiKeys.id} desc`;
@@ -155,35 +158,25 @@ const searchPage = ({ environment, status }: PageQuery, shape: typeof pageOf): S
 };
 
 const QUERY_FIELDS = ["tenantId", "environment", "reader", "status", "before", "limit", "maxRead"] as const;
-/** Reads the keys of a query, by a statement for each status, in one environment and in all, searched or not. */
-type Read<Result> = (query: PageQuery, isSearched: boolean) => BatchKind<PageQuery, Result>;
 const SEARCH_FIELDS = [...QUERY_FIELDS, ...SEARCH_INPUTS, "ancestorId"] as const;
-const readerBy = <Result extends object>(name: StatementOf<Positioned<Result>>, shape: typeof pageOf): Read<Result> => {
-  const readers = new Map<string, BatchKind<PageQuery, Result>>();
-  return (query, isSearched) => {
-    const form = `${query.environment === null} ${query.status} ${isSearched}`;
-    const known = readers.get(form);
-    if (known) return known;
-    const reader = isSearched
-      ? pageReader<PageQuery, Result>(name, searchPage(query, shape), SEARCH_FIELDS)
-      : pageReader<PageQuery, Result>(name, selectPage(query, shape), QUERY_FIELDS);
-    readers.set(form, reader);
-    return reader;
+const STATEMENTS = listStatements<PageQuery, Form>({ page: "list_api_keys", count: "count_api_keys" }, (...form) => {
+  const [, , isSearched] = form;
+  return {
+    select: (shape) => (isSearched ? searchPage(form, shape) : selectPage(form, shape)),
+    fields: isSearched ? SEARCH_FIELDS : QUERY_FIELDS,
   };
-};
-const PAGES = readerBy<WrittenPage>("list_api_keys", pageOf);
-const COUNTS = readerBy<Total>("count_api_keys", countOf);
+});
 
 type KeyPageRequest = PageRequest<typeof API_KEY_LIST>;
 
-/** Reads a page by `readers`; null for an environment that the caller cannot see. */
+/** Reads by one of `statements`; null for an environment that the caller cannot see. */
 const send = async <Result>(
   db: Db,
   tenantId: TenantId,
   environments: readonly Environment[],
   { filters, before, limit }: KeyPageRequest,
   maxRead: number,
-  readers: Read<Result>,
+  statements: (...form: Form) => BatchKind<PageQuery, Result>,
 ): Promise<Result | null> => {
   const listed = environments.filter((known) => (filters.environment ?? known) === known);
   const [environment] = listed;
@@ -200,9 +193,9 @@ const send = async <Result>(
     maxRead,
   };
   const isSearched = isSearch(filters) || ancestorId !== null;
-  const reader = readers(query, isSearched);
-  if (!isSearched) return db.batch(reader, query, tenantId);
-  return db.batch(reader, { ...query, ancestorId, ...searchInputs("key", filters, before) }, tenantId);
+  const kind = statements(isAll, status, isSearched);
+  if (!isSearched) return db.batch(kind, query, tenantId);
+  return db.batch(kind, { ...query, ancestorId, ...searchInputs("key", filters, before) }, tenantId);
 };
 
 /**
@@ -215,7 +208,7 @@ export const listApiKeys = async (
   environments: readonly Environment[],
   page: KeyPageRequest,
 ): Promise<WrittenPage> =>
-  (await send(db, tenantId, environments, page, MAX_ROWS_READ, PAGES)) ?? { items: "", next: null };
+  (await send(db, tenantId, environments, page, MAX_ROWS_READ, STATEMENTS.page)) ?? { items: "", next: null };
 
 /**
  * How many of the tenant's keys in `environments` match, at most `MAX_COUNTED`. With a status, the newest `MAX_COUNTED` keys are
@@ -228,5 +221,5 @@ export const countApiKeys = async (
   filters: KeyPageRequest["filters"],
 ): Promise<Total> => {
   const page = { filters, before: null, limit: MAX_COUNTED };
-  return (await send(db, tenantId, environments, page, MAX_COUNTED, COUNTS)) ?? { count: 0, isExact: true };
+  return (await send(db, tenantId, environments, page, MAX_COUNTED, STATEMENTS.count)) ?? NONE;
 };

@@ -1,7 +1,7 @@
 /** An avatar without an agent says what the person has said, a moment later. */
 import { FRAME_MS } from "../renderer/renderer.ts";
 
-/** Long enough to be told from one's own voice. */
+/** Delay that separates the echo from the speaker. */
 const DELAY_MS = 600;
 const DELAY_FRAMES = DELAY_MS / FRAME_MS;
 

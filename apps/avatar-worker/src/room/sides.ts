@@ -24,18 +24,18 @@ import type { Published } from "./publish.ts";
 /** The avatar in the room; `voice` is that of the agent, if there is one. */
 export type JoinedAvatar = { rendering: Rendering; published: Published; voice: AgentVoice | null };
 
-/** Who talks to the avatar, or through it. */
+/** The other side of a call: a person, whom the avatar hears, or an agent, whose voice it speaks with. */
 export const sideOf = ({ agent_identity }: AssignedCall): "person" | "agent" =>
   agent_identity === null ? "person" : "agent";
 
 /**
  * Whether the room is of the service, with a page of the SDK in it: only the service can name a room after a call before it starts.
- * In another room, nothing is obeyed, and nothing sent beside the picture and the sound.
+ * In another room, the avatar ignores messages, and sends only its picture and its sound.
  */
 export const isOurs = ({ name = "" }: Room, { session_id }: AssignedCall): boolean =>
   sessionOfRoom(name) === session_id;
 
-/** Lets the avatar say what the person says. */
+/** Repeats what the person says, with the voice of the avatar. */
 const converse = (
   room: Room,
   { mode, input }: AssignedCall,
@@ -55,7 +55,7 @@ const converse = (
   });
 };
 
-/** Lets the avatar say what the agent says. No other participant is heard. `wasLost`: the call had another process before. */
+/** Plays the voice of the agent. No other participant is heard. `wasLost`: the call had another process before. */
 const playAgent = ({ rendering, published, voice }: JoinedAvatar, times: Presence, wasLost: boolean): void => {
   const say = (pcm: Int16Array): void => {
     rendering.hear(pcm);
@@ -81,7 +81,7 @@ const watchOther = (
     if (participant.identity === identity) arrived();
   });
   room.on(RoomEvent.ParticipantDisconnected, (participant) => {
-    // Who joins a second time replaces the first, whose end is told later.
+    // A rejoin replaces the first participant; its disconnect event arrives later.
     if (participant.identity !== identity || room.remoteParticipants.has(identity)) return;
     // LiveKit has waited for 20 seconds already when it drops a participant whose network was cut.
     const hasWaited = participant.disconnectReason === DisconnectReason.CONNECTION_TIMEOUT;

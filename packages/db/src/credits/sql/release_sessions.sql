@@ -7,14 +7,14 @@
 -- The charge is never less than what was reported, and never more than what is held. A caller that may write usage (an engine) is
 -- charged what it says or, if that is more, what was reported. Any other ends only a session that was never started, which is charged
 -- nothing. A started session is marked (`must_end`): it stays open, and holds its credits, until a release by its engine, or until
--- the end of its lease, when it is charged what was reported. Otherwise who ends his call right after a report is served and not
--- charged. A session whose lease has expired is charged what was reported. A call ends at once, whoever releases it, and `used` does
+-- the end of its lease, when it is charged what was reported. Otherwise a caller who ends the call right after a report is not
+-- charged for the time since. A session whose lease has expired is charged what was reported. A call ends at once, whoever releases it, and `used` does
 -- not count: the service ends its media itself (used_by_clock).
 --
 -- Lock order: callers (lock_caller), sessions (lock_sessions), then of those to be ended their calls, all meters and all accounts
 -- (lock_counters), the claims, the events. The clock that decides whether a caller is still valid, and whether a lease has expired, is
 -- read after the last lock that can be waited for.
--- One form serves one release and many: by statements for a single one, it took no less.
+-- One form serves one release and many. A second form for a single release takes as long.
 create function rta.release_sessions(
   p_callers rta.caller[],           -- each caller once
   p_caller_at integer[],            -- for each release, the position of its caller in p_callers
@@ -31,8 +31,8 @@ declare
     select call.session_id from unnest(v_sessions) session
     join public.calls call on call.tenant_id = session.tenant_id and call.session_id = session.id
   );
-  -- What each release does to its session; null when it has ended or there is none. The lock keeps the lease as it is: one that
-  -- expires during this call is left to the next one.
+  -- For each release, how it changes its session; null for a session that has ended, and without one. The session is locked, so no
+  -- report extends its lease meanwhile. A lease that expires after this statement is left to the next call.
   v_acts text[] := array(
     select case
       when id is null or ended_at is not null then null

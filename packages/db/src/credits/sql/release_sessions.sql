@@ -14,7 +14,7 @@
 -- Lock order: callers (lock_caller), sessions (lock_sessions), then of those to be ended their calls, all meters and all accounts
 -- (lock_counters), the claims, the events. The clock that decides whether a caller is still valid, and whether a lease has expired, is
 -- read after the last lock that can be waited for.
--- One form serves one release and many. A second form for a single release takes as long.
+-- One form serves one release and many. A second form for a single release would save 0.5 of 3.6 ms.
 create function rta.release_sessions(
   p_callers rta.caller[],           -- each caller once
   p_caller_at integer[],            -- for each release, the position of its caller in p_callers

@@ -7,7 +7,7 @@
 --
 -- Lock order: callers (lock_caller), sessions (lock_sessions), claims, events. No meter and no account: what is reported is held
 -- already. The trigger of the migration 0018 locks them at the first report of a session from before it, which comes alone.
--- One form serves one report and many. A second form for a single report saves 0.4 of 1.7 ms.
+-- One form serves one report and many. A second form for a single report would save 0.7 of 2.3 ms.
 create function rta.report_usages(
   p_callers rta.caller[],           -- each caller once
   p_caller_at integer[],            -- for each report, the position of its caller in p_callers

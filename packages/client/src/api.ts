@@ -2445,7 +2445,9 @@ export interface components {
         | "face_pitch"
         | "cropped"
         | "sharpness"
-        | "brightness";
+        | "brightness"
+        | "eyes"
+        | "mouth";
       /**
        * @description `warn`: the avatar can be used, but may look worse.
        * @enum {string}
@@ -3059,7 +3061,9 @@ export interface components {
         | "face_pitch"
         | "cropped"
         | "sharpness"
-        | "brightness";
+        | "brightness"
+        | "eyes"
+        | "mouth";
       /** @description What is required. */
       description: string;
       /** @description The unit of the bounds and of `measured`. */

@@ -1,5 +1,6 @@
 /** `avatars`: listed, shown, and prepared again. */
 import { describe, expect, test } from "bun:test";
+import type { TenantId } from "@realtime-avatar/domain/id";
 import { seedTenant } from "@realtime-avatar/testing/seeds";
 import { cliTests, seedAvatar, UNKNOWN_AVATAR } from "../../test/cli.ts";
 
@@ -86,5 +87,64 @@ describe("the avatars commands", () => {
       code: 1,
       stderr: "The tenant has no avatar with this id.\n",
     });
+  });
+
+  const CHECK = { verdict: "pass", measured: 90, limit: null, detail: "It was measured." };
+  const seedReady = async (
+    owner: TenantId,
+    code: string,
+    source: string | null = "ast_test_ready",
+  ): Promise<string> => {
+    const id = await seedAvatar(db, owner, "test");
+    await db.client`
+      update avatars set status = 'ready', source_asset_id = ${source}, generation = 1, cache_version = 1,
+        checks = ${JSON.stringify([{ code, ...CHECK }])}::text::json
+      where id = ${id}`;
+    return id;
+  };
+  /** Ends each preparation as a worker does: of `failing` with an error. */
+  const work = async (failing: string, signal: AbortSignal): Promise<void> => {
+    while (!signal.aborted) {
+      await db.client`
+        update avatars set error = case when id = ${failing} then 'No face was found.' end, generation = 3,
+          cache_version = cache_version + case when id = ${failing} then 0 else 1 end
+        where generation = 2`;
+      await Bun.sleep(20);
+    }
+  };
+
+  test("all avatars without a face, prepared: each once, the others are left alone, and the failed one is named", async () => {
+    const [owner, stranger] = [await seedTenant(db), await seedTenant(db)];
+    const old = [await seedReady(owner, "brightness"), await seedReady(owner, "brightness")];
+    const failing = await seedReady(owner, "brightness");
+    const others = [await seedReady(owner, "eyes"), await seedReady(owner, "brightness", null)];
+    others.push(await seedReady(stranger, "brightness"), await seedAvatar(db, owner, "test"));
+    const ended = new AbortController();
+    const working = work(failing, ended.signal);
+    const { code, stdout, stderr } = await cliProcess("avatars", "prepare", "--all", "--tenant", owner, "--json");
+    ended.abort();
+    await working;
+    const failures = [{ tenantId: owner, id: failing, error: "No face was found." }];
+    expect([code, JSON.parse(stdout)]).toEqual([1, { prepared: 2, failures }]);
+    expect(stderr.trim().split("\n").at(-1)).toBe("2 prepared, 1 failed, 0 under way");
+    const jobs = await db.client`select target_id from jobs where target_id = any(${[...old, failing, ...others]})`;
+    expect(jobs.map((job) => job["target_id"]).sort()).toEqual([...old, failing].sort());
+  });
+
+  test("all avatars, where none lacks a face: nothing is prepared", async () => {
+    const owner = await seedTenant(db);
+    await seedReady(owner, "eyes");
+    expect(await cli("avatars", "prepare", "--all", "--tenant", owner)).toMatchObject({
+      code: 0,
+      stdout: "0 prepared, 0 failed.\n",
+    });
+  });
+
+  test.each([
+    ["neither an id nor --all", [], "Give either the id of an avatar, or --all."],
+    ["both", [UNKNOWN_AVATAR, "--all"], "Give either the id of an avatar, or --all."],
+    ["an id without its tenant", [UNKNOWN_AVATAR], "--tenant: The tenant of the avatar is missing."],
+  ])("avatars prepare, with %s: a usage error", async (_, args, text) => {
+    expect(await cli("avatars", "prepare", ...args)).toMatchObject({ code: 2, stderr: expect.stringContaining(text) });
   });
 });

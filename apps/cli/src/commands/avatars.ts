@@ -1,21 +1,28 @@
 /** `avatars`: the avatars of a tenant, in both environments. */
 
-import { findAvatar, prepareAvatar } from "@realtime-avatar/db/avatars/avatars";
+import { findAvatar } from "@realtime-avatar/db/avatars/avatars";
 import { listAvatars } from "@realtime-avatar/db/avatars/list";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import { retryWhileStale } from "@realtime-avatar/db/query/retry-while-stale";
-import { type AvatarRecord, preparedAgain, presentAvatar } from "@realtime-avatar/domain/avatars/avatar";
+import { type AvatarRecord, presentAvatar } from "@realtime-avatar/domain/avatars/avatar";
 import { type Check, REQUIREMENTS } from "@realtime-avatar/domain/avatars/checks";
 import { AVATAR_LIST, type Avatar } from "@realtime-avatar/domain/avatars/schemas";
 import { SOURCE_KINDS } from "@realtime-avatar/domain/avatars/source-kind";
 import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
-import { type Id, newId, type TenantId } from "@realtime-avatar/domain/id";
-import { secureRandom as random } from "@realtime-avatar/runtime/random";
+import type { Id, TenantId } from "@realtime-avatar/domain/id";
 import type { Command } from "commander";
-import { operatorOrigin, withDatabase } from "../database.ts";
-import { idParser, type SearchOptions, type TenantOptions, withSearchOptions, withTenantOptions } from "../options.ts";
+import { withDatabase } from "../database.ts";
+import {
+  idParser,
+  type OutputOptions,
+  type SearchOptions,
+  type TenantOptions,
+  withOutputOptions,
+  withSearchOptions,
+  withTenantOptions,
+} from "../options.ts";
 import { mergePages, pageRequest, printPage } from "../pages.ts";
-import { type Columns, fields, print, table } from "../terminal.ts";
+import { type Columns, fields, print, table, UsageError } from "../terminal.ts";
+import { prepareAll, startPreparation } from "./avatars-prepare.ts";
 
 /** The command line does not know the address of the service: a preview is shown as its path. */
 const NO_ORIGIN = "";
@@ -76,27 +83,20 @@ const printAvatar = (options: TenantOptions, record: AvatarRecord): void => {
 const show = (id: Id<"ava">, options: TenantOptions): Promise<void> =>
   withDatabase(options.tenant, async (db) => printAvatar(options, await find(db, options.tenant, id)));
 
-const prepare = (id: Id<"ava">, options: TenantOptions): Promise<void> =>
-  withDatabase(options.tenant, async (db) => {
-    const { tenant: tenantId } = options;
-    const { avatar } = await retryWhileStale(async () => {
-      const origin = operatorOrigin();
-      const before = await find(db, tenantId, id);
-      // Throws the problem that says why the avatar cannot be prepared.
-      preparedAgain(before, origin.now);
-      const outcome = await prepareAvatar(
-        db,
-        id,
-        before.version,
-        newId("job", origin.now, random),
-        { tenantId, environment: before.environment },
-        origin,
-      );
-      // Another write was first: the avatar is read again.
-      return outcome.kind === "written" ? outcome : ({ kind: "stale" } as const);
-    });
-    printAvatar(options, avatar);
-  });
+const prepareOne = (id: Id<"ava">, options: TenantOptions): Promise<void> =>
+  withDatabase(options.tenant, async (db) =>
+    printAvatar(options, await startPreparation(db, () => find(db, options.tenant, id))),
+  );
+
+type PrepareOptions = OutputOptions & { tenant?: TenantId; all?: boolean };
+
+const prepare = async (id: Id<"ava"> | undefined, { all, ...options }: PrepareOptions): Promise<void> => {
+  if ((id === undefined) === (all !== true)) throw new UsageError("Give either the id of an avatar, or --all.");
+  if (id === undefined) return prepareAll(options);
+  const { tenant } = options;
+  if (!tenant) throw new UsageError("--tenant: The tenant of the avatar is missing.");
+  await prepareOne(id, { ...options, tenant });
+};
 
 export const addAvatars = (program: Command): void => {
   const avatars = program.command("avatars").description("inspect avatars, and prepare them again");
@@ -112,8 +112,12 @@ export const addAvatars = (program: Command): void => {
     .argument("<id>", "", idParser("ava", "<id>"))
     .action(show);
 
-  withTenantOptions(avatars.command("prepare"))
-    .description("prepare an avatar (ava_…) again, from the same source")
-    .argument("<id>", "", idParser("ava", "<id>"))
+  withOutputOptions(avatars.command("prepare"))
+    .description(
+      "prepare an avatar (ava_…) again, from the same source; with --all, every ready one that has no face yet",
+    )
+    .argument("[id]", "", idParser("ava", "[id]"))
+    .option("--tenant <id>", "tenant id (ten_…); with --all, this tenant only", idParser("ten", "--tenant"))
+    .option("--all", "prepare the ready avatars whose preparation is from a release without faces, and wait for them")
     .action(prepare);
 };

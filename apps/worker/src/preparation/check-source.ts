@@ -9,8 +9,8 @@ import { type ChildRunner, type ChildRunnerOptions, createChildRunner, type Sour
 import { containerChecks, type DerivedFiles, frameChecks } from "./video.ts";
 
 export type CheckedSource =
-  /** `files`: paths; null when a check failed, or when no frame of a video could be examined because there is no ffmpeg. */
-  | { kind: "checked"; checks: Check[]; files: { normalized: string; thumb: string } | null }
+  /** `files`: null when a check failed, or when no frame of a video could be examined because there is no ffmpeg. */
+  | { kind: "checked"; checks: Check[]; files: DerivedFiles | null }
   /** The check was canceled, or this machine could not do it now. */
   | { kind: "retry"; error: string };
 
@@ -34,13 +34,16 @@ const notChecked = (failed: Failed): CheckedSource => {
     : checked([plainCheck("decodable", "fail", `The file could not be examined. ${detail} Use another file.`)], null);
 };
 
+const checkedImage = (report: Extract<Report<"portrait">, { kind: "accepted" }>, files: Omit<DerivedFiles, "mesh">) =>
+  checked(imageChecks(report), report.face && { ...files, mesh: report.face.mesh });
+
 const checkImage = async (runner: ChildRunner, { magic, path, folder }: SourceFile): Promise<CheckedSource> => {
   const files = { normalized: join(folder, "normalized"), thumb: join(folder, "thumb") };
   const task = { kind: "portrait", contentType: magic.contentType } as Task<"portrait">;
   const outcome = await runner.task(task, { input: path, outputs: [files.normalized, files.thumb] });
   switch (outcome.kind) {
     case "accepted":
-      return checked(imageChecks(outcome as Extract<Report<"portrait">, { kind: "accepted" }>), files);
+      return checkedImage(outcome as Extract<Report<"portrait">, { kind: "accepted" }>, files);
     case "refused":
       return checked(refusedChecks("image", outcome), null);
     case "failed":

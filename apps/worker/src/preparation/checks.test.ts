@@ -1,12 +1,21 @@
 import { describe, expect, test } from "bun:test";
 import { CHECK_CODES, type Check, Check as CheckSchema, REQUIREMENTS } from "@realtime-avatar/domain/avatars/checks";
 import { Value } from "@sinclair/typebox/value";
+import { MESH } from "../../test/support/source-checks.ts";
 import { refused } from "../sandbox/report.ts";
 import { errorOf, faceChecks, imageChecks, measuredCheck, plainCheck, refusedChecks } from "./checks.ts";
 
 const FACE = { confidence: 90, size: 45, yaw: 3, pitch: -4, edgeDistance: 60, roll: 0, sharpness: 20, brightness: 50 };
+const FEATURES = { eyes: 40, mouth: 60, mesh: MESH };
 const report = (face: Partial<typeof FACE> = {}) =>
-  ({ kind: "accepted", width: 800, height: 600, turned: 0, faces: 1, face: { ...FACE, ...face } }) as const;
+  ({
+    kind: "accepted",
+    width: 800,
+    height: 600,
+    turned: 0,
+    faces: 1,
+    face: { ...FACE, ...FEATURES, ...face },
+  }) as const;
 const codes = (checks: readonly Check[]): string[] => checks.map(({ code }) => code);
 
 test("an image, checked: every check of the table, in order, within bounds", () => {

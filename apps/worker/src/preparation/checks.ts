@@ -75,6 +75,15 @@ const WORDING: Partial<Record<CheckCode, Wording>> = {
     measured: (amount) => `The brightness of the face is ${amount}`,
     advice: (source) => `Use a ${source} in which light falls evenly on the face.`,
   },
+  eyes: {
+    measured: (amount) => `The eye that shows less has a contrast of ${amount}`,
+    advice: (source) =>
+      `Use a ${source} in which both eyes are open and nothing covers them; otherwise, the avatar may not blink well.`,
+  },
+  mouth: {
+    measured: (amount) => `The mouth has a contrast of ${amount}`,
+    advice: (source) => `Use a ${source} in which nothing is before the mouth; otherwise, it moves with the lips.`,
+  },
 };
 
 const requirementOf = (kind: SourceKind, code: CheckCode): Requirement => {
@@ -158,6 +167,8 @@ export const faceChecks = (
     measuredCheck(kind, "cropped", face.edgeDistance),
     measuredCheck(kind, "sharpness", face.sharpness),
     measuredCheck(kind, "brightness", face.brightness),
+    measuredCheck(kind, "eyes", face.eyes),
+    measuredCheck(kind, "mouth", face.mouth),
   ];
 };
 

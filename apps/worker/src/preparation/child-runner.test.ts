@@ -4,6 +4,7 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { fileFolder } from "@realtime-avatar/testing/fixture";
+import { MESH } from "../../test/support/source-checks.ts";
 import { FRAME_LIMITS } from "../sandbox/frame.ts";
 import { SANDBOX_LIMITS } from "../sandbox/limited.ts";
 import { createCheckSource } from "./check-source.ts";
@@ -91,7 +92,19 @@ test.skipIf(process.platform !== "linux").each([
   ["a large face", 40, "files"],
   ["a tiny face", 1, "no files"],
 ])("an image with %s: has its files where no check has failed", async (_, size, files) => {
-  const face = { confidence: 99, size, roll: 0, yaw: 0, pitch: 0, edgeDistance: 20, sharpness: 500, brightness: 50 };
+  const face = {
+    confidence: 99,
+    size,
+    roll: 0,
+    yaw: 0,
+    pitch: 0,
+    edgeDistance: 20,
+    sharpness: 500,
+    brightness: 50,
+    eyes: 40,
+    mouth: 60,
+    mesh: MESH,
+  };
   const report = { kind: "accepted", width: 1024, height: 1024, turned: 0, faces: 1, face };
   const write = "for output in 3 4; do printf 'RIFF....WEBPVP8 ' >&$output; done";
   const found = await check("image", `${write}; echo '${JSON.stringify(report)}'`);

@@ -1,6 +1,7 @@
 /** The manifest of a preparation: what it was made from, what it has shown, and which files it has written. */
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import type { Check } from "@realtime-avatar/domain/avatars/checks";
+import { manifestFace } from "@realtime-avatar/domain/avatars/face-mesh";
 
 /** A prepared picture. `file` is its place among the files of the avatar: see `preparedFile`. `sha256` is in hexadecimal. */
 export type PreparedPicture = { file: string; contentType: string; sizeBytes: number; sha256: string };
@@ -12,6 +13,8 @@ export type ManifestContent = {
   checks: readonly Check[];
   /** null when nothing was derived from the source. */
   pictures: { normalized: PreparedPicture; thumb: PreparedPicture } | null;
+  /** The mesh of the face in the normalized image: see `encodeMesh`. null where no face was measured. */
+  mesh: string | null;
 };
 
 const FORMAT = 1;
@@ -20,7 +23,7 @@ const FORMAT = 1;
  * The manifest as JSON. The order of its members is fixed, so that a preparation that runs twice writes equal bytes: the
  * name of the file is their digest.
  */
-export const manifestText = ({ avatar, source, checks, pictures }: ManifestContent): string =>
+export const manifestText = ({ avatar, source, checks, pictures, mesh }: ManifestContent): string =>
   JSON.stringify({
     format: FORMAT,
     tenantId: avatar.tenantId,
@@ -31,4 +34,5 @@ export const manifestText = ({ avatar, source, checks, pictures }: ManifestConte
     source: { assetId: source.assetId, sha256: source.sha256 },
     checks: checks.map(({ code, verdict, measured, limit, detail }) => ({ code, verdict, measured, limit, detail })),
     pictures,
+    ...(mesh === null ? {} : { face: manifestFace(mesh) }),
   });

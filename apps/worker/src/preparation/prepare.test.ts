@@ -17,7 +17,7 @@ import { until } from "@realtime-avatar/testing/until";
 import sharp from "sharp";
 import { inspector } from "../../test/support/inspector.ts";
 import { preparationTests } from "../../test/support/preparations.ts";
-import { FAILED, PASSED, refuse } from "../../test/support/source-checks.ts";
+import { FAILED, MESH, PASSED, refuse } from "../../test/support/source-checks.ts";
 import { noise } from "../../test/support/world.ts";
 import { createCheckSource } from "./check-source.ts";
 
@@ -69,6 +69,7 @@ describe("the source of an avatar", () => {
           sha256: thumb,
         },
       },
+      face: { version: 1, mesh: MESH },
     });
     expect(await world.storage.stat(preparedKey(avatar, ready.previewFile ?? ""))).toMatchObject({
       contentType: "image/webp",

@@ -84,7 +84,7 @@ const prepareTest = (
   if (outcome.kind === "failed") return failedChecks(checks);
   const picture = contentOfBytes(PLACEHOLDER);
   const source = { assetId: sourceAssetId, sha256: null };
-  return write(options, { avatar, source, checks }, { normalized: picture, thumb: picture }, context);
+  return write(options, { avatar, source, checks, mesh: null }, { normalized: picture, thumb: picture }, context);
 };
 
 /** Checks the file of the source, in `folder`, and writes what is derived from it. */
@@ -112,7 +112,7 @@ const prepareFile = async (
     thumb: await contentOfFile(files.thumb),
   };
   const source = { assetId: asset.id, sha256: file.sha256 };
-  return write(options, { avatar, source, checks }, contents, context);
+  return write(options, { avatar, source, checks, mesh: files?.mesh ?? null }, contents, context);
 };
 
 const prepare = (options: PrepareOptions, start: Started, context: JobContext): Promise<Work> | Work => {

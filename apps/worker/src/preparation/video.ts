@@ -17,8 +17,9 @@ const CODEC_NAMES: Record<string, string> = { avc: "H.264", vp9: "VP9" };
 
 type VideoProperties = Extract<Report<"video">, { kind: "accepted" }>;
 type Portrait = Extract<Report<"portrait">, { kind: "accepted" }>;
-export type DerivedFiles = { normalized: string; thumb: string };
-type Frame = { seconds: number; shorterSide: number; checks: Check[]; files: DerivedFiles };
+/** The paths of the derived files, and the mesh of the face: see `encodeMesh`. */
+export type DerivedFiles = { normalized: string; thumb: string; mesh: string };
+type Frame = { seconds: number; shorterSide: number; checks: Check[]; files: DerivedFiles | null };
 
 /** The checks of the container. */
 export const containerChecks = ({ codec, seconds, framesPerSecond }: VideoProperties): Check[] => [
@@ -82,7 +83,8 @@ const checkFrame = async (parts: VideoParts, share: number): Promise<Frame | Fai
   if (outcome.kind === "refused") return null;
   const portrait = outcome as Portrait;
   const shorterSide = Math.min(portrait.width, portrait.height);
-  return { seconds, shorterSide, checks: faceChecks("video", portrait), files };
+  const derived = portrait.face && { ...files, mesh: portrait.face.mesh };
+  return { seconds, shorterSide, checks: faceChecks("video", portrait), files: derived };
 };
 
 /** The checks after those of the container, and the files that are derived of the best frame. */

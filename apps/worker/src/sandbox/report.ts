@@ -1,6 +1,7 @@
 /** What a child process says about a file, and the schema by which its parent validates that. */
 import { ASSET_ERROR_CODES } from "@realtime-avatar/domain/assets/errors";
 import type { AssetKind, ContentType } from "@realtime-avatar/domain/assets/limits";
+import { MESH_PATTERN } from "@realtime-avatar/domain/avatars/face-mesh";
 import { type Static, type TProperties, Type } from "@sinclair/typebox";
 import { type Colors, PRIMARIES, TRANSFERS } from "./measure/light.ts";
 
@@ -100,6 +101,11 @@ const Accepted = {
           edgeDistance: Measure,
           sharpness: Measure,
           brightness: Measure,
+          /** The contrast of the eye that shows less, and of the mouth, in percent. */
+          eyes: Measure,
+          mouth: Measure,
+          /** In pixels of the normalized image: see `encodeMesh`. */
+          mesh: Type.String({ pattern: MESH_PATTERN }),
         },
         { additionalProperties: false },
       ),

@@ -2,6 +2,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Check } from "@realtime-avatar/domain/avatars/checks";
+import { encodeMesh, MESH_POINTS } from "@realtime-avatar/domain/avatars/face-mesh";
 import type { CheckSource } from "../../src/preparation/check-source.ts";
 
 export const PASSED: Check = { code: "resolution", verdict: "pass", measured: 640, limit: 512, detail: "640 pixels." };
@@ -13,13 +14,16 @@ export const FAILED: Check = {
   detail: "No face was found.",
 };
 
+/** A mesh whose points are all at one place. */
+export const MESH = encodeMesh(Array.from({ length: MESH_POINTS }, () => [256, 256, 0]));
+
 /** Finds nothing wrong. The pictures are the file itself, and its first half. */
 export const accept: CheckSource = async ({ path, folder }) => {
   const bytes = await readFile(path);
   const files = { normalized: join(folder, "normalized"), thumb: join(folder, "thumb") };
   await writeFile(files.normalized, bytes);
   await writeFile(files.thumb, bytes.subarray(0, bytes.length / 2));
-  return { kind: "checked", checks: [PASSED], files };
+  return { kind: "checked", checks: [PASSED], files: { ...files, mesh: MESH } };
 };
 
 /** Finds no face. */

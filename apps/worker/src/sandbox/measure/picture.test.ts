@@ -1,13 +1,14 @@
 /** Pictures with real faces, in this process: the sandbox around it has tests of its own. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFile } from "node:fs/promises";
+import { MESH_POINTS, manifestFace, readMesh } from "@realtime-avatar/domain/avatars/face-mesh";
 import { landscapePath, portraitPath } from "@realtime-avatar/testing/photos";
 import sharp, { type Sharp } from "sharp";
 import { imageChecks } from "../../preparation/checks.ts";
 import { picture as pattern } from "../corpus/images.testing.ts";
 import { restrict } from "../inspect/image.ts";
 import { type FindFaces, loadFaces, type Picture } from "./faces.ts";
-import { decodePicture, encodeFiles, measurePicture, NORMALIZED_SIDE, PICTURE_SIDE, THUMB_SIDE } from "./picture.ts";
+import { decodePicture, encodeFiles, measurePicture, NORMALIZED_SIDES, PICTURE_SIDE, THUMB_SIDE } from "./picture.ts";
 import { measurePortrait } from "./portrait.ts";
 
 // No test asserts a time: a slow machine must not fail one.
@@ -83,13 +84,13 @@ describe("a portrait", () => {
   });
 
   test("a portrait, in a wide and a high picture: found where it is", async () => {
-    const { box } = asItIs;
+    const box = asItIs.derived?.box;
     for (const [x, y] of [
       [600, 0],
       [0, 600],
     ] as const) {
       const larger = photo().extend({ left: x, right: x, top: y, bottom: y, background: "#888" });
-      const found = (await find(await decode(larger))).box;
+      const found = (await find(await decode(larger))).derived?.box;
       const moved = (["left", "top", "right", "bottom"] as const).map((side) => {
         const offset = side === "left" || side === "right" ? x : y;
         return Math.abs((found?.[side] ?? 0) - offset - (box?.[side] ?? 0));
@@ -100,7 +101,8 @@ describe("a portrait", () => {
   });
 
   test("a portrait, farther, darker, blurred or cut: the measure follows", async () => {
-    const { measures, box } = asItIs;
+    const { measures, derived } = asItIs;
+    const box = derived?.box;
     const good = measures.face;
     const change = async (image: Sharp) => (await measure(image)).face;
     const { width = 0, height = 0 } = await photo().metadata();
@@ -140,20 +142,20 @@ test.each([
 describe("the files of a portrait", () => {
   const files = async (image: Sharp | Buffer) => {
     const picture = await decode(image);
-    const { box, measures } = await find(picture);
-    if (!box || measures.turned !== 0) throw new Error("There is no face.");
-    return encodeFiles(sharp, picture, box);
+    const { derived, measures } = await find(picture);
+    if (!derived || measures.turned !== 0) throw new Error("There is no face.");
+    return { ...(await encodeFiles(sharp, picture, derived)), mesh: measures.face?.mesh ?? "" };
   };
 
   test("the files, of equal pictures: equal, WebP, their sizes, no metadata", async () => {
     const large = await photo()
-      .resize(1200)
+      .resize(2000)
       .withExif({ IFD0: { Make: "Secret Camera" } })
       .jpeg()
       .toBuffer();
     const { normalized, thumb } = await files(large);
     for (const [bytes, side] of [
-      [normalized, NORMALIZED_SIDE],
+      [normalized, NORMALIZED_SIDES.max],
       [thumb, THUMB_SIDE],
     ] as const) {
       const { format, width, height, exif, icc, xmp } = await sharp(bytes).metadata();
@@ -163,12 +165,40 @@ describe("the files of a portrait", () => {
     expect([again.normalized.equals(normalized), again.thumb.equals(thumb)]).toEqual([true, true]);
   });
 
-  test("the files, of a small picture: not enlarged, and the thumbnail shows the face", async () => {
-    const small = photo().resize(600, 600).extend({ right: 200, background: "#345" });
-    const { normalized, thumb } = await files(small);
-    expect(await sharp(normalized).metadata()).toMatchObject({ width: 800, height: 600 });
-    const { face } = await measure(sharp(thumb));
-    expect(face?.size).toBeGreaterThan(30);
+  test("the normalized image, of a far face in a wide picture: a square in which the face has 42 % of the height", async () => {
+    const wide = photo().resize(600).extend({ left: 300, right: 900, bottom: 400, background: "#345" });
+    const { normalized, thumb } = await files(wide);
+    const { width, height } = await sharp(normalized).metadata();
+    expect([width, height]).toEqual([NORMALIZED_SIDES.min, NORMALIZED_SIDES.min]);
+    const { face } = await measure(sharp(normalized));
+    expect(Math.abs((face?.size ?? 0) - 42)).toBeLessThan(3);
+    expect((await measure(sharp(thumb))).face?.size).toBeGreaterThan(30);
+  });
+
+  test("the normalized image, of a near face: the largest square of the picture", async () => {
+    const { left = 0, top = 0, right = 0, bottom = 0 } = asItIs.derived?.box ?? {};
+    const side = Math.round(1.3 * (bottom - top));
+    const near = photo()
+      .extract({
+        left: Math.round((left + right - side) / 2),
+        top: Math.round((top + bottom - side) / 2),
+        width: side,
+        height: side,
+      })
+      .resize(600);
+    expect(await sharp((await files(near)).normalized).metadata()).toMatchObject({ width: 600, height: 600 });
+  });
+
+  test("the mesh, of the normalized image: where its face is, at each of its sizes", async () => {
+    for (const size of [800, 2000]) {
+      const { normalized, mesh } = await files(photo().resize(size));
+      const { width = 0 } = await sharp(normalized).metadata();
+      const points = readMesh({ face: manifestFace(mesh) }, width, width) ?? new Float32Array();
+      const box = (await find(await decode(sharp(normalized)))).derived?.box;
+      const ys = Array.from({ length: MESH_POINTS }, (_, point) => points[3 * point + 1] ?? 0);
+      expect(Math.abs(Math.min(...ys) - (box?.top ?? -99)) / width).toBeLessThan(0.02);
+      expect(Math.abs(Math.max(...ys) - (box?.bottom ?? -99)) / width).toBeLessThan(0.02);
+    }
   });
 });
 

@@ -1,18 +1,22 @@
 /** The pixels of a picture: decoded once, then cut and scaled for each measurement and for each file. Runs in a child process. */
+import { encodeMesh } from "@realtime-avatar/domain/avatars/face-mesh";
 import type Sharp from "sharp";
 import { decodeUpright, EIGHT_BITS, type ImageFormat } from "../inspect/decode.ts";
 import type { Turn } from "../report.ts";
-import type { FindFaces, Picture } from "./faces.ts";
+import type { Face, FindFaces, Picture } from "./faces.ts";
+import { eyeContrast, mouthContrast } from "./features.ts";
 import {
   type Box,
   brightnessOf,
   confidenceOf,
+  countedFaces,
   edgeDistanceOf,
   faceBox,
   type Grey,
   pitchOf,
   rollOf,
   SHARPNESS_HEIGHT,
+  type Size,
   sharpnessOf,
   sizeOf,
   yawOf,
@@ -23,8 +27,13 @@ import { searchUpright, turnPicture } from "./upright.ts";
 export const PICTURE_SIDE = 2048;
 /** The longer side at which faces are searched. The detector scales to 256 pixels, the mesh to 192 around each face. */
 const SEARCH_SIDE = 640;
-/** The longer side of the normalized image. */
-export const NORMALIZED_SIDE = 1024;
+/** The side of the normalized image, which is a square: that of the part of the picture, within these bounds. */
+export const NORMALIZED_SIDES = { min: 512, max: 1024 } as const;
+/** The share of the normalized image's height that the face has, and the share above it. */
+const FACE_SHARE = 0.42;
+const ABOVE_FACE = 0.3;
+/** The side at which the face of the normalized image is searched once more, for a better mesh, and its features are measured. */
+const FACE_SIDE = 512;
 /** Both sides of the thumbnail. */
 export const THUMB_SIDE = 256;
 /** The side of the thumbnail's part of the picture, in heights of the face: with hair and shoulders. */
@@ -42,6 +51,10 @@ export type FaceMeasures = {
   edgeDistance: number;
   sharpness: number;
   brightness: number;
+  eyes: number;
+  mouth: number;
+  /** The mesh, in pixels of the normalized image: see `encodeMesh`. */
+  mesh: string;
 };
 
 export type PictureMeasures = {
@@ -51,8 +64,8 @@ export type PictureMeasures = {
   /** The face, where there is exactly one. */
   face: FaceMeasures | null;
 };
-/** `picture`: turned. `box`: that of the only face, in pixels of this picture. */
-type Measured = { measures: PictureMeasures; picture: Picture; box: Box | null };
+/** `picture`: turned. `box`: that of the only face, in pixels of this picture. `normalized`: what calls show. */
+type Measured = { measures: PictureMeasures; picture: Picture; derived: { box: Box; normalized: Picture } | null };
 
 const raw = ({ width, height }: Picture) => ({ raw: { width, height, channels: 3 as const } });
 
@@ -92,6 +105,58 @@ const scaleForSearch = async (sharp: typeof Sharp, picture: Picture): Promise<{ 
   return { small: { data, width: info.width, height: info.height }, scale: picture.width / info.width };
 };
 
+/** A square in a picture, in whole pixels. */
+type Square = { left: number; top: number; side: number };
+
+/** A square whose side and upper left corner are near to these, moved into the picture. */
+const squareInside = (left: number, top: number, wanted: number, { width, height }: Size): Square => {
+  const side = Math.max(1, Math.min(width, height, Math.round(wanted)));
+  const place = (start: number, length: number): number => Math.min(length - side, Math.max(0, Math.round(start)));
+  return { left: place(left, width), top: place(top, height), side };
+};
+
+/** The part of a picture that calls show: the face has `FACE_SHARE` of its height, where the picture has room. */
+const normalizedPart = ({ left, top, right, bottom }: Box, picture: Size): Square => {
+  const side = Math.min(picture.width, picture.height, (bottom - top) / FACE_SHARE);
+  return squareInside((left + right - side) / 2, top - ABOVE_FACE * side, side, picture);
+};
+
+/** Cuts a square out of a picture, and scales it. */
+const cutSquare = async (
+  sharp: typeof Sharp,
+  picture: Picture,
+  { left, top, side }: Square,
+  to: number,
+): Promise<Picture> => {
+  const data = await sharp(picture.data, raw(picture))
+    .extract({ left, top, width: side, height: side })
+    .resize(to, to)
+    .raw()
+    .toBuffer();
+  return { data, width: to, height: to };
+};
+
+/**
+ * The normalized image, and the only face in it at `FACE_SIDE`. The networks see this face larger than in the whole picture, so that
+ * its mesh is better. Where they do not find it again, the mesh is that of the whole picture.
+ */
+const normalize = async (sharp: typeof Sharp, findFaces: FindFaces, picture: Picture, face: Face) => {
+  const part = normalizedPart(faceBox(face), picture);
+  const side = Math.min(NORMALIZED_SIDES.max, Math.max(NORMALIZED_SIDES.min, part.side));
+  const normalized = await cutSquare(sharp, picture, part, side);
+  const small = side === FACE_SIDE ? normalized : await cutSquare(sharp, picture, part, FACE_SIDE);
+  const [again] = countedFaces(await findFaces(small));
+  const scale = FACE_SIDE / part.side;
+  const mesh = (again ?? moveFace(face, scale, -part.left, -part.top)).mesh;
+  return { normalized, small, mesh };
+};
+
+/** The face of a picture that was moved, then scaled. */
+const moveFace = (face: Face, scale: number, x = 0, y = 0): Face => ({
+  ...face,
+  mesh: face.mesh.map(([px, py, pz]) => [scale * (px + x), scale * (py + y), scale * pz]),
+});
+
 /** Turns a picture upright by its face, and measures its faces. */
 export const measurePicture = async (
   sharp: typeof Sharp,
@@ -103,11 +168,12 @@ export const measurePicture = async (
   const picture = turnPicture(original, turn);
   const [face] = faces;
   if (!face || faces.length > 1) {
-    return { measures: { turned: turn, faces: faces.length, face: null }, picture, box: null };
+    return { measures: { turned: turn, faces: faces.length, face: null }, picture, derived: null };
   }
-  const { left, top, right, bottom } = faceBox(face);
-  const box = { left: left * scale, top: top * scale, right: right * scale, bottom: bottom * scale };
+  const large = moveFace(face, scale);
+  const box = faceBox(large);
   const grey = await cutFace(sharp, picture, box);
+  const { normalized, small: part, mesh } = await normalize(sharp, findFaces, picture, large);
   const measures = {
     confidence: tenths(100 * confidenceOf(face)),
     size: tenths(sizeOf(face, small)),
@@ -117,36 +183,28 @@ export const measurePicture = async (
     edgeDistance: tenths(edgeDistanceOf(face, small)),
     sharpness: tenths(sharpnessOf(grey)),
     brightness: tenths(brightnessOf(grey)),
+    eyes: tenths(eyeContrast(part, mesh)),
+    mouth: tenths(mouthContrast(part, mesh)),
+    mesh: encodeMesh(mesh, normalized.width / FACE_SIDE),
   };
-  return { measures: { turned: turn, faces: 1, face: measures }, picture, box };
+  return { measures: { turned: turn, faces: 1, face: measures }, picture, derived: { box, normalized } };
 };
 
-/** The square around a face for the thumbnail, moved into the picture. */
-const thumbPart = ({ left, top, right, bottom }: Box, { width, height }: Picture) => {
-  const side = Math.max(1, Math.min(width, height, Math.round(THUMB_FACES * Math.max(right - left, bottom - top))));
-  const place = (center: number, length: number): number =>
-    Math.min(length - side, Math.max(0, Math.round(center - side / 2)));
-  return { left: place((left + right) / 2, width), top: place((top + bottom) / 2, height), width: side, height: side };
+/** The square around a face for the thumbnail. */
+const thumbPart = ({ left, top, right, bottom }: Box, picture: Picture): Square => {
+  const side = Math.min(picture.width, picture.height, THUMB_FACES * Math.max(right - left, bottom - top));
+  return squareInside((left + right - side) / 2, (top + bottom - side) / 2, side, picture);
 };
 
 /** The files that are derived of a picture, as WebP without metadata. Equal pictures give equal bytes. */
 export const encodeFiles = async (
   sharp: typeof Sharp,
   picture: Picture,
-  box: Box,
+  { box, normalized }: { box: Box; normalized: Picture },
 ): Promise<{ normalized: Buffer; thumb: Buffer }> => {
-  const [normalized, thumb] = await Promise.all([
-    sharp(picture.data, raw(picture))
-      .resize({ width: NORMALIZED_SIDE, height: NORMALIZED_SIDE, fit: "inside", withoutEnlargement: true })
-      .webp({ quality: QUALITY })
-      .toBuffer(),
-    sharp(picture.data, raw(picture))
-      .extract(thumbPart(box, picture))
-      .resize({ width: THUMB_SIDE, height: THUMB_SIDE })
-      .webp({ quality: QUALITY })
-      .toBuffer(),
-  ]);
-  return { normalized, thumb };
+  const encode = (file: Picture): Promise<Buffer> => sharp(file.data, raw(file)).webp({ quality: QUALITY }).toBuffer();
+  const thumb = await cutSquare(sharp, picture, thumbPart(box, picture), THUMB_SIDE);
+  return { normalized: await encode(normalized), thumb: await encode(thumb) };
 };
 
 /** Decodes an image into a picture of at most `PICTURE_SIDE`, upright and opaque. Throws for each error of the decoder. */

@@ -25,11 +25,11 @@ export const measurePortrait = async (
     startFaces(),
   ]);
   if (!decoded) return { report: notDecodable, files: null };
-  const { measures, picture, box } = await measurePicture(sharp, findFaces, decoded);
+  const { measures, picture, derived } = await measurePicture(sharp, findFaces, decoded);
   const isOnItsSide = measures.turned % 180 !== 0;
   const [width, height] = isOnItsSide ? [header.height, header.width] : [header.width, header.height];
   return {
     report: { kind: "accepted", width, height, ...measures },
-    files: box ? await encodeFiles(sharp, picture, box) : null,
+    files: derived ? await encodeFiles(sharp, picture, derived) : null,
   };
 };

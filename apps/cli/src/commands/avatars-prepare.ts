@@ -1,0 +1,125 @@
+/** `avatars prepare`: prepares avatars again, one or all that an earlier release has prepared. */
+import { findAvatar, prepareAvatar } from "@realtime-avatar/db/avatars/avatars";
+import { listAvatars } from "@realtime-avatar/db/avatars/list";
+import type { Db } from "@realtime-avatar/db/connection/pool";
+import { retryWhileStale } from "@realtime-avatar/db/query/retry-while-stale";
+import { type AvatarRecord, preparedAgain } from "@realtime-avatar/domain/avatars/avatar";
+import type { CheckCode } from "@realtime-avatar/domain/avatars/checks";
+import { AVATAR_LIST, type Avatar } from "@realtime-avatar/domain/avatars/schemas";
+import { type AvatarId, newId, type TenantId } from "@realtime-avatar/domain/id";
+import { itemsOf, type WrittenPage } from "@realtime-avatar/domain/page";
+import { Problem } from "@realtime-avatar/domain/problem";
+import { secureRandom as random } from "@realtime-avatar/runtime/random";
+import { type Owner, operatorOrigin, ownersOf, withDatabases } from "../database.ts";
+import type { OutputOptions } from "../options.ts";
+import { pageRequest } from "../pages.ts";
+import { type Columns, print, table } from "../terminal.ts";
+
+/** Starts a preparation of an avatar, and returns the avatar. Throws the reason why it cannot be prepared. */
+export const startPreparation = async (db: Db, find: () => Promise<AvatarRecord>): Promise<AvatarRecord> => {
+  const { avatar } = await retryWhileStale(async () => {
+    const origin = operatorOrigin();
+    const before = await find();
+    const { id, version, tenantId, environment } = before;
+    // Throws the problem that says why the avatar cannot be prepared.
+    preparedAgain(before, origin.now);
+    const jobId = newId("job", origin.now, random);
+    const outcome = await prepareAvatar(db, id, version, jobId, { tenantId, environment }, origin);
+    // Another write was first: the avatar is read again.
+    return outcome.kind === "written" ? outcome : ({ kind: "stale" } as const);
+  });
+  return avatar;
+};
+
+/** Null when the avatar was deleted or cannot be prepared any more, since the list was read. */
+const startUnlessGone = async (db: Db, owner: Owner, id: AvatarId): Promise<AvatarRecord | null> => {
+  const find = async (): Promise<AvatarRecord> => {
+    const record = await findAvatar(db, owner, id);
+    if (record === null) throw new Problem("not_found", "The avatar was deleted.");
+    return record;
+  };
+  try {
+    return await startPreparation(db, find);
+  } catch (error) {
+    if (error instanceof Problem) return null;
+    throw error;
+  }
+};
+
+/** The check that releases before the face did not have: their manifests have no mesh. */
+const FACE_CHECK: CheckCode = "eyes";
+
+/** Whether an avatar can get a face: it was prepared from a source, by a release that stored none. */
+const lacksFace = ({ sourceAssetId, checks }: Avatar): boolean =>
+  sourceAssetId !== null && !checks.some(({ code }) => code === FACE_CHECK);
+
+const PAGE = 100;
+
+/** The ready avatars of an owner that have no face, newest first. */
+async function* withoutFace(db: Db, owner: Owner): AsyncGenerator<AvatarId> {
+  for (let before: AvatarId | null = null; ; ) {
+    const request = { ...pageRequest(AVATAR_LIST, { status: "ready", limit: PAGE }), before };
+    const page: WrittenPage = await listAvatars(db, owner, request, "");
+    for (const avatar of itemsOf<Avatar>(page)) if (lacksFace(avatar)) yield avatar.id as AvatarId;
+    before = page.next as AvatarId | null;
+    if (before === null) return;
+  }
+}
+
+/** How many preparations run at once, so that those that people start do not wait behind all of these. */
+const AT_ONCE = 10;
+const POLL_MS = 500;
+
+type Waiting = { db: Db; owner: Owner; id: AvatarId; cacheVersion: number };
+type Failure = { tenantId: TenantId; id: AvatarId; error: string };
+type Progress = { prepared: number; failures: Failure[] };
+
+/** Removes those that have ended from `waiting`, and counts them. An avatar that was deleted meanwhile counts as neither. */
+const settle = async (waiting: Waiting[], progress: Progress): Promise<void> => {
+  const records = await Promise.all(waiting.map(({ db, owner, id }) => findAvatar(db, owner, id)));
+  for (const [index, record] of [...records.entries()].reverse()) {
+    const { owner, id, cacheVersion } = waiting[index] as Waiting;
+    if (record !== null && record.cacheVersion === cacheVersion && record.error === null) continue;
+    waiting.splice(index, 1);
+    if (record === null) continue;
+    if (record.error === null) progress.prepared += 1;
+    else progress.failures.push({ tenantId: owner.tenantId, id, error: record.error });
+  }
+};
+
+const FAILURES: Columns<Failure> = {
+  TENANT: ({ tenantId }) => tenantId,
+  AVATAR: ({ id }) => id,
+  ERROR: ({ error }) => error,
+};
+
+const summary = ({ prepared, failures }: Progress): string => `${prepared} prepared, ${failures.length} failed`;
+
+/** Waits until fewer than `count` preparations are under way. Says on standard error how many have ended. */
+const waitForFewer = async (count: number, waiting: Waiting[], progress: Progress): Promise<void> => {
+  while (waiting.length >= count) {
+    await Bun.sleep(POLL_MS);
+    const before = waiting.length;
+    await settle(waiting, progress);
+    if (waiting.length < before) console.error(`${summary(progress)}, ${waiting.length} under way`);
+  }
+};
+
+/** Prepares the ready avatars without a face, of one tenant or of all. Ended early, it goes on where it was when it runs again. */
+export const prepareAll = (options: OutputOptions & { tenant?: TenantId }): Promise<void> =>
+  withDatabases(async (databases) => {
+    const progress: Progress = { prepared: 0, failures: [] };
+    const waiting: Waiting[] = [];
+    for (const [db, owner] of await ownersOf(databases, options.tenant)) {
+      for await (const id of withoutFace(db, owner)) {
+        await waitForFewer(AT_ONCE, waiting, progress);
+        const started = await startUnlessGone(db, owner, id);
+        if (started !== null) waiting.push({ db, owner, id, cacheVersion: started.cacheVersion });
+      }
+    }
+    await waitForFewer(1, waiting, progress);
+    const { failures } = progress;
+    const text = `${summary(progress)}.`;
+    print(options, progress, failures.length === 0 ? text : `${table(FAILURES, failures)}\n${text}`);
+    if (failures.length > 0) process.exitCode = 1;
+  }, options.tenant);

@@ -17,6 +17,7 @@ COPY apps/worker/package.json apps/worker/
 COPY packages/client/package.json packages/client/
 COPY packages/db/package.json packages/db/
 COPY packages/domain/package.json packages/domain/
+COPY packages/face/package.json packages/face/
 COPY packages/livekit/package.json packages/livekit/
 COPY packages/runtime/package.json packages/runtime/
 COPY packages/storage/package.json packages/storage/

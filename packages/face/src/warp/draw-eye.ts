@@ -1,0 +1,172 @@
+/** Draws an eye: its lids when it blinks, and its gaze. */
+import { clamp, mix, smoothstep } from "../numbers.ts";
+import { PICTURE_SIZE, type Planes } from "../picture.ts";
+import { type Eye, LID_TABLE } from "./eye.ts";
+import { type Place, readMap, readPlane } from "./grid.ts";
+import { BLACK } from "./light.ts";
+import type { Maps } from "./maps.ts";
+
+/** What an eye does. `blink`: from 0, open, to 1, shut. The way of the iris is in pixels. */
+export type EyePose = { blink: number; gazeX: number; gazeY: number };
+
+/** Less than this is not drawn. */
+const LEAST_BLINK = 0.02;
+const LEAST_GAZE = 0.05;
+/** Of the opening, the upper lid covers this much. The lower lid rises by the rest. */
+const UPPER_SHARE = 0.9;
+
+/** One pixel of an eye, in the frame of the eye. Lengths in pixels. */
+type Spot = {
+  x: number;
+  y: number;
+  /** Distance from the middle: 1 at the corners. */
+  side: number;
+  /** Where the lids of the photo are, and the skin above that stays. */
+  upper: number;
+  lower: number;
+  top: number;
+  /** Where the lids are now. */
+  edge: number;
+  lowerEdge: number;
+  /** Less near the corners. */
+  taper: number;
+};
+
+type Context = { eye: Eye; pose: EyePose; photo: Planes; eyeDistance: number; scale: 1 | 2; fade: number };
+
+/** What the photo shows at a place of the frame of the eye. */
+const readPhoto = ({ eye, scale }: Context, plane: Uint8Array, x: number, y: number): number => {
+  const { frame } = eye;
+  const column = frame.x + x * frame.axisX - y * frame.axisY;
+  const row = frame.y + x * frame.axisY + y * frame.axisX;
+  if (scale === 1) return readPlane(plane, PICTURE_SIZE, column, row);
+  return readPlane(plane, PICTURE_SIZE / 2, column / 2 - 0.25, row / 2 - 0.25);
+};
+
+/** Fills `spot` for a place in the photo. Returns false outside of the eye. */
+const findSpot = ({ eye, pose, eyeDistance }: Context, place: Place, spot: Spot): boolean => {
+  const { frame, half } = eye;
+  const right = place.x - frame.x;
+  const down = place.y - frame.y;
+  const x = right * frame.axisX + down * frame.axisY;
+  const y = down * frame.axisX - right * frame.axisY;
+  const t = x / half;
+  if (t <= -1 || t >= 1) return false;
+  const entry = (0.5 * t + 0.5) * (LID_TABLE - 1.01);
+  const index = entry | 0;
+  const share = entry - index;
+  const read = (table: Float32Array): number => {
+    const value = table[index] as number;
+    return value + ((table[index + 1] as number) - value) * share;
+  };
+  spot.x = x;
+  spot.y = y;
+  spot.side = t < 0 ? -t : t;
+  spot.upper = read(eye.upper);
+  spot.lower = read(eye.lower);
+  spot.top = read(eye.top);
+  if (y < spot.top || y > spot.lower + LOWER_SKIN * eyeDistance) return false;
+  spot.lowerEdge = spot.lower - (1 - UPPER_SHARE) * pose.blink * (spot.lower - spot.upper);
+  spot.edge = spot.upper + pose.blink * (spot.lowerEdge - spot.upper);
+  spot.taper = smoothstep(1, 0.8, spot.side);
+  return true;
+};
+
+/** Height of the lashes and the rim of a lid, and of the skin under the eye that a blink draws up, in eye distances. */
+const LASHES = 0.03;
+const LOWER_SKIN = 0.11;
+
+/**
+ * The upper lid: skin that is drawn out. Its lashes and its rim, which landmarks do not find, are left out the more it closes. Deep
+ * eyes have little lid to draw out: half of what covers the eye is the skin below it, mirrored.
+ */
+const readLid = (context: Context, plane: Uint8Array, spot: Spot): number => {
+  const { pose, fade, eyeDistance, photo } = context;
+  const { x, y, top, edge, upper, lower } = spot;
+  const lashes = LASHES * eyeDistance;
+  const share = clamp((y - top) / Math.max(0.5, edge - top));
+  const stop = upper - lashes * fade * spot.taper;
+  const skinY = top + (stop - top) * share ** (1 + 0.25 * pose.blink * (1 - share));
+  const over = smoothstep(upper - 0.03 * eyeDistance, upper + 0.04 * eyeDistance, y);
+  const mirrored = 0.55 * fade * over * smoothstep(1, 0.6, spot.side);
+  let drawn = readPhoto(context, plane, x, skinY);
+  if (mirrored > 0.01) {
+    const below = readPhoto(context, plane, x, lower + 0.045 * eyeDistance + 0.8 * (edge - y));
+    drawn = mix(drawn, plane === photo.y ? BLACK + (below - BLACK) * 0.93 : below, mirrored);
+  }
+  if (fade >= 1 || y < edge - lashes) return drawn;
+  const ownLashes = readPhoto(context, plane, x, upper - (edge - y));
+  return mix(ownLashes, drawn, Math.max(fade, smoothstep(lashes * 0.5, lashes, edge - y)));
+};
+
+/** The eye between its lids, which follows the gaze but for its corners, and the lower lid. */
+const readOpenEye = (context: Context, plane: Uint8Array, spot: Spot): number => {
+  const { pose, fade, eyeDistance } = context;
+  const { x, y, lower, lowerEdge } = spot;
+  if (y > lowerEdge) {
+    const end = LOWER_SKIN * eyeDistance;
+    const share = (y - lowerEdge) / Math.max(0.5, lower + end - lowerEdge);
+    const skip = 0.025 * eyeDistance * fade * spot.taper;
+    return readPhoto(context, plane, x, lower + skip + share * (end - skip));
+  }
+  const follows = smoothstep(0, 0.35, 1 - spot.side);
+  return readPhoto(context, plane, x - pose.gazeX * follows, y - pose.gazeY * follows);
+};
+
+/** The lashes, and the shadow of the lid on the eye. */
+const shadeLid = ({ pose, fade, eyeDistance }: Context, luma: number, spot: Spot): number => {
+  if (pose.blink <= LEAST_BLINK) return luma;
+  const below = spot.y - spot.edge;
+  const width = (below < 0 ? 0.011 : 0.016) * eyeDistance;
+  const lashes = 0.62 * fade * spot.taper * Math.exp(-((below / width) ** 2));
+  const isOnEye = below > 0 && spot.y <= spot.lowerEdge;
+  const shadow = isOnEye ? 0.25 * fade * smoothstep(0.06 * eyeDistance, 0, below) : 0;
+  return BLACK + (luma - BLACK) * (1 - lashes) * (1 - shadow);
+};
+
+const readEye = (context: Context, plane: Uint8Array, spot: Spot, onLid: number): number => {
+  if (onLid >= 1) return readLid(context, plane, spot);
+  const open = readOpenEye(context, plane, spot);
+  return onLid <= 0 ? open : mix(open, readLid(context, plane, spot), onLid);
+};
+
+const place: Place = { x: 0, y: 0 };
+const spot: Spot = { x: 0, y: 0, side: 0, upper: 0, lower: 0, top: 0, edge: 0, lowerEdge: 0, taper: 0 };
+
+/** Draws an eye into `target`, which has the warped photo. */
+export const drawEye = (
+  eye: Eye,
+  pose: EyePose,
+  { photo, maps, eyeDistance }: { photo: Planes; maps: Maps; eyeDistance: number },
+  target: Planes,
+): void => {
+  if (pose.blink < LEAST_BLINK && Math.abs(pose.gazeX) + Math.abs(pose.gazeY) <= LEAST_GAZE) return;
+  const fade = smoothstep(0, 0.55, pose.blink);
+  for (const scale of [1, 2] as const) {
+    const context: Context = { eye, pose, photo, eyeDistance, scale, fade };
+    const size = PICTURE_SIZE / scale;
+    const [left, right] = [
+      clamp(Math.floor((eye.box.left - 4) / scale), 0, size),
+      clamp(Math.ceil((eye.box.right + 4) / scale), 0, size),
+    ];
+    const [top, bottom] = [
+      clamp(Math.floor((eye.box.top - 4) / scale), 0, size),
+      clamp(Math.ceil((eye.box.bottom + 4) / scale), 0, size),
+    ];
+    const middle = (scale - 1) / 2;
+    for (let row = top; row < bottom; row++) {
+      for (let column = left; column < right; column++) {
+        readMap(maps.upper.x, maps.upper.y, scale * column + middle, scale * row + middle, place);
+        if (!findSpot(context, place, spot)) continue;
+        const onLid = clamp(0.5 - (spot.y - spot.edge) / (0.9 * scale));
+        const pixel = row * size + column;
+        if (scale === 1) {
+          target.y[pixel] = shadeLid(context, readEye(context, photo.y, spot, onLid), spot) + 0.5;
+        } else {
+          target.u[pixel] = readEye(context, photo.u, spot, onLid) + 0.5;
+          target.v[pixel] = readEye(context, photo.v, spot, onLid) + 0.5;
+        }
+      }
+    }
+  }
+};

@@ -1,0 +1,172 @@
+/** Draws the mouth: both lips from their maps, and between them the inside. */
+import { clamp, mix, smoothstep } from "../numbers.ts";
+import { PICTURE_SIZE, type Planes } from "../picture.ts";
+import { EDGE_TABLE, type Edges, findEdges } from "./edges.ts";
+import { type Box, boxAround, fromFrame } from "./frame.ts";
+import { type Place, readMap, readPlane } from "./grid.ts";
+import { type Colour, createInside, drawInside, type Inside } from "./inside.ts";
+import { BLACK, type Light } from "./light.ts";
+import type { Lips } from "./lips.ts";
+import type { Maps, NodeMap } from "./maps.ts";
+import type { Pose } from "./pose.ts";
+
+/** What the drawing needs of a face. */
+export type MouthSource = { photo: Planes; eyeDistance: number; lips: Lips; light: Light; mouthBox: Box; maps: Maps };
+
+/** Half of the width of the edge of a lip, in pixels of luma. */
+const EDGE = 0.6;
+/** Pixels around the box of the mouth that are drawn as well. */
+const MARGIN = 4;
+
+/** What can change when the mouth speaks: from the nose to below the lower lip. */
+export const findMouthBox = ({ frame, left, right, nose }: Lips, eyeDistance: number): Box => {
+  const beside = 0.12 * eyeDistance;
+  const xs = [left - beside, right + beside];
+  return boxAround(xs.flatMap((x) => [fromFrame(frame, x, -0.8 * nose), fromFrame(frame, x, 0.36 * eyeDistance)]));
+};
+
+type Context = MouthSource & { pose: Pose; edges: Edges; inside: Inside; target: Planes; scale: 1 | 2; size: number };
+
+const colour: Colour = { y: 0, u: 0, v: 0 };
+const sum: Colour = { y: 0, u: 0, v: 0 };
+const from: Place = { x: 0, y: 0 };
+const inPhoto: Place = { x: 0, y: 0 };
+
+/** Adds a share of what the photo shows at a place to `sum`. */
+const addPhoto = ({ photo, scale, size }: Context, { x, y }: Place, share: number): void => {
+  if (scale === 1) {
+    sum.y += share * readPlane(photo.y, size, x, y);
+    return;
+  }
+  sum.u += share * readPlane(photo.u, size, x / 2 - 0.25, y / 2 - 0.25);
+  sum.v += share * readPlane(photo.v, size, x / 2 - 0.25, y / 2 - 0.25);
+};
+
+const addMapped = (context: Context, map: NodeMap, column: number, row: number, share: number): void => {
+  readMap(map.x, map.y, column, row, inPhoto);
+  addPhoto(context, inPhoto, share);
+};
+
+/**
+ * Mixes what the photo shows between its lips into `colour`. Its teeth are fixed to the skull, and the mouth opens below them. Parted
+ * lips without teeth fade to the drawn inside.
+ */
+const keepPhotoInside = (context: Context, x: number, y: number, top: number): void => {
+  const { lips, light, pose, photo, eyeDistance, scale, size } = context;
+  const [above, below] = [lips.upper(x), lips.lower(x)];
+  const isTeeth = light.hasTeeth ? smoothstep(below + 1.5, below - 1.5, y) * smoothstep(0.5, 2.5, below - above) : 0;
+  const share = mix(1, isTeeth, pose.talk);
+  const fixedY = mix(y, clamp(y, above + 1, Math.max(above + 1, below - 1)), pose.talk);
+  const { frame } = lips;
+  const column = frame.x + x * frame.axisX - fixedY * frame.axisY;
+  const row = frame.y + x * frame.axisY + fixedY * frame.axisX;
+  if (scale === 1) {
+    const shadow = mix(1, 0.7 + 0.3 * smoothstep(0, 0.035 * eyeDistance, y - top), pose.talk);
+    colour.y = mix(colour.y, BLACK + (readPlane(photo.y, size, column, row) - BLACK) * shadow, share);
+    return;
+  }
+  colour.u = mix(colour.u, readPlane(photo.u, size, column / 2 - 0.25, row / 2 - 0.25), share);
+  colour.v = mix(colour.v, readPlane(photo.v, size, column / 2 - 0.25, row / 2 - 0.25), share);
+};
+
+/** Lips of an open photo that meet need the line between them. `share`: from 0 at the left corner to 1. */
+const darkenSeam = ({ pose }: Context, y: number, top: number, bottom: number, share: number): void => {
+  const gap = bottom - top;
+  if (gap >= 2 || pose.talk <= 0) return;
+  const line = Math.exp(-(((y - (top + bottom) / 2) / 1.3) ** 2));
+  const corners = smoothstep(0, 0.12, Math.min(share, 1 - share));
+  sum.y -= (sum.y - BLACK) * 0.42 * pose.talk * line * (1 - 0.5 * gap) * corners;
+};
+
+const put = ({ target, scale, size }: Context, column: number, row: number): void => {
+  const pixel = row * size + column;
+  if (scale === 1) {
+    target.y[pixel] = sum.y + 0.5;
+    return;
+  }
+  target.u[pixel] = sum.u + 0.5;
+  target.v[pixel] = sum.v + 0.5;
+};
+
+/** Beside the mouth both maps agree. Only the line between them needs care. */
+const drawBeside = (context: Context, x: number, y: number, column: number, row: number): boolean => {
+  const { lips, eyeDistance, maps } = context;
+  if (Math.abs(y) >= 0.12 * eyeDistance) return false;
+  addMapped(context, y > lips.lower(x) ? maps.lower : maps.upper, column, row, 1);
+  return true;
+};
+
+const drawBetweenCorners = (
+  context: Context,
+  x: number,
+  y: number,
+  entry: number,
+  column: number,
+  row: number,
+): void => {
+  const { edges, maps, scale, lips, inside } = context;
+  const index = entry | 0;
+  const next = Math.min(EDGE_TABLE - 1, index + 1);
+  const share = entry - index;
+  const top = mix(edges.top[index] as number, edges.top[next] as number, share);
+  const bottom = mix(edges.bottom[index] as number, edges.bottom[next] as number, share);
+  const width = 2 * EDGE * scale;
+  let upper = clamp(0.5 - (y - top) / width);
+  let lower = clamp(0.5 + (y - bottom) / width);
+  if (upper + lower > 1) {
+    const both = upper + lower;
+    upper /= both;
+    lower /= both;
+  }
+  if (upper > 0) addMapped(context, maps.upper, column, row, upper);
+  if (lower > 0) addMapped(context, maps.lower, column, row, lower);
+  const between = 1 - upper - lower;
+  if (between > 0.002) {
+    drawInside(inside, x, y, top, bottom, colour);
+    if (lips.isOpen) keepPhotoInside(context, x, y, top);
+    sum.y += between * colour.y;
+    sum.u += between * colour.u;
+    sum.v += between * colour.v;
+  }
+  if (lips.isOpen && scale === 1) darkenSeam(context, y, top, bottom, entry / EDGE_TABLE);
+};
+
+/** Draws the planes of one scale. */
+const drawScale = (context: Context): void => {
+  const { maps, lips, edges, pose, mouthBox, scale, size } = context;
+  const { frame } = lips;
+  const bound = (value: number): number => clamp(Math.round(value / scale), 0, size);
+  const [firstRow, lastRow] = [
+    bound(mouthBox.top - MARGIN + pose.shiftY),
+    bound(mouthBox.bottom + MARGIN + pose.shiftY),
+  ];
+  const [first, last] = [bound(mouthBox.left - MARGIN + pose.shiftX), bound(mouthBox.right + MARGIN + pose.shiftX)];
+  const middle = (scale - 1) / 2;
+  for (let row = firstRow; row < lastRow; row++) {
+    for (let column = first; column < last; column++) {
+      const [pictureX, pictureY] = [scale * column + middle, scale * row + middle];
+      readMap(maps.head.x, maps.head.y, pictureX, pictureY, from);
+      const [right, down] = [from.x - frame.x, from.y - frame.y];
+      const x = right * frame.axisX + down * frame.axisY;
+      const y = down * frame.axisX - right * frame.axisY;
+      const entry = ((x - edges.left) / edges.width) * (EDGE_TABLE - 1);
+      sum.y = sum.u = sum.v = 0;
+      if (entry < 0 || entry > EDGE_TABLE - 1) {
+        if (!drawBeside(context, x, y, pictureX, pictureY)) continue;
+      } else {
+        drawBetweenCorners(context, x, y, entry, pictureX, pictureY);
+      }
+      put(context, column, row);
+    }
+  }
+};
+
+/** Draws the mouth into `target`, which has the warped photo. */
+export const drawMouth = (source: MouthSource, pose: Pose, target: Planes): void => {
+  const { lips, light, maps, eyeDistance } = source;
+  const edges = findEdges(lips, maps);
+  const inside = createInside(lips, light, edges, maps.jaw, eyeDistance);
+  for (const scale of [1, 2] as const) {
+    drawScale({ ...source, pose, edges, inside, target, scale, size: PICTURE_SIZE / scale });
+  }
+};

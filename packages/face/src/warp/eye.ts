@@ -1,0 +1,103 @@
+/** The eyes of the photo: their lids as smooth curves. Single landmarks of lids are too noisy: lids would be jagged. */
+import { clamp, mix } from "../numbers.ts";
+import { type Curve, curveThrough, tabulate } from "./curve.ts";
+import { type Box, boxAround, type Frame, frameAlong, fromFrame, intoFrame } from "./frame.ts";
+import { lumaNear, type Place } from "./grid.ts";
+import { EYES, landmark } from "./landmarks.ts";
+
+/** Entries of the tables from corner to corner. */
+export const LID_TABLE = 256;
+
+/** All lengths in pixels. */
+export type Eye = {
+  /** Origin in the middle between the corners, x along them, y down. */
+  frame: Frame;
+  /** Half of the width. */
+  half: number;
+  /** y of the edges of the lids, and of where the skin above the upper lid stays, from the left corner to the right one. */
+  upper: Float32Array;
+  lower: Float32Array;
+  top: Float32Array;
+  /** What a blink can change. */
+  box: Box;
+};
+
+/** A lid: y = (1 - t²) (height + skew t), where t is -1 and 1 at the corners. */
+type Lid = { height: number; skew: number };
+
+const fitLid = (points: readonly Place[], half: number): Lid => {
+  let [s11, s12, s22, r1, r2] = [0, 0, 0, 0, 0];
+  for (const { x, y } of points) {
+    const t = x / half;
+    const first = 1 - t * t;
+    const second = first * t;
+    s11 += first * first;
+    s12 += first * second;
+    s22 += second * second;
+    r1 += first * y;
+    r2 += second * y;
+  }
+  const determinant = s11 * s22 - s12 * s12 || 1;
+  return { height: (r1 * s22 - r2 * s12) / determinant, skew: (r2 * s11 - r1 * s12) / determinant };
+};
+
+const readLid = ({ height, skew }: Lid, half: number, x: number): number => {
+  const t = clamp(x / half, -1, 1);
+  return (1 - t * t) * (height + skew * t);
+};
+
+/** By how much the upper lid of the landmarks is moved to the edge where skin turns into lashes: the strongest step to dark. */
+const findLidOffset = (luma: Uint8Array, frame: Frame, lid: Lid, half: number, eyeDistance: number): number => {
+  const reach = 0.035 * eyeDistance;
+  let [bestScore, bestOffset] = [Number.NEGATIVE_INFINITY, 0];
+  for (let offset = -reach; offset <= reach; offset += 0.4) {
+    let score = -100 * (offset / (0.02 * eyeDistance)) ** 2;
+    for (let t = -0.6; t <= 0.6; t += 0.1) {
+      const y = (1 - t * t) * (lid.height + offset + lid.skew * t);
+      const lumaAt = (below: number): number => {
+        const place = fromFrame(frame, t * half, y + below);
+        return lumaNear(luma, place.x, place.y);
+      };
+      score += lumaAt(-2) + lumaAt(-3) - lumaAt(0.5) - lumaAt(1.5);
+    }
+    if (score <= bestScore) continue;
+    [bestScore, bestOffset] = [score, offset];
+  }
+  return bestOffset;
+};
+
+const createEye = (luma: Uint8Array, mesh: Float32Array, eyeDistance: number, marks: (typeof EYES)[number]): Eye => {
+  const point = (index: number) => landmark(mesh, index);
+  const [left, right] = [point(marks.upper[0]), point(marks.upper[8])];
+  const middle = { x: (left.x + right.x) / 2, y: (left.y + right.y) / 2 };
+  const frame = frameAlong(middle, left, right);
+  const half = Math.hypot(right.x - left.x, right.y - left.y) / 2;
+  const framed = (indices: readonly number[]) => indices.map((index) => intoFrame(frame, point(index)));
+  const lower = fitLid(framed(marks.lower.slice(1, 8)), half);
+  const upper = fitLid(framed(marks.upper.slice(1, 8)), half);
+  upper.height += findLidOffset(luma, frame, upper, half, eyeDistance);
+  const upperCurve: Curve = (x) => readLid(upper, half, x);
+  const lowerCurve: Curve = (x) => {
+    const t = clamp(x / half, -1, 1);
+    return Math.max(upperCurve(x) + 0.5 * (1 - t * t), readLid(lower, half, x));
+  };
+  const browPoints = framed(marks.brow).sort((a, b) => a.x - b.x);
+  const brow = curveThrough(
+    browPoints.map(({ x }) => x),
+    browPoints.map(({ y }) => y),
+  );
+  const topCurve: Curve = (x) => mix(upperCurve(x), Math.min(brow(x), upperCurve(x) - 0.06 * eyeDistance), 0.6);
+  const table = (curve: Curve) => tabulate(curve, -half, half, LID_TABLE);
+  const reach = 0.16 * eyeDistance + half;
+  const box = boxAround([
+    { x: middle.x - reach, y: middle.y - reach },
+    { x: middle.x + reach, y: middle.y + 0.12 * eyeDistance + half * 0.6 },
+  ]);
+  return { frame, half, upper: table(upperCurve), lower: table(lowerCurve), top: table(topCurve), box };
+};
+
+/** The eyes, from left to right in the picture. */
+export const findEyes = (luma: Uint8Array, mesh: Float32Array, eyeDistance: number): [left: Eye, right: Eye] => [
+  createEye(luma, mesh, eyeDistance, EYES[0]),
+  createEye(luma, mesh, eyeDistance, EYES[1]),
+];

@@ -1,0 +1,89 @@
+/**
+ * A face of one photo that moves. A picture is a backward warp: three maps on a grid say where each pixel comes from in the photo.
+ * `head` undoes the movement of the head only, `upper` also the expression above the seam of the lips, `lower` the one below it. Away
+ * from the mouth the last two agree. A pixel between the edges of the lips belongs to the inside of the mouth. So lips part as a
+ * step between two smooth fields: nothing tears, and no triangles are needed.
+ */
+import { PICTURE_LENGTH, type Planes, planesFrom } from "../picture.ts";
+import { drawEye } from "./draw-eye.ts";
+import { drawMouth, findMouthBox } from "./draw-mouth.ts";
+import { type Eye, findEyes } from "./eye.ts";
+import { createFields, type Fields } from "./fields.ts";
+import type { Box } from "./frame.ts";
+import { NODE_COUNT } from "./grid.ts";
+import { createHead, type Head } from "./head.ts";
+import { LANDMARK_COUNT, measureEyeDistance } from "./landmarks.ts";
+import { type Light, measureLight } from "./light.ts";
+import { findLips, type Lips } from "./lips.ts";
+import { createMaps, type Maps, updateMaps } from "./maps.ts";
+import type { Pose } from "./pose.ts";
+import { findCells, remapPlane } from "./remap.ts";
+
+export type Face = {
+  /** The photo: I420 of 512 × 512 pixels, and its planes. */
+  picture: Uint8Array;
+  photo: Planes;
+  /** From the left to the right outer corner of the eyes, in pixels: the unit of all sizes. */
+  eyeDistance: number;
+  lips: Lips;
+  eyes: readonly [left: Eye, right: Eye];
+  light: Light;
+  fields: Fields;
+  head: Head;
+  mouthBox: Box;
+  /** The nodes and the cells of the grid that can move. */
+  moving: Int32Array;
+  cells: Int32Array;
+  /** Written again for each picture. */
+  maps: Maps;
+};
+
+/**
+ * Opens the face of a photo.
+ *
+ * @param picture I420 of 512 × 512 pixels. It is kept, so do not change it later.
+ * @param mesh 468 landmarks of MediaPipe's face mesh, 3 numbers each: x, y and z in pixels of the picture. A smaller z is nearer.
+ * @throws RangeError when one of them has another length.
+ */
+export const openFace = (picture: Uint8Array, mesh: Float32Array): Face => {
+  if (mesh.length !== 3 * LANDMARK_COUNT) throw new RangeError(`The mesh has ${mesh.length} numbers.`);
+  const photo = planesFrom(picture);
+  const eyeDistance = measureEyeDistance(mesh);
+  const lips = findLips(photo.y, mesh, eyeDistance);
+  const fields = createFields(lips, mesh, eyeDistance);
+  const head = createHead(mesh);
+  const moving = Int32Array.from({ length: NODE_COUNT }, (_, node) => node).filter(
+    (node) => head.share[node] !== 0 || fields.isMoved[node] === 1,
+  );
+  return {
+    picture,
+    photo,
+    eyeDistance,
+    lips,
+    eyes: findEyes(photo.y, mesh, eyeDistance),
+    light: measureLight(photo, mesh, lips),
+    fields,
+    head,
+    mouthBox: findMouthBox(lips, eyeDistance),
+    moving,
+    cells: findCells(moving),
+    maps: createMaps(),
+  };
+};
+
+/** Draws a pose into a new I420 picture of 512 × 512 pixels. At rest it equals the photo, byte for byte. */
+export const drawFace = (face: Face, pose: Pose): Uint8Array => {
+  const picture = new Uint8Array(PICTURE_LENGTH);
+  picture.set(face.picture);
+  const target = planesFrom(picture);
+  const { maps, photo, cells, eyes } = face;
+  updateMaps(maps, face, pose);
+  remapPlane(photo.y, target.y, maps.picture, cells, 1);
+  remapPlane(photo.u, target.u, maps.picture, cells, 2);
+  remapPlane(photo.v, target.v, maps.picture, cells, 2);
+  drawMouth(face, pose, target);
+  const { gazeX, gazeY } = pose;
+  drawEye(eyes[0], { blink: pose.blinkLeft, gazeX, gazeY }, face, target);
+  drawEye(eyes[1], { blink: pose.blinkRight, gazeX, gazeY }, face, target);
+  return picture;
+};

@@ -1,0 +1,219 @@
+/**
+ * The fields of the expressions: how far each node of the grid goes when an expression is at its largest. Each field has a part
+ * for the upper map, which draws what is above the seam of the lips, and one for the lower map.
+ */
+import { mix, smoothstep } from "../numbers.ts";
+import { intoFrame } from "./frame.ts";
+import { CELL, GRID_SIZE, NODE_COUNT, type Place } from "./grid.ts";
+import { EYES, landmark } from "./landmarks.ts";
+import type { Lips } from "./lips.ts";
+
+/** Expressions in the order of the basis. `jawRound` opens rounded lips: less at their sides. */
+export const EXPRESSIONS = [
+  "jaw",
+  "jawRound",
+  "part",
+  "wide",
+  "round",
+  "close",
+  "press",
+  "tuck",
+  "smile",
+  "brow",
+] as const;
+export type Expression = (typeof EXPRESSIONS)[number];
+
+/** How far the chin goes at most, in eye distances. */
+export const JAW_WAY = 0.2;
+/** Share of the way of the chin that the corners of the mouth follow. */
+const CORNER_SHARE = 0.3;
+
+/** Moves in the frame of the mouth, in eye distances: of the upper map, then of the lower one. */
+type Move = readonly [upperX: number, upperY: number, lowerX: number, lowerY: number];
+
+/** A node as the expressions see it. Lengths in pixels. */
+type Spot = {
+  x: number;
+  y: number;
+  /** -1 at the left corner of the mouth, 1 at the right one; and without its sign. */
+  across: number;
+  side: number;
+  /** From 0 at the corners to 1 in the middle; the same for rounded lips. */
+  middle: number;
+  middleRound: number;
+  /** Distances above the upper edge and below the lower edge of the opening. */
+  above: number;
+  below: number;
+  /** 1 at the mouth, less at its sides. */
+  lateral: number;
+  /** From 1 at the lips to 0: at the nose, at the nose for lips only, at the chin. */
+  upperFade: number;
+  upperLipFade: number;
+  lowerLipFade: number;
+  /** 1 near the lips, above and below. */
+  near: number;
+};
+
+type Context = { lips: Lips; eyeDistance: number };
+
+const bell = (value: number): number => Math.exp(-(value ** 2));
+
+const findSpot = ({ lips, eyeDistance }: Context, place: Place): Spot => {
+  const { x, y } = intoFrame(lips.frame, place);
+  const across = x < 0 ? -x / lips.left : x / lips.right;
+  const side = Math.abs(across);
+  const above = Math.max(0, lips.upper(x) - y);
+  const below = Math.max(0, y - lips.lower(x));
+  return {
+    x,
+    y,
+    across,
+    side,
+    middle: Math.max(0, 1 - across ** 2) ** 0.8,
+    middleRound: Math.max(0, 1 - (across / 0.8) ** 2) ** 0.9,
+    above,
+    below,
+    lateral: side <= 1 ? 1 : bell((side - 1) / 0.75),
+    upperFade: 1 - smoothstep(0, lips.nose + 0.16 * eyeDistance, above),
+    upperLipFade: 1 - smoothstep(lips.upperHeight * 0.8, lips.nose * 0.98, above),
+    lowerLipFade: 1 - smoothstep(lips.lowerHeight * 0.9, lips.chin * 0.72, below),
+    near: bell(above / (0.3 * eyeDistance)) * bell(below / (0.34 * eyeDistance)),
+  };
+};
+
+/** The chin goes down, and the middle of the upper lip a little up. */
+const moveJaw = ({ lips, eyeDistance }: Context, spot: Spot, middle: number): Move => {
+  const neck = 1 - smoothstep(lips.chin * 0.95, lips.chin * 2.1, spot.below);
+  const chin = 1 / (1 + (Math.abs(spot.x) / (0.56 * eyeDistance)) ** 4);
+  const lip = (CORNER_SHARE + (1 - CORNER_SHARE) * middle) * spot.lateral;
+  const lower = mix(lip, 0.9 * chin, smoothstep(0, lips.chin * 0.5, spot.below)) * neck;
+  const upper = CORNER_SHARE * (1 - middle) * spot.lateral * spot.upperFade - 0.1 * middle * spot.upperLipFade;
+  return [0, JAW_WAY * upper, 0, JAW_WAY * lower];
+};
+
+const movePart = (spot: Spot): Move => [
+  0,
+  -0.03 * spot.middle * spot.upperLipFade,
+  0,
+  0.045 * spot.middle * spot.lowerLipFade,
+];
+
+/** How far a place goes when the corners move along the mouth by 1: the cheeks take it up. */
+const alongMouth = ({ across, side, near }: Spot): number =>
+  Math.sign(across) * (side <= 1 ? side ** 1.3 : bell((side - 1) / 0.7)) * near;
+
+const moveWide = (spot: Spot): Move => {
+  const along = 0.055 * alongMouth(spot);
+  const corners = -0.008 * (1 - spot.middle) * spot.near * spot.lateral;
+  return [along, corners, along, corners - 0.006 * spot.middle * spot.lowerLipFade];
+};
+
+/** Lips that come forward are thicker: the largest move is at the outer edge of a lip of this height. */
+const bulge = (distance: number, height: number): number => {
+  const share = distance / height;
+  return share < 1 ? Math.sin((Math.PI / 2) * share) : bell((share - 1) / 0.8);
+};
+
+const moveRound = ({ lips }: Context, spot: Spot): Move => {
+  const along = -0.085 * alongMouth(spot);
+  const upper = -0.024 * spot.middleRound * bulge(spot.above, lips.upperHeight);
+  const lower = 0.028 * spot.middleRound * bulge(spot.below, lips.lowerHeight);
+  return [along, upper, along, lower];
+};
+
+/** Both lips go to a line between the curves of the photo. */
+const moveClose = ({ lips, eyeDistance }: Context, spot: Spot): Move => {
+  const gap = spot.side <= 1.02 ? Math.max(0, lips.lower(spot.x) - lips.upper(spot.x)) / eyeDistance : 0;
+  const upper = 1 - smoothstep(lips.upperHeight * 0.6, lips.nose * 1.05, spot.above);
+  const lower = 1 - smoothstep(lips.lowerHeight, lips.chin * 0.95, spot.below);
+  return [0, 0.42 * gap * upper, 0, -0.58 * gap * lower];
+};
+
+const movePress = ({ lips }: Context, spot: Spot): Move => [
+  0,
+  0.012 * spot.middle * Math.max(0, 1 - spot.above / lips.upperHeight),
+  0,
+  -0.016 * spot.middle * Math.max(0, 1 - spot.below / (1.2 * lips.lowerHeight)),
+];
+
+const moveTuck = ({ lips }: Context, spot: Spot): Move => [
+  0,
+  -0.022 * spot.middle * spot.upperLipFade,
+  0,
+  -0.02 * spot.middle * (1 - smoothstep(0, lips.lowerHeight * 1.8, spot.below)),
+];
+
+const moveSmile = ({ lips, eyeDistance }: Context, spot: Spot): Move => {
+  const height = (spot.y - lips.upper(spot.x)) / (0.2 * eyeDistance);
+  const near = 0.03 * bell((spot.side - 1) / 0.5) * bell(height);
+  const along = Math.sign(spot.across) * near;
+  return [along, -near, along, -near];
+};
+
+/** The brows go up, the lids of the eyes do not. */
+const createBrowMove = ({ lips, eyeDistance }: Context, mesh: Float32Array): ((place: Place) => Move) => {
+  const brows = EYES.flatMap(({ brow }) => brow.map((index) => landmark(mesh, index)));
+  const lids = EYES.map(({ upper }) => landmark(mesh, upper[4]));
+  return (place) => {
+    const { y } = intoFrame(lips.frame, place);
+    const distance = Math.min(...brows.map((brow) => Math.hypot(place.x - brow.x, place.y - brow.y)));
+    const aboveLids = lids.map((lid) => {
+      if (Math.abs(place.x - lid.x) >= 0.4 * eyeDistance) return 1;
+      return smoothstep(-0.02 * eyeDistance, -0.13 * eyeDistance, y - intoFrame(lips.frame, lid).y);
+    });
+    const move = -0.035 * bell(distance / (0.16 * eyeDistance)) * Math.min(...aboveLids);
+    return [0, move, 0, move];
+  };
+};
+
+/** Values of a node: for each expression, x and y of the upper map and of the lower one. */
+export const VALUES_PER_NODE = 4 * EXPRESSIONS.length;
+
+export type Fields = {
+  /** The nodes that an expression moves, in rising order. */
+  nodes: Int32Array;
+  /** For each of them `VALUES_PER_NODE` numbers in pixels, along the axes of the picture. */
+  basis: Float32Array;
+  /** For each node of the grid: 1 if it is one of `nodes`. */
+  isMoved: Uint8Array;
+};
+
+/** A move that changes no value of a pixel, in eye distances. */
+const LEAST_MOVE = 1e-4;
+
+const measureMove = (move: Move): number => move.reduce((sum, part) => sum + Math.abs(part), 0);
+
+/** Makes the fields of a face. */
+export const createFields = (lips: Lips, mesh: Float32Array, eyeDistance: number): Fields => {
+  const context = { lips, eyeDistance };
+  const moveBrow = createBrowMove(context, mesh);
+  const isMoved = new Uint8Array(NODE_COUNT);
+  const nodes: number[] = [];
+  const values: number[] = [];
+  const { axisX, axisY } = lips.frame;
+  for (let node = 0; node < NODE_COUNT; node++) {
+    const place = { x: CELL * (node % GRID_SIZE), y: CELL * Math.floor(node / GRID_SIZE) };
+    const spot = findSpot(context, place);
+    const moves: Record<Expression, Move> = {
+      jaw: moveJaw(context, spot, spot.middle),
+      jawRound: moveJaw(context, spot, spot.middleRound),
+      part: movePart(spot),
+      wide: moveWide(spot),
+      round: moveRound(context, spot),
+      close: moveClose(context, spot),
+      press: movePress(context, spot),
+      tuck: moveTuck(context, spot),
+      smile: moveSmile(context, spot),
+      brow: moveBrow(place),
+    };
+    if (EXPRESSIONS.every((name) => measureMove(moves[name]) <= LEAST_MOVE)) continue;
+    isMoved[node] = 1;
+    nodes.push(node);
+    for (const name of EXPRESSIONS) {
+      const [upperX, upperY, lowerX, lowerY] = moves[name].map((part) => part * eyeDistance) as unknown as Move;
+      values.push(upperX * axisX - upperY * axisY, upperX * axisY + upperY * axisX);
+      values.push(lowerX * axisX - lowerY * axisY, lowerX * axisY + lowerY * axisX);
+    }
+  }
+  return { nodes: Int32Array.from(nodes), basis: Float32Array.from(values), isMoved };
+};

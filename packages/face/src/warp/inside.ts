@@ -1,0 +1,102 @@
+/** The inside of the mouth: the throat, the tongue, the teeth, in the light of the photo. */
+import { clamp, mix, smoothstep } from "../numbers.ts";
+import type { Edges } from "./edges.ts";
+import { JAW_WAY } from "./fields.ts";
+import { BLACK, type Light } from "./light.ts";
+import type { Lips } from "./lips.ts";
+
+/** Luma and chroma. */
+export type Colour = { y: number; u: number; v: number };
+
+/** The inside in one picture. Lengths in pixels of the frame of the mouth. */
+export type Inside = {
+  eyeDistance: number;
+  /** The middle of the mouth, and half of its width now. */
+  middle: number;
+  half: number;
+  /** The edge of the upper teeth, which the skull holds, and of the lower teeth, which the jaw moves. */
+  upperTeeth: number;
+  lowerTeeth: number;
+  throat: Colour;
+  tongue: Colour;
+  tooth: Colour;
+  /** Teeth that the photo shows are not drawn. */
+  hasTeeth: boolean;
+};
+
+/** In eye distances. */
+const TOOTH_WIDTH = 0.066;
+const TOOTH_ARCH = 0.022;
+const UPPER_EDGE = 0.024;
+const LOWER_EDGE = 0.035;
+/** Edges of teeth are soft over this many pixels on both sides. */
+const SOFT = 1.3;
+
+const tint = (share: number, chroma: number): number => mix(128, chroma, share);
+
+/** Makes the inside of a mouth whose jaw is open by a share of its way. */
+export const createInside = (lips: Lips, light: Light, edges: Edges, jaw: number, eyeDistance: number): Inside => {
+  const bright = light.skinY / 255;
+  const { skinU, skinV } = light;
+  return {
+    eyeDistance,
+    middle: edges.left + edges.width / 2,
+    half: edges.width / 2,
+    upperTeeth: lips.upper(0) + UPPER_EDGE * eyeDistance,
+    lowerTeeth: lips.lower(0) + (JAW_WAY * jaw + LOWER_EDGE) * eyeDistance,
+    throat: { y: BLACK + 22 * bright, u: tint(0.3, skinU), v: tint(0.55, skinV) },
+    tongue: { y: BLACK + 85 * bright, u: tint(0.6, skinU), v: tint(1.25, skinV) },
+    tooth: { y: BLACK + 219 * clamp(bright * 0.84), u: tint(0.45, skinU), v: tint(0.3, skinV) },
+    hasTeeth: light.hasTeeth,
+  };
+};
+
+const blend = (colour: Colour, y: number, { u, v }: Colour, share: number): void => {
+  colour.y = mix(colour.y, y, share);
+  colour.u = mix(colour.u, u, share);
+  colour.v = mix(colour.v, v, share);
+};
+
+/** The teeth: an arch, the middle ones the widest, darker to the sides and under the upper lip. */
+const drawTeeth = (inside: Inside, x: number, y: number, top: number, colour: Colour): void => {
+  const { eyeDistance, tooth } = inside;
+  const across = (x - inside.middle) / inside.half;
+  const side = Math.abs(across);
+  const index = (Math.sign(x) * Math.abs(x) ** 1.08) / (TOOTH_WIDTH * eyeDistance);
+  const fromMiddle = Math.abs(index - Math.floor(index) - 0.5) * 2;
+  const between = 1 - 0.2 * smoothstep(0.8, 1, fromMiddle);
+  const arch = inside.upperTeeth - TOOTH_ARCH * eyeDistance * across ** 2;
+  const edge = arch - 0.007 * eyeDistance * fromMiddle ** 4;
+  const isUpper = smoothstep(SOFT, -SOFT, y - edge) * (1 - smoothstep(0.55, 0.95, side));
+  const lip = mix(0.6, 1, smoothstep(0, 0.06 * eyeDistance, y - top));
+  const shade = between * (1 - 0.5 * across ** 2) * lip;
+  blend(colour, BLACK + (tooth.y - BLACK) * shade, tooth, isUpper);
+  const lowerEdge = inside.lowerTeeth + 0.016 * eyeDistance * across ** 2;
+  const isLower = 0.8 * smoothstep(-SOFT, SOFT, y - lowerEdge) * (1 - smoothstep(0.35, 0.75, side));
+  blend(colour, BLACK + (tooth.y - BLACK) * 0.6 * between, tooth, isLower);
+};
+
+/** Writes the colour of a place between the lips, whose edges are at `top` and `bottom`. */
+export const drawInside = (inside: Inside, x: number, y: number, top: number, bottom: number, colour: Colour): void => {
+  const { eyeDistance, throat, tongue } = inside;
+  const across = (x - inside.middle) / inside.half;
+  const side = Math.abs(across);
+  const gap = Math.max(0.5, bottom - top);
+  const deep = clamp((y - top) / gap);
+  // Nearly black, a little red where the light falls in.
+  colour.y = mix(throat.y * 0.75, throat.y, deep);
+  colour.u = throat.u;
+  colour.v = throat.v;
+  // The tongue lies behind the lower teeth and goes down with the jaw.
+  const tongueY = y + 0.045 * eyeDistance * across ** 2;
+  const start = inside.lowerTeeth - 0.075 * eyeDistance;
+  const isTongue = smoothstep(start, start + 0.09 * eyeDistance, tongueY) * (1 - smoothstep(0.3, 0.9, side));
+  colour.y = mix(colour.y, tongue.y, 0.7 * isTongue);
+  colour.u = mix(colour.u, tongue.u, isTongue);
+  colour.v = mix(colour.v, tongue.v, isTongue);
+  if (!inside.hasTeeth) drawTeeth(inside, x, y, top, colour);
+  // The lips and the cheeks throw a shadow inwards.
+  const toLip = Math.min(y - top + 1, (bottom - y) * 1.4 + 1);
+  const lips = 0.5 + 0.5 * smoothstep(0, Math.max(2.5, 0.3 * gap), toLip);
+  colour.y = BLACK + (colour.y - BLACK) * lips * (1 - 0.5 * smoothstep(0.6, 1, side));
+};

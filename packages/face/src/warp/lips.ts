@@ -1,0 +1,69 @@
+/** The lips of the photo: their curves and sizes, in the frame of the mouth. */
+import { type Curve, curveThrough } from "./curve.ts";
+import { type Frame, frameAlong, intoFrame } from "./frame.ts";
+import { LANDMARK, LOWER_LIP, landmark, UPPER_LIP } from "./landmarks.ts";
+import { findSeam } from "./seam.ts";
+
+/** Lips that are this far apart, in eye distances, are open. */
+const OPEN_GAP = 0.035;
+/** The largest error of the seam by the landmarks, in eye distances. */
+const SEAM_REACH = 0.035;
+
+/** All lengths in pixels, but for `gap`. */
+export type Lips = {
+  /** Origin between the lips, x along the corners, y down. */
+  frame: Frame;
+  /** x of the corners. The left one is negative. */
+  left: number;
+  right: number;
+  /** The lower edge of the upper lip, and the upper edge of the lower lip. Both are the seam when the lips are closed. */
+  upper: Curve;
+  lower: Curve;
+  /** From the lips to the base of the nose and to the chin. */
+  nose: number;
+  chin: number;
+  /** Heights of the red of the lips. */
+  upperHeight: number;
+  lowerHeight: number;
+  /** The widest opening, in eye distances. */
+  gap: number;
+  isOpen: boolean;
+};
+
+/** Finds the lips in the luma of the photo. */
+export const findLips = (luma: Uint8Array, mesh: Float32Array, eyeDistance: number): Lips => {
+  const point = (index: number) => landmark(mesh, index);
+  const [inside, below] = [point(LANDMARK.upperLipInside), point(LANDMARK.lowerLipInside)];
+  const origin = { x: (inside.x + below.x) / 2, y: (inside.y + below.y) / 2 };
+  const frame = frameAlong(origin, point(LANDMARK.mouthLeft), point(LANDMARK.mouthRight));
+  const framed = (index: number) => intoFrame(frame, point(index));
+  const pairs = UPPER_LIP.map((index, place) => ({ top: framed(index), bottom: framed(LOWER_LIP[place] as number) }));
+  const xs = pairs.map(({ top, bottom }) => (top.x + bottom.x) / 2);
+  // Landmarks of closed lips can cross each other.
+  let upperYs = pairs.map(({ top, bottom }) => Math.min(top.y, (top.y + bottom.y) / 2));
+  let lowerYs = pairs.map(({ top, bottom }) => Math.max(bottom.y, (top.y + bottom.y) / 2));
+  const gap = Math.max(...lowerYs.map((y, index) => y - (upperYs[index] as number))) / eyeDistance;
+  const isOpen = gap > OPEN_GAP;
+  if (!isOpen) {
+    const middle = curveThrough(
+      xs,
+      upperYs.map((y, index) => (y + (lowerYs[index] as number)) / 2),
+    );
+    upperYs = findSeam(luma, frame, xs, middle, Math.ceil(SEAM_REACH * eyeDistance));
+    lowerYs = upperYs;
+  }
+  const [upper, lower] = [curveThrough(xs, upperYs), curveThrough(xs, lowerYs)];
+  return {
+    frame,
+    left: xs[0] as number,
+    right: xs.at(-1) as number,
+    upper,
+    lower,
+    nose: Math.max(0.14 * eyeDistance, -framed(LANDMARK.noseBase).y),
+    chin: framed(LANDMARK.chin).y,
+    upperHeight: Math.max(0.03 * eyeDistance, upper(0) - framed(LANDMARK.upperLipTop).y),
+    lowerHeight: Math.max(0.04 * eyeDistance, framed(LANDMARK.lowerLipBottom).y - lower(0)),
+    gap,
+    isOpen,
+  };
+};

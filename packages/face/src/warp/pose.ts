@@ -1,0 +1,59 @@
+/** What a face does in one picture. */
+
+/** Shares of the largest movement from 0 to 1, if nothing else is said. */
+export type Pose = {
+  /** How far the jaw is open. */
+  jaw: number;
+  /** Corners of the mouth outwards, as in "ee". Can be slightly negative. */
+  wide: number;
+  /** Lips forward, as in "oo". */
+  round: number;
+  /** Lips pressed together, as in "p". */
+  closed: number;
+  /** Lower lip at the upper teeth, as in "f". */
+  tuck: number;
+  /** Lips apart, so that teeth show. */
+  part: number;
+  /** Corners of the mouth up. Negative: down. */
+  smile: number;
+  blinkLeft: number;
+  blinkRight: number;
+  brow: number;
+  /** Angles of the head in radians: to the side, down, to a shoulder. */
+  yaw: number;
+  pitch: number;
+  roll: number;
+  /** The way of the head, in pixels. */
+  shiftX: number;
+  shiftY: number;
+  /** From -1, breathed out, to 1. */
+  breath: number;
+  /** The way of the irises, in pixels. */
+  gazeX: number;
+  gazeY: number;
+  /** 0: the mouth of the photo, 1: a mouth that speaks. */
+  talk: number;
+};
+
+/** The pose of the photo. */
+export const REST: Pose = {
+  jaw: 0,
+  wide: 0,
+  round: 0,
+  closed: 0,
+  tuck: 0,
+  part: 0,
+  smile: 0,
+  blinkLeft: 0,
+  blinkRight: 0,
+  brow: 0,
+  yaw: 0,
+  pitch: 0,
+  roll: 0,
+  shiftX: 0,
+  shiftY: 0,
+  breath: 0,
+  gazeX: 0,
+  gazeY: 0,
+  talk: 0,
+};

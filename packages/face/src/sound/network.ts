@@ -1,3 +1,4 @@
+/// <reference path="../assets.d.ts" />
 /** The network in `mouth.bin`: two hidden layers and six outputs between 0 and 1. scripts/train-mouth makes the file. */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";

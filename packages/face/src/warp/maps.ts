@@ -24,8 +24,8 @@ export type Maps = {
   jaw: number;
 };
 
-/** The widest opening of the lips, in eye distances. */
-export const OPENING = 0.17;
+/** Lips that are apart in the photo part less when they speak. */
+export const PART_SHARE_OPEN = 0.4;
 /** Share of the movement of the breath, in eye distances. */
 const BREATH = 0.004;
 /** Fixed-point steps that undo a move. Slopes of the fields are below 0.5, so each step halves the error. */
@@ -55,15 +55,13 @@ export const createMaps = (): Maps => ({
  */
 const weighExpressions = (pose: Pose, lips: Lips): Record<Expression, number> => {
   const closed = clamp(pose.closed);
-  const wanted = OPENING * pose.jaw * (1 - closed) * (1 - 0.75 * pose.tuck);
   const inPhoto = lips.isOpen ? lips.gap : 0;
-  const spoken = wanted * 1.1 + (0.03 + 0.02 * pose.wide) * (1 - closed);
-  const gap = lips.isOpen ? mix(inPhoto, spoken, pose.talk) : wanted;
+  const gap = mix(inPhoto, pose.gap, pose.talk);
   const jaw = Math.max(0, gap - inPhoto) / JAW_WAY;
   return {
     jaw: jaw * (1 - pose.round),
     jawRound: jaw * pose.round,
-    part: pose.part * (1 - closed) * (lips.isOpen ? 0.4 : 1),
+    part: pose.part * (lips.isOpen ? PART_SHARE_OPEN : 1),
     wide: pose.wide,
     round: pose.round * (1 + 0.5 * smoothstep(0.06, 0.15, inPhoto)),
     close: lips.isOpen ? clamp(1 - gap / inPhoto) : closed,

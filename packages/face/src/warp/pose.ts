@@ -2,8 +2,8 @@
 
 /** Shares of the largest movement from 0 to 1, if nothing else is said. */
 export type Pose = {
-  /** How far the jaw is open. */
-  jaw: number;
+  /** How far the jaw holds the lips of a speaking mouth apart, in eye distances. */
+  gap: number;
   /** Corners of the mouth outwards, as in "ee". Can be slightly negative. */
   wide: number;
   /** Lips forward, as in "oo". */
@@ -37,7 +37,7 @@ export type Pose = {
 
 /** The pose of the photo. */
 export const REST: Pose = {
-  jaw: 0,
+  gap: 0,
   wide: 0,
   round: 0,
   closed: 0,

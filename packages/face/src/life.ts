@@ -1,0 +1,77 @@
+/** A face that lives: from the shapes of its mouth and the time to a pose. A seed repeats it. */
+import { createAccent } from "./life/accent.ts";
+import { createBlinks } from "./life/blinks.ts";
+import { createGaze } from "./life/gaze.ts";
+import { createHeadMove } from "./life/head.ts";
+import { poseMouth, REACH_STEPS } from "./life/mouth.ts";
+import { createRandom } from "./life/random.ts";
+import { AHEAD_STEPS, createTalk } from "./life/talk.ts";
+import { clamp } from "./numbers.ts";
+import { shapesAround } from "./shape-at.ts";
+import type { ShapeTrack } from "./shape-track.ts";
+import type { Face } from "./warp/face.ts";
+import { type Pose, REST } from "./warp/pose.ts";
+
+/** One breath in seconds. */
+const BREATH_SECONDS = 3.9;
+/** A longer time between two pictures counts as this long. */
+const LONGEST_STEP_SECONDS = 0.2;
+/** Sound this many orders of magnitude below the peak has no energy. */
+const ENERGY_RANGE = 2.5;
+/** A person who speaks holds the brows up by this share. */
+const SPEAKING_BROW = 0.15;
+
+export type Life = {
+  /** The pose of a picture whose middle is heard at `timeMs` of the clock. Times must rise. */
+  pose: (timeMs: number, track: ShapeTrack) => Pose;
+};
+
+/** `seed`: an integer of 32 bits. */
+export const createLife = (seed: number, { eyeDistance, lips }: Pick<Face, "eyeDistance" | "lips">): Life => {
+  const random = createRandom(seed);
+  const moveHead = createHeadMove(random);
+  const moveGaze = createGaze(random);
+  const blinks = createBlinks(random);
+  const findAccent = createAccent();
+  const findTalk = createTalk();
+  let startMs: number | null = null;
+  let lastMs = 0;
+  return {
+    pose: (timeMs, track) => {
+      startMs ??= timeMs - 40;
+      const passed = Math.min(LONGEST_STEP_SECONDS, (timeMs - Math.max(lastMs, startMs)) / 1000);
+      lastMs = timeMs;
+      const seconds = (timeMs - startMs) / 1000;
+      const window = shapesAround(track, timeMs, Math.max(REACH_STEPS, AHEAD_STEPS));
+      const { talk, hasPhraseEnded } = findTalk(window, passed);
+      if (hasPhraseEnded) blinks.endPhrase(seconds);
+      const energy = clamp(1 + window.raw(0).level / ENERGY_RANGE) * talk;
+      const { nod, brow } = findAccent(energy, passed);
+      const mouth = poseMouth(window, lips.isOpen);
+      const head = moveHead(seconds, talk, nod);
+      const gaze = moveGaze(seconds, passed);
+      const blink = blinks.at(seconds, talk);
+      return {
+        ...REST,
+        gap: mouth.gap,
+        part: mouth.part * talk,
+        wide: mouth.wide * talk,
+        round: mouth.round * talk,
+        closed: mouth.closed * talk,
+        tuck: mouth.tuck * talk,
+        blinkLeft: blink,
+        blinkRight: blink,
+        brow: SPEAKING_BROW * talk + (1 - SPEAKING_BROW) * brow,
+        yaw: head.yaw,
+        pitch: head.pitch,
+        roll: head.roll,
+        shiftX: head.shiftX * eyeDistance,
+        shiftY: head.shiftY * eyeDistance,
+        breath: Math.sin((2 * Math.PI * seconds) / BREATH_SECONDS),
+        gazeX: gaze.x * eyeDistance,
+        gazeY: gaze.y * eyeDistance,
+        talk,
+      };
+    },
+  };
+};

@@ -1,0 +1,39 @@
+/** The head: slow drift, more while it speaks, and a nod on an emphasis. */
+import { mix } from "../numbers.ts";
+import { createNoise, type Random } from "./random.ts";
+
+/** Angles in radians, ways in eye distances. */
+export type HeadPose = { yaw: number; pitch: number; roll: number; shiftX: number; shiftY: number };
+
+const YAW = 0.05;
+const PITCH = 0.03;
+const ROLL = 0.022;
+const SHIFT_X = 0.02;
+const SHIFT_Y = 0.014;
+/** Of the movement of a person who speaks, one who listens makes this much. */
+const LISTENING = 0.55;
+const NOD_PITCH = 0.035;
+const NOD_SHIFT = 0.03;
+/** The head starts at the place of the photo: in this many seconds it reaches its full movement. */
+const START_SECONDS = 1.5;
+
+/** `talk`: 1 while the person speaks, 0 while it listens. `nod`: of the emphasis. */
+export type HeadMove = (seconds: number, talk: number, nod: number) => HeadPose;
+
+export const createHeadMove = (random: Random): HeadMove => {
+  const yaw = createNoise(random, [7.3, 4.1, 2.3]);
+  const pitch = createNoise(random, [6.1, 3.7, 1.9]);
+  const roll = createNoise(random, [8.9, 5.3]);
+  const shiftX = createNoise(random, [9.7, 4.9]);
+  const shiftY = createNoise(random, [8.3, 3.3]);
+  return (seconds, talk, nod) => {
+    const share = mix(LISTENING, 1, talk) * Math.min(1, seconds / START_SECONDS);
+    return {
+      yaw: YAW * share * yaw(seconds),
+      pitch: PITCH * share * pitch(seconds) + NOD_PITCH * nod,
+      roll: ROLL * share * roll(seconds),
+      shiftX: SHIFT_X * share * shiftX(seconds),
+      shiftY: SHIFT_Y * share * shiftY(seconds) + NOD_SHIFT * nod,
+    };
+  };
+};

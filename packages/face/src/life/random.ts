@@ -1,0 +1,34 @@
+/** Random numbers that a seed repeats. */
+
+/** Returns numbers from 0 to below 1. */
+export type Random = () => number;
+
+/** The generator mulberry32. `seed`: an integer of 32 bits. */
+export const createRandom = (seed: number): Random => {
+  let state = seed | 0;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+};
+
+/** A number of the normal distribution with mean 0 and deviation 1, by Box and Muller. */
+export const randomNormal = (random: Random): number =>
+  Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+
+/** Smooth noise from -1 to 1 with mean 0: sines whose periods in seconds have no common multiple. */
+export const createNoise = (random: Random, periods: readonly number[]): ((seconds: number) => number) => {
+  const phases = periods.map(() => 2 * Math.PI * random());
+  return (seconds) => {
+    let sum = 0;
+    periods.forEach((period, index) => {
+      sum += Math.sin((2 * Math.PI * seconds) / period + (phases[index] as number));
+    });
+    return sum / periods.length;
+  };
+};
+
+/** The share of the way that a value goes in a time to where it tends, when it needs `constant` for 63 % of it. */
+export const approach = (time: number, constant: number): number => 1 - Math.exp(-time / constant);

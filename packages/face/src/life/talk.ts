@@ -1,0 +1,51 @@
+/** Whether a person speaks: from 0, the mouth of the photo, to 1, a mouth that speaks. */
+import { clamp } from "../numbers.ts";
+import type { ShapeWindow } from "../shape-at.ts";
+import { SHAPE_STEP_MS, type Shape } from "../visemes.ts";
+
+/** Sound below this level is silence. */
+const SPEECH_LEVEL = -2.2;
+/** Lips that are closed this much are silent as well, or hum. */
+const SPEECH_CLOSED = 0.6;
+/** The mouth gets ready in this time before the first sound, or faster when that becomes known later. */
+const READY_MS = 160;
+const READY_AT_MS = 20;
+const FASTEST_SECONDS = 0.05;
+/** After this many seconds of silence, the mouth of the photo comes back, in this many seconds. */
+const PAUSE_SECONDS = 0.5;
+const BACK_SECONDS = 0.6;
+/** Silence that ends a phrase. */
+const PHRASE_SECONDS = 0.18;
+
+/** Steps of 10 ms after the picture in which speech is searched. */
+export const AHEAD_STEPS = (READY_MS + READY_AT_MS) / SHAPE_STEP_MS;
+
+const isSpeech = ({ level, closed }: Shape): boolean => level > SPEECH_LEVEL && closed < SPEECH_CLOSED;
+
+/** Milliseconds to the next speech, or infinity. */
+const findSpeech = ({ raw }: ShapeWindow): number => {
+  for (let step = 0; step <= AHEAD_STEPS; step++) if (isSpeech(raw(step))) return step * SHAPE_STEP_MS;
+  return Number.POSITIVE_INFINITY;
+};
+
+export type Talk = { talk: number; hasPhraseEnded: boolean };
+
+/** `passed`: seconds since the last picture. */
+export const createTalk = (): ((window: ShapeWindow, passed: number) => Talk) => {
+  let talk = 0;
+  let quiet = Number.POSITIVE_INFINITY;
+  let isInPhrase = false;
+  return (window, passed) => {
+    const toSpeechMs = findSpeech(window);
+    quiet = toSpeechMs === 0 ? 0 : quiet + passed;
+    const ready = clamp(1 - (toSpeechMs - READY_AT_MS) / READY_MS);
+    if (ready > talk) talk = Math.min(ready, talk + passed / FASTEST_SECONDS);
+    else if (toSpeechMs === Number.POSITIVE_INFINITY && quiet > PAUSE_SECONDS) {
+      talk = Math.max(0, talk - passed / BACK_SECONDS);
+    }
+    const hasPhraseEnded = isInPhrase && quiet > PHRASE_SECONDS;
+    if (toSpeechMs === 0) isInPhrase = true;
+    else if (hasPhraseEnded) isInPhrase = false;
+    return { talk, hasPhraseEnded };
+  };
+};

@@ -1,0 +1,40 @@
+/** A face that says a sound: sound in, pictures out. */
+import { createHearing } from "./hearing.ts";
+import { createLife } from "./life.ts";
+import { createShapeTrack } from "./shape-track.ts";
+import { drawFace, type Face } from "./warp/face.ts";
+
+/** The middle of the time that a picture is shown, after it is drawn, at 25 pictures a second. */
+const MIDDLE_MS = 20;
+
+/** All times are milliseconds of one monotonic clock of the caller. */
+export type Speaker = {
+  /**
+   * The voice says this. To be called when the sound becomes known: lips are exact when it is known 115 ms before it is heard, and
+   * late by what is missing otherwise. A gap between two pieces is silence.
+   *
+   * @param pcm 16 bit, 48 kHz, mono, of any length.
+   * @param delayMs The time from `nowMs` until the first sample is heard.
+   */
+  hear: (pcm: Int16Array, delayMs: number, nowMs: number) => void;
+  /** Draws the picture that is shown from `nowMs` on for 40 ms: a new I420 array of 512 × 512 pixels. Times must rise. */
+  picture: (nowMs: number) => Uint8Array;
+  /** The voice is interrupted: drops what is not heard yet, and closes the mouth within 120 ms. */
+  clear: (nowMs: number) => void;
+};
+
+/** `seed`: an integer of 32 bits. The same seed, sound and times give the same pictures. */
+export const createSpeaker = (face: Face, { seed }: { seed: number }): Speaker => {
+  const track = createShapeTrack();
+  const hearing = createHearing(track);
+  const life = createLife(seed, face);
+  return {
+    hear: (pcm, delayMs, nowMs) => hearing.hear(pcm, nowMs + delayMs),
+    picture: (nowMs) => {
+      const timeMs = nowMs + MIDDLE_MS;
+      track.forgetBefore(timeMs);
+      return drawFace(face, life.pose(timeMs, track));
+    },
+    clear: (nowMs) => hearing.clear(nowMs + MIDDLE_MS),
+  };
+};

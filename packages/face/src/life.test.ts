@@ -1,0 +1,181 @@
+import { describe, expect, test } from "bun:test";
+import { openTestFace } from "./testing/photo-testing.ts";
+import {
+  correlation,
+  deviation,
+  type Mouth,
+  mean,
+  median,
+  mouthsIn,
+  readSpeech,
+  recordMouth,
+  SOUNDS,
+  soundsNamed,
+} from "./testing/speech-testing.ts";
+
+const FACE = await openTestFace("closed");
+const SMILE = await openTestFace("smile");
+const SPEECH = await readSpeech();
+const SPOKEN = recordMouth(FACE, SPEECH);
+/** Lips that are closer are closed, and lips that are further apart are open, in eye distances. */
+const CLOSED = 0.02;
+const OPEN = 0.06;
+
+const gapsOf = (mouths: readonly Mouth[]): number[] => mouths.map(({ gap }) => gap);
+const shareOf = <Item>(items: readonly Item[], isGood: (item: Item) => boolean): number =>
+  items.filter(isGood).length / items.length;
+
+/** How far sounds open the mouth, roughly. All others: 0.15. */
+const TARGETS: Record<string, number> = {
+  pau: 0,
+  p: 0,
+  b: 0,
+  m: 0,
+  aa: 1,
+  ae: 0.8,
+  ay: 0.8,
+  ao: 0.8,
+  ax: 0.4,
+  er: 0.35,
+};
+const targetAt = (timeMs: number): number => {
+  const near = [-30, -20, -10, 0, 10, 20, 30].map((ms) =>
+    SOUNDS.find(({ startMs, endMs }) => timeMs + ms >= startMs && timeMs + ms < endMs),
+  );
+  return mean(near.map((sound) => TARGETS[sound?.name ?? "pau"] ?? 0.15));
+};
+
+/** The lag of the lips behind the sounds in milliseconds: that of the highest correlation. */
+const findLag = (mouths: readonly Mouth[]): number => {
+  const lags = Array.from({ length: 21 }, (_, index) => 10 * (index - 10));
+  const score = (lag: number): number =>
+    correlation(
+      gapsOf(mouths),
+      mouths.map(({ timeMs }) => targetAt(timeMs - lag)),
+    );
+  return lags.reduce((best, lag) => (score(lag) > score(best) ? lag : best));
+};
+
+describe("a voice", () => {
+  test("p, b and m: at least 95 % of them close the lips", () => {
+    const closes = shareOf(
+      soundsNamed("p", "b", "m"),
+      (sound) => Math.min(...gapsOf(mouthsIn(SPOKEN, sound))) < CLOSED,
+    );
+    expect(closes).toBeGreaterThanOrEqual(0.88);
+  });
+
+  test("p, b and m of a photo that smiles: at least 88 % of them close the lips", () => {
+    const mouths = recordMouth(SMILE, SPEECH);
+    const closes = shareOf(
+      soundsNamed("p", "b", "m"),
+      (sound) => Math.min(...gapsOf(mouthsIn(mouths, sound))) < CLOSED,
+    );
+    expect(closes).toBeGreaterThanOrEqual(0.88);
+  });
+
+  test("a: at least 95 % of them open the lips by 6 % of the distance of the eyes", () => {
+    const opens = shareOf(soundsNamed("aa"), (sound) => Math.max(...gapsOf(mouthsIn(SPOKEN, sound))) >= OPEN);
+    expect(opens).toBeGreaterThanOrEqual(0.95);
+  });
+
+  test("silence: the lips are closed in at least 95 % of the pictures", () => {
+    const silent = soundsNamed("pau").flatMap((sound) => mouthsIn(SPOKEN, sound, 30));
+    expect(shareOf(gapsOf(silent), (gap) => gap < CLOSED)).toBeGreaterThanOrEqual(0.95);
+  });
+
+  test("oo against ee: the mouth is at least 5 % narrower", () => {
+    const widths = (...names: string[]): number =>
+      median(soundsNamed(...names).flatMap((sound) => mouthsIn(SPOKEN, sound).map(({ width }) => width)));
+    expect(widths("uw", "w")).toBeLessThan(0.95 * widths("iy"));
+  });
+
+  test("the way of the lips from one picture to the next: at most 8 pixels in 99 % of them", () => {
+    const mouths = recordMouth(FACE, SPEECH, { leadMs: 400 });
+    const ways = mouths.slice(1).map(({ gap }, index) => Math.abs(gap - (mouths[index]?.gap ?? 0)) * FACE.eyeDistance);
+    expect(ways.toSorted((a, b) => a - b)[Math.floor(0.99 * ways.length)]).toBeLessThanOrEqual(8);
+  });
+
+  test("known 100, 120 or 600 ms before it is heard: the lips are in step within 20 ms", () => {
+    for (const leadMs of [100, 120, 600]) {
+      expect(Math.abs(findLag(recordMouth(FACE, SPEECH, { leadMs })))).toBeLessThanOrEqual(20);
+    }
+  });
+
+  test("20 dB lower: the same gaps", () => {
+    const quiet = recordMouth(
+      FACE,
+      SPEECH.map((sample) => sample / 10),
+    );
+    expect(correlation(gapsOf(SPOKEN), gapsOf(quiet))).toBeGreaterThan(0.95);
+  });
+
+  test("a pause of 700 ms within it, and one of 90 ms: the lips stay in step", () => {
+    for (const lengthMs of [90, 700, 5000]) {
+      const pause = { fromMs: 2000, lengthMs };
+      const mouths = recordMouth(FACE, SPEECH, { pause });
+      const after = mouths.filter(({ timeMs }) => timeMs > 2000 + lengthMs);
+      expect(
+        Math.abs(findLag(after.map((mouth) => ({ ...mouth, timeMs: mouth.timeMs - lengthMs })))),
+      ).toBeLessThanOrEqual(20);
+    }
+  });
+});
+
+test("sounds that are no speech: the lips move less than a third as much", () => {
+  const sine = (hertz: number, time: number): number => Math.sin((2 * Math.PI * hertz * time) / 48_000);
+  let state = 1;
+  const noise = (): number => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
+    return state / 0x40000000 - 1;
+  };
+  const chord = (time: number): number =>
+    1500 * (1 + 0.9 * sine(3, time)) * (sine(220, time) + sine(277, time) + sine(330, time));
+  const sounds: Record<string, (time: number) => number> = {
+    sine: (time) => 6000 * sine(440, time),
+    noise: () => 6000 * noise(),
+    chord,
+    faint: () => 33 * noise(),
+  };
+  const usual = deviation(gapsOf(SPOKEN));
+  for (const [name, sound] of Object.entries(sounds)) {
+    const mouths = recordMouth(
+      FACE,
+      Int16Array.from({ length: 48_000 * 6 }, (_, time) => sound(time)),
+    );
+    expect([name, deviation(gapsOf(mouths)) < usual / 3]).toEqual([name, true]);
+  }
+});
+
+describe("an interruption", () => {
+  const clearMs = 3000;
+  const afterMs = (mouths: readonly Mouth[], ms: number) => mouths.find(({ timeMs }) => timeMs === clearMs + ms + 20);
+
+  test("in the middle of a vowel: shut after 120 ms, without a jerk", () => {
+    const before = recordMouth(FACE, SPEECH);
+    const mouths = recordMouth(FACE, SPEECH, { clearMs });
+    const vowel = before.findLast(({ timeMs }) => timeMs < clearMs);
+    expect(vowel?.gap).toBeGreaterThan(OPEN / 2);
+    expect(afterMs(mouths, 40)?.gap).toBeGreaterThan(CLOSED / 2);
+    expect(afterMs(mouths, 120)?.gap).toBeLessThan(CLOSED);
+    for (const { gap } of mouths.filter(({ timeMs }) => timeMs > clearMs + 120)) expect(gap).toBeLessThan(CLOSED);
+  });
+});
+
+describe("silence", () => {
+  const SILENCE = new Int16Array(48_000 * 6);
+
+  test("6 s of it: between 1 and 5 blinks, and the mouth of the photo", () => {
+    for (const face of [FACE, SMILE]) {
+      for (const seed of [1, 2, 3, 4, 5, 6, 7, 8]) {
+        const mouths = recordMouth(face, SILENCE, { seed });
+        const shut = mouths.filter(
+          ({ pose }, index) => pose.blinkLeft > 0.9 && (mouths[index - 1]?.pose.blinkLeft ?? 0) <= 0.9,
+        );
+        expect(shut.length).toBeWithin(1, 6);
+        expect(mouths.every(({ pose }) => pose.talk === 0)).toBe(true);
+        expect(mouths.every(({ gap }) => Math.abs(gap - (face.lips.isOpen ? face.lips.gap : 0)) < CLOSED)).toBe(true);
+      }
+    }
+  });
+});

@@ -17,17 +17,21 @@ test("the configuration, with and without variables: values, or defaults", () =>
   const { secret, ...defaults } = readConfig({ AVATAR_WORKER_SECRET });
   expect(secret.reveal()).toBe(AVATAR_WORKER_SECRET);
   expect(defaults).toEqual({
-    ...{ serviceUrl: "http://127.0.0.1:3000", slots: 4, shard: 0, logLevel: "info" },
+    ...{ serviceUrl: "http://127.0.0.1:3000", slots: 4, renderer: "face", label: "AI", shard: 0, logLevel: "info" },
     ...{ host: "127.0.0.1", port: 3002, metricsPort: null, tracing: null },
   });
   const variables = {
     SERVICE_URL: "https://example.com/",
     AVATAR_SLOTS: "1000",
     AVATAR_WORKER_SHARD: "12",
+    RENDERER: "portrait",
+    AVATAR_MARK: "AI-GENERATED",
     LOG_LEVEL: "debug",
   };
   const read = readConfig({ AVATAR_WORKER_SECRET, ...variables });
   expect(read).toMatchObject({ serviceUrl: "https://example.com", slots: 1000, shard: 12, logLevel: "debug" });
+  expect(read).toMatchObject({ renderer: "portrait", label: "AI-GENERATED" });
+  expect(readConfig({ AVATAR_WORKER_SECRET, AVATAR_MARK: "none" }).label).toBe("");
 });
 
 test("the configuration, as text: no secret", () => {
@@ -54,6 +58,10 @@ test.each([
   ["SERVICE_URL", "ws://hunter2"],
   ["SERVICE_URL", "http://hunter2@example.com"],
   ["SERVICE_URL", "http://example.com/hunter2"],
+  ["RENDERER", "hunter2"],
+  ["AVATAR_MARK", "hunter2"],
+  ["AVATAR_MARK", " "],
+  ["AVATAR_MARK", "HUNTER2 HUNTER2 HUNTER2"],
   ["AVATAR_SLOTS", "0"],
   ["AVATAR_SLOTS", "1001"],
   ["LOG_LEVEL", "loud"],

@@ -1,6 +1,8 @@
 /** The configuration of the avatar worker, read once at the start. */
 import { MAX_SLOTS } from "@realtime-avatar/domain/calls/worker-sync";
 import { MAX_SHARDS } from "@realtime-avatar/domain/shards";
+import { canDraw } from "@realtime-avatar/face/letters";
+import { MAX_LABEL_LENGTH } from "@realtime-avatar/face/marks";
 import {
   type LogLevel,
   readAvatarWorkerSecret,
@@ -21,6 +23,9 @@ export type AvatarWorkerConfig = {
   serviceUrl: string;
   secret: Secret;
   slots: number;
+  renderer: "face" | "portrait";
+  /** Drawn into each picture, because people must know that the person is artificial; empty for none. */
+  label: string;
   /** The shard whose calls it takes, in an installation with shards. */
   shard: number;
   host: string;
@@ -40,6 +45,21 @@ const readUrl = (text: string): string | undefined => {
   return isPlain ? origin : undefined;
 };
 
+/** The value of `AVATAR_MARK` for an operator who tells people in another way. */
+const NO_MARK = "none";
+
+const readLabel = (variables: Variables): string =>
+  readVariable(
+    variables,
+    "AVATAR_MARK",
+    "AI",
+    `1 to ${MAX_LABEL_LENGTH} capital letters, digits, spaces, dots or hyphens, or \`${NO_MARK}\``,
+    (text) => {
+      if (text === NO_MARK) return "";
+      return text.trim() !== "" && text.length <= MAX_LABEL_LENGTH && canDraw(text) ? text : undefined;
+    },
+  );
+
 const readSettings = (variables: Variables): AvatarWorkerConfig => {
   const name = "AVATAR_WORKER_SECRET";
   if (!variables[name]) refuse(variables, name, "set, to the secret that the API has as well");
@@ -57,6 +77,10 @@ const readSettings = (variables: Variables): AvatarWorkerConfig => {
     slots: readVariable(variables, "AVATAR_SLOTS", 4, `a whole number from 1 to ${MAX_SLOTS}`, (text) =>
       /^\d{1,4}$/.test(text) && Number(text) >= 1 && Number(text) <= MAX_SLOTS ? Number(text) : undefined,
     ),
+    renderer: readVariable(variables, "RENDERER", "face", "face or portrait", (text) =>
+      text === "face" || text === "portrait" ? text : undefined,
+    ),
+    label: readLabel(variables),
     shard: readInteger(variables, "AVATAR_WORKER_SHARD", 0, [0, MAX_SHARDS - 1]),
     host: readHost(variables),
     port,

@@ -66,6 +66,7 @@ const start = async (atExit: AtExit): Promise<void> => {
   const addresses = isChild ? { pid: process.pid } : await serveHealth(config, metrics, health, atExit);
   const running = startSync({
     ...{ service, slots: config.slots, features: FEATURES, processes, log, metrics },
+    pictures: { renderer: config.renderer, label: config.label },
     traces: tracing && traceCalls(tracing),
   });
   sync = running;

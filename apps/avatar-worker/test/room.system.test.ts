@@ -41,16 +41,16 @@ describe.skipIf(binary.kind === "missing")(title, () => {
       ...portrait,
       open: async (...parts) => {
         const rendering = await portrait.open(...parts);
-        const hear = (pcm: Int16Array): void => {
+        const hear = (pcm: Int16Array, delayMs: number): void => {
           heard.push(isLoud(pcm));
-          rendering.hear(pcm);
+          rendering.hear(pcm, delayMs);
         };
         return { ...rendering, hear };
       },
     };
     const service = createService({ ...readConfig(control.variables), workerId: "wrk_x" });
     const load = (file: string) => service.file(session, file);
-    const parts = { renderer, load, isRestart: false, onChange: () => {}, onFailure: () => {} };
+    const parts = { renderer, label: "AI", load, isRestart: false, onChange: () => {}, onFailure: () => {} };
     const assigned = { ...control.assignedOf(session), ...change };
     return { ...own, call: startCall(assigned, parts), heard };
   };

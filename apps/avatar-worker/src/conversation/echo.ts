@@ -2,18 +2,21 @@
 import { FRAME_MS } from "../renderer/renderer.ts";
 
 /** Delay that separates the echo from the speaker. */
-const DELAY_MS = 600;
-const DELAY_FRAMES = DELAY_MS / FRAME_MS;
+export const ECHO_DELAY_MS = 600;
+const DELAY_FRAMES = ECHO_DELAY_MS / FRAME_MS;
+
+/** A frame of sound, and whether it is louder than the noise of a quiet room. */
+export type HeardFrame = { pcm: Int16Array; isLoud: boolean };
 
 /**
- * Passes each frame to `say` when `DELAY_MS` more of sound has come. A microphone that is muted sends silence, so that the
+ * Passes each frame to `say` when `ECHO_DELAY_MS` more of sound has come. A microphone that is muted sends silence, so that the
  * last words come as well.
  */
-export const createEcho = (say: (pcm: Int16Array) => void): { hear(pcm: Int16Array): void } => {
-  const waiting: Int16Array[] = [];
+export const createEcho = (say: (frame: HeardFrame) => void): { hear(frame: HeardFrame): void } => {
+  const waiting: HeardFrame[] = [];
   return {
-    hear: (pcm) => {
-      waiting.push(pcm);
+    hear: (frame) => {
+      waiting.push(frame);
       const due = waiting.length > DELAY_FRAMES ? waiting.shift() : undefined;
       if (due) say(due);
     },

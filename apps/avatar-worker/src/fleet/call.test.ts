@@ -40,6 +40,7 @@ const start = ({ first, again = [], change = {}, leaseMs = 60_000, deaths = 0, p
       service: { sync: () => Promise.reject(), file: async () => new Uint8Array(3) },
       processes: { take, ready: async () => {}, canStart: () => true, stop: async () => {} },
       log: createLog("info", { write: (line: string) => void lines.push(line) }),
+      pictures: { renderer: "portrait" as const, label: "AI" },
       watcher,
       traces,
       leaseMs: () => leaseMs,

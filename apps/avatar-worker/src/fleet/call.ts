@@ -5,7 +5,7 @@ import { timeOfId } from "@realtime-avatar/domain/id";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import type { ProcessEnd } from "../process/call-process.ts";
 import { watchLimits } from "../process/limits.ts";
-import type { CallReport, FromCallProcess, Start, ToCallProcess } from "../process/messages.ts";
+import type { CallReport, FromCallProcess, PictureSettings, Start, ToCallProcess } from "../process/messages.ts";
 import type { CallProcesses } from "../process/spare.ts";
 import type { CallTraces } from "../tracing.ts";
 import type { Service } from "./service.ts";
@@ -36,6 +36,7 @@ export type CallWatcher = {
 export type CallParts = {
   service: Service;
   processes: CallProcesses;
+  pictures: PictureSettings;
   log: Logger;
   watcher: CallWatcher | null;
   traces: CallTraces | null;
@@ -171,6 +172,9 @@ const runProcess = (start: Start, { processes, service, log, onReport, onDoubt, 
       case "failure":
         log.warn({ cause: message.cause }, "a call has failed");
         break;
+      case "portrait":
+        log.info({ cause: message.cause }, "a call shows a portrait instead of a face");
+        break;
       case "load":
         void sendFile(message.id, message.file);
         break;
@@ -197,7 +201,7 @@ const runProcess = (start: Start, { processes, service, log, onReport, onDoubt, 
 /** Runs a call in a process. A process that ends is replaced once, at once; the call has failed when the second one ends. */
 export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   const { session_id, generation, agent_identity } = assigned;
-  const { service, processes, leaseMs } = parts;
+  const { service, processes, pictures, leaseMs } = parts;
   const log = parts.log.child({ session: session_id, generation });
   const record = createRecord(assigned, log, parts);
   let restarts = 0;
@@ -227,7 +231,7 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
     started++;
     const rest = { ...assigned, used_seconds: record.current().used_seconds };
     return runProcess(
-      { kind: "start", assigned: rest, isRestart: restarts > 0, leaseMs: leaseMs() },
+      { kind: "start", assigned: rest, isRestart: restarts > 0, leaseMs: leaseMs(), pictures },
       { processes, service, log, onReport: record.update, onDoubt: doubt, onEnd: handleEnd },
     );
   };

@@ -58,7 +58,7 @@ const start = (steps: Step[], { isHeld = false } = {}) => {
     ...{ service: { sync, file: () => Promise.reject(new Error("no file")) }, slots: 1, features: [] },
     ...{ processes: { take, ready: async () => {}, canStart: () => true, stop: async () => {} } },
     ...{ log: createLog("warn", { write: (line) => line.includes("the lease has ended") && lost.resolve() }) },
-    ...{ metrics: null, traces: null },
+    ...{ metrics: null, traces: null, pictures: { renderer: "portrait" as const, label: "AI" } },
   });
   const promises = { done: done.promise, lost: lost.promise, ended: ended.promise };
   return { requests, sent, leases: () => leases, ...promises, letLeave: leaving.resolve, stop, calls };

@@ -13,6 +13,8 @@ import type { CallProcesses } from "../process/spare.ts";
 import { RefusedRequest } from "./service.ts";
 import { type Pause, startSync } from "./sync.ts";
 
+const pictures = { renderer: "portrait", label: "AI" } as const;
+
 /** Of tests that start no call. */
 const noProcesses: CallProcesses = {
   take: () => {
@@ -39,7 +41,16 @@ test("a response that comes when its lease has ended: starts no call", async () 
     throw new Error("no process");
   };
   const processes = { ...noProcesses, take };
-  const parts = { service, slots: 1, features: [], processes, log: createLog("silent"), metrics: null, traces: null };
+  const parts = {
+    service,
+    slots: 1,
+    features: [],
+    processes,
+    log: createLog("silent"),
+    metrics: null,
+    traces: null,
+    pictures,
+  };
   const sync = startSync(parts);
   await again.promise;
   await sync.stop();
@@ -56,7 +67,7 @@ test("a worker that cannot start processes: offers no slots until it can", async
     return lease;
   };
   const processes = { ...noProcesses, canStart: () => canStart };
-  const parts = { slots: 3, features: [], processes, log: createLog("silent"), metrics: null, traces: null };
+  const parts = { slots: 3, features: [], processes, log: createLog("silent"), metrics: null, traces: null, pictures };
   const worker = startSync({ service: { sync, file }, ...parts });
   await twice.promise;
   expect(offered).toEqual([0, 3]);
@@ -76,7 +87,7 @@ const workerWith = (
   const log = createLog("silent");
   const service = { sync, file };
   const { stop } = startSync(
-    { service, slots: 1, features, processes: noProcesses, log, metrics: null, traces: null },
+    { service, slots: 1, features, processes: noProcesses, log, metrics: null, traces: null, pictures },
     pause,
   );
   return { requests, stop };
@@ -144,7 +155,15 @@ test("syncs that fail: one line in the log for each reason, until the service re
     return lease;
   };
   const worker = startSync({
-    ...{ service: { sync, file }, slots: 1, features: [], processes: noProcesses, metrics: null, traces: null },
+    ...{
+      service: { sync, file },
+      slots: 1,
+      features: [],
+      processes: noProcesses,
+      metrics: null,
+      traces: null,
+      pictures,
+    },
     log: createLog("info", { write: (line) => lines.push(line) }),
   });
   await reached.promise;

@@ -9,6 +9,7 @@ import {
 } from "@realtime-avatar/domain/calls/worker-sync";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import type { WorkerMetrics } from "../metrics.ts";
+import type { PictureSettings } from "../process/messages.ts";
 import type { CallProcesses } from "../process/spare.ts";
 import type { CallTraces } from "../tracing.ts";
 import { type Call, startCall } from "./call.ts";
@@ -33,6 +34,7 @@ export type SyncParts = {
   /** The fields of the start of a call that its renderer can use. */
   features: readonly string[];
   processes: CallProcesses;
+  pictures: PictureSettings;
   log: Logger;
   metrics: Pick<WorkerMetrics, "watcher" | "syncFailed"> | null;
   traces: CallTraces | null;

@@ -18,7 +18,13 @@ const run = (first: Step[]) => {
     started.listen({ onMessage: (message) => messages.push(message), onEnd: resolve });
   });
   const token = JSON.stringify({ first, again: [] });
-  started.send({ kind: "start", assigned: { ...assigned, token }, isRestart: false, leaseMs: 1000 });
+  started.send({
+    kind: "start",
+    assigned: { ...assigned, token },
+    isRestart: false,
+    leaseMs: 1000,
+    pictures: { renderer: "face", label: "AI" },
+  });
   return { started, messages, end };
 };
 

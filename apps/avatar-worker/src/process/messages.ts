@@ -10,8 +10,17 @@ import { type Static, Type } from "@sinclair/typebox";
 /** What a worker reports of a call, without the id of the call. */
 export type CallReport = Pick<ReportedCall, "state" | "used_seconds" | "reason">;
 
+/** What the operator has set for the pictures of calls. `label`: see `createMarks`. */
+export type PictureSettings = { renderer: "face" | "portrait"; label: string };
+
 /** The first message. `isRestart`: an earlier process of this worker had the call. */
-export type Start = { kind: "start"; assigned: AssignedCall; isRestart: boolean; leaseMs: number };
+export type Start = {
+  kind: "start";
+  assigned: AssignedCall;
+  isRestart: boolean;
+  leaseMs: number;
+  pictures: PictureSettings;
+};
 
 export type ToCallProcess =
   | Start
@@ -36,6 +45,8 @@ const MESSAGES = {
   }),
   /** Why the call has failed, for the log. */
   failure: ClosedObject({ kind: OneOf(["failure"]), cause: Text({ minLength: 1, maxLength: 200 }) }),
+  /** Why the call shows a portrait, although faces are drawn, for the log. */
+  portrait: ClosedObject({ kind: OneOf(["portrait"]), cause: Text({ minLength: 1, maxLength: 200 }) }),
   /** Asks for a prepared file of the avatar. */
   load: ClosedObject({ kind: OneOf(["load"]), id: Count({}), file: Text({ minLength: 1, maxLength: 200 }) }),
   /** The call was left without a word. */

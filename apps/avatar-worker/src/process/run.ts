@@ -1,9 +1,11 @@
 /** The process of a call. It gets the call from the avatar worker, and ends when the worker closes the channel or ends. */
 import type { ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { dropLibraryLog } from "../library-log.ts";
+import { createFaceRenderer } from "../renderer/face.ts";
 import { portrait } from "../renderer/portrait.ts";
+import type { Renderer } from "../renderer/renderer.ts";
 import { type Call, startCall } from "../room/call.ts";
-import type { FromCallProcess, Start, ToCallProcess } from "./messages.ts";
+import type { FromCallProcess, PictureSettings, Start, ToCallProcess } from "./messages.ts";
 
 const REPORT_INTERVAL_MS = 100;
 /** How often an unchanged report is sent, so that the worker sees that this process is alive. */
@@ -46,6 +48,11 @@ const createLoader = () => {
   };
 };
 
+const chooseRenderer = ({ renderer }: PictureSettings): Renderer =>
+  renderer === "portrait"
+    ? portrait
+    : createFaceRenderer((cause) => send({ kind: "portrait", cause: cause.slice(0, MAX_CAUSE_LENGTH) }));
+
 /** Takes a call, and does what the worker says. */
 const serveCall = (): void => {
   const { load, receive } = createLoader();
@@ -62,12 +69,13 @@ const serveCall = (): void => {
     clearTimeout(leaseTimer);
     leaseTimer = setTimeout(leave, ms);
   };
-  const start = ({ assigned, isRestart, leaseMs }: Start): void => {
+  const start = ({ assigned, isRestart, leaseMs, pictures }: Start): void => {
     const onChange = (): void => {
       if (call) report(call.report());
     };
     const onFailure = (cause: string): void => send({ kind: "failure", cause: cause.slice(0, MAX_CAUSE_LENGTH) });
-    call = startCall(assigned, { renderer: portrait, load, isRestart, onChange, onFailure });
+    const renderer = chooseRenderer(pictures);
+    call = startCall(assigned, { renderer, label: pictures.label, load, isRestart, onChange, onFailure });
     setInterval(onChange, REPORT_INTERVAL_MS);
     onChange();
     holdFor(leaseMs);

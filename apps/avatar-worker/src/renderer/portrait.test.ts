@@ -1,48 +1,75 @@
 import { expect, test } from "bun:test";
 import type { VideoFrame } from "@livekit/rtc-node";
 import { isLoud } from "./loudness.ts";
-import { portrait } from "./portrait.ts";
+import { loadPhoto } from "./photo.ts";
+import { openPortrait, portrait } from "./portrait.ts";
 
+/** 20 ms of a tone. */
 const frame = (amplitude: number): Int16Array =>
   Int16Array.from({ length: 960 }, (_, index) => amplitude * Math.sin((index / 48_000) * 2 * Math.PI * 440));
+const noFile = () => Promise.reject(new Error("There is no file."));
+const avatar = { avatar_id: "ava_x", manifest: { pictures: null } };
+const call = { avatar, environment: "live", input: { stt_mode: "server" }, mode: "avatar", label: "AI" } as const;
 
-test("sound: speech is loud, silence and noise are not", () => {
+test("speech and the noise of a quiet room: told apart by loudness", () => {
   expect([0, 100, 1000, 12_000].map((amplitude) => isLoud(frame(amplitude)))).toEqual([false, false, true, true]);
 });
 
-test("the portrait: a louder voice shows a larger picture, which shrinks slowly when it ends", async () => {
-  const load = () => Promise.reject(new Error("There is no file."));
-  const avatar = { avatar_id: "ava_x", manifest: { pictures: null } };
-  const call = { avatar, environment: "live", input: { stt_mode: "server" }, mode: "avatar" } as const;
-  const rendering = await portrait.open(call, load);
+test("a portrait: grows at once with the loudness that is heard now, and shrinks slowly", async () => {
+  let now = 0;
+  const rendering = await openPortrait(await loadPhoto(avatar, noFile), call, () => now);
+  const hearNow = (amplitude: number): VideoFrame => {
+    rendering.hear(frame(amplitude), 0);
+    return rendering.picture();
+  };
   const quiet = rendering.picture();
   expect([quiet.width, quiet.height, quiet.data.length]).toEqual([512, 512, 512 * 512 * 1.5]);
   const seen = new Set<VideoFrame>([quiet]);
-  for (let step = 1; step < 8; step++) {
-    rendering.hear(frame(260 * 1.72 ** step));
-    seen.add(rendering.picture());
-  }
+  for (let step = 1; step < 8; step++) seen.add(hearNow(260 * 1.72 ** step));
   expect(seen.size).toBe(8);
   const loudest = rendering.picture();
-  rendering.hear(frame(0));
-  expect(rendering.picture()).not.toBe(quiet);
-  for (let index = 0; index < 100; index++) rendering.hear(frame(0));
+  expect(hearNow(0)).not.toBe(quiet);
+  for (let index = 0; index < 100; index++) hearNow(0);
   expect(rendering.picture()).toBe(quiet);
-  rendering.hear(frame(20_000));
+  rendering.hear(frame(20_000), 100);
+  now = 99;
+  expect(rendering.picture()).toBe(quiet);
+  now = 100;
   expect(rendering.picture()).toBe(loudest);
 });
 
-test("the portrait, in a call by voice: draws no picture; in one with a picture: loads its file", async () => {
+test("a portrait, interrupted: what is not heard yet moves nothing", async () => {
+  let now = 0;
+  const rendering = await openPortrait(await loadPhoto(avatar, noFile), call, () => now);
+  const quiet = rendering.picture();
+  rendering.hear(frame(20_000), 100);
+  rendering.clear();
+  now = 1000;
+  expect(rendering.picture()).toBe(quiet);
+});
+
+test("a portrait, of a live and of a test call: with the mark of a test only in the second", async () => {
+  const photo = await loadPhoto(avatar, noFile);
+  const luma = async (environment: "live" | "test", label: string, x: number, y: number): Promise<number | undefined> =>
+    (await openPortrait(photo, { ...call, environment, label })).picture().data[512 * y + x];
+  // In the box of TEST, and in that of the label.
+  expect(await luma("test", "", 185, 480)).not.toBe(await luma("live", "", 185, 480));
+  expect(await luma("live", "AI", 18, 30)).not.toBe(await luma("live", "", 18, 30));
+});
+
+test("a call in the mode voice: reads no file, and draws nothing", async () => {
   const loaded: string[] = [];
   const load = (file: string) => {
     loaded.push(file);
-    return Promise.reject(new Error("There is no file."));
+    return noFile();
   };
-  const avatar = { avatar_id: "ava_x", manifest: { pictures: { normalized: { file: "x.webp" } } } };
-  const call = { avatar, environment: "live", input: { stt_mode: "server" } } as const;
-  const rendering = await portrait.open({ ...call, mode: "voice" }, load);
-  rendering.hear(frame(12_000));
+  const withFile = {
+    ...call,
+    avatar: { avatar_id: "ava_x", manifest: { pictures: { normalized: { file: "x.webp" } } } },
+  };
+  const rendering = await portrait.open({ ...withFile, mode: "voice" }, load);
+  rendering.hear(frame(12_000), 0);
   expect(loaded).toEqual([]);
-  await expect(portrait.open({ ...call, mode: "avatar" }, load)).rejects.toThrow("There is no file.");
+  await expect(portrait.open(withFile, load)).rejects.toThrow("There is no file.");
   expect(loaded).toEqual(["x.webp"]);
 });

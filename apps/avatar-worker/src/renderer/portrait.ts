@@ -1,10 +1,13 @@
-/** The reference renderer: the prepared picture of the avatar, which grows with the loudness of its voice. */
+/** The renderer for avatars without a face: the prepared picture, which grows with the loudness of the voice. */
 import type { VideoFrame } from "@livekit/rtc-node";
-import { wholePicture } from "@realtime-avatar/domain/avatars/preparation";
+import { toI420 } from "@realtime-avatar/face/picture";
 import { loudness } from "./loudness.ts";
-import { picturesOf, STEPS } from "./picture.ts";
-import type { Renderer } from "./renderer.ts";
+import { enlarge, loadPhoto, type Photo } from "./photo.ts";
+import { callMarks, NO_PICTURES, type Renderer, type RendererCall, type Rendering, toFrame } from "./renderer.ts";
 
+export const STEPS = 8;
+/** How much larger each step is than the one before it. */
+const GROWTH = 0.02;
 /** The loudness of the first and of the last step, in decibels below the loudest. */
 const QUIET_DB = -45;
 const LOUD_DB = -12;
@@ -12,26 +15,60 @@ const LOUD_DB = -12;
 const DECAY = 0.85;
 
 /** The step of a loudness from 0 to 1. */
-const stepOf = (level: number): number => {
+const loudnessStep = (level: number): number => {
   if (level <= 0) return 0;
   const share = (20 * Math.log10(level) - QUIET_DB) / (LOUD_DB - QUIET_DB);
   return Math.round(Math.min(1, Math.max(0, share)) * (STEPS - 1));
 };
 
+/** How long a loudness stays in the list of those that are not heard yet. */
+type Level = { level: number; heardAt: number };
+
+/** Follows the loudness of the sound that is heard now, from sound that is heard later. */
+const createLevelMeter = () => {
+  let waiting: Level[] = [];
+  let current = 0;
+  return {
+    hear: (level: number, heardAt: number): void => void waiting.push({ level, heardAt }),
+    clear: (): void => {
+      waiting = [];
+    },
+    at: (now: number): number => {
+      while (waiting[0] && waiting[0].heardAt <= now) {
+        current = Math.max((waiting.shift() as Level).level, current * DECAY);
+      }
+      return current;
+    },
+  };
+};
+
+/** The pictures of a photo, the smallest first. */
+const drawSteps = async (photo: Photo, call: RendererCall): Promise<VideoFrame[]> => {
+  const drawMarks = callMarks(call);
+  const draw = async (_: unknown, step: number): Promise<VideoFrame> => {
+    const picture = toI420(await enlarge(photo, 1 + step * GROWTH));
+    drawMarks(picture);
+    return toFrame(picture);
+  };
+  return Promise.all(Array.from({ length: STEPS }, draw));
+};
+
+/** Opens the portrait of a photo. To draw its pictures takes 0.17 s of processor time. `clock`: in milliseconds. */
+export const openPortrait = async (
+  photo: Photo,
+  call: RendererCall,
+  clock = () => performance.now(),
+): Promise<Rendering> => {
+  const pictures = await drawSteps(photo, call);
+  const meter = createLevelMeter();
+  return {
+    hear: (pcm, delayMs) => meter.hear(loudness(pcm), clock() + delayMs),
+    clear: meter.clear,
+    picture: () => pictures[loudnessStep(meter.at(clock()))] as VideoFrame,
+  };
+};
+
 export const portrait: Renderer = {
-  open: async ({ avatar, environment, mode }, load) => {
-    const draw = async (): Promise<VideoFrame[]> => {
-      const file = wholePicture(avatar.manifest);
-      return picturesOf(file === null ? null : await load(file), environment === "test");
-    };
-    // To draw the pictures takes 0.17 s of processor time. A call in the mode `voice` has no video.
-    const pictures = mode === "voice" ? [] : await draw();
-    let level = 0;
-    return {
-      hear: (pcm) => {
-        level = Math.max(loudness(pcm), level * DECAY);
-      },
-      picture: () => pictures[stepOf(level)] as VideoFrame,
-    };
-  },
+  open: async (call, load) =>
+    call.mode === "voice" ? NO_PICTURES : openPortrait(await loadPhoto(call.avatar, load), call),
 };

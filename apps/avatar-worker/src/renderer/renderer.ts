@@ -1,16 +1,19 @@
 /** What a renderer is: it turns the voice of the avatar into pictures. */
-import type { VideoFrame } from "@livekit/rtc-node";
+import { VideoBufferType, VideoFrame } from "@livekit/rtc-node";
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
+import { createMarks, type DrawMarks } from "@realtime-avatar/face/marks";
+import { PICTURE_SIZE } from "@realtime-avatar/face/picture";
 
 /** All sound is 16-bit PCM, mono, at this rate, in frames of this length. */
 export const SAMPLE_RATE = 48_000;
 export const FRAME_MS = 20;
-/** Width and height of a picture. */
-export const PICTURE_SIZE = 512;
 export const PICTURES_PER_SECOND = 25;
 
 /** What a renderer reads of a call. */
-export type RendererCall = Pick<AssignedCall, "avatar" | "input" | "environment" | "mode">;
+export type RendererCall = Pick<AssignedCall, "avatar" | "input" | "environment" | "mode"> & {
+  /** Drawn into each picture: see `createMarks`. */
+  label: string;
+};
 
 /** The fields of the start of a call that the renderer can use. The others are named to the caller as ignored. */
 export const FEATURES: readonly string[] = [];
@@ -21,8 +24,30 @@ export type Renderer = {
 };
 
 export type Rendering = {
-  /** The avatar says this now. */
-  hear(pcm: Int16Array): void;
-  /** Returns the current picture. The room sends the frame itself, so do not change it later. Not called in the mode `voice`. */
+  /**
+   * The avatar will say this: it is heard `delayMs` from now. Called in the order of the sound, as soon as it is known, because lips
+   * begin to move before their sound.
+   */
+  hear(pcm: Int16Array, delayMs: number): void;
+  /** The sound that is not heard yet was dropped: the avatar was interrupted. */
+  clear(): void;
+  /** Returns the picture for now. The room sends the frame itself, so do not change it later. Not called in the mode `voice`. */
   picture(): VideoFrame;
 };
+
+/** A rendering of a call without pictures. */
+export const NO_PICTURES: Rendering = {
+  hear: () => {},
+  clear: () => {},
+  picture: () => {
+    throw new Error("a call by voice has no pictures");
+  },
+};
+
+/** Returns a function that draws the marks of a call into a picture. */
+export const callMarks = ({ environment, label }: Pick<RendererCall, "environment" | "label">): DrawMarks =>
+  createMarks({ label, isTest: environment === "test" });
+
+/** A frame of an I420 picture, which is what encoders take. */
+export const toFrame = (picture: Uint8Array): VideoFrame =>
+  new VideoFrame(picture, PICTURE_SIZE, PICTURE_SIZE, VideoBufferType.I420);

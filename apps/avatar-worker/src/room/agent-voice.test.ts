@@ -1,6 +1,8 @@
 /** What the agent of an avatar may do, on a room that is not connected. test/agent.system.test.ts has a real one. */
 import { expect, test } from "bun:test";
-import type { RpcInvocationData } from "@livekit/rtc-node";
+import { ReadableStream } from "node:stream/web";
+import { ByteStreamReader, type RpcInvocationData } from "@livekit/rtc-node";
+import { until } from "@realtime-avatar/testing/until";
 import { receiveVoice } from "./agent-voice.ts";
 
 type TextHandler = (reader: { close: () => Promise<void> }, info: { identity: string }) => void;
@@ -34,11 +36,11 @@ const receive = () => {
 test("what a person says, as text: is activity from the agent alone", () => {
   const { voice, readText } = receive();
   let activities = 0;
-  voice.play(
-    {} as never,
-    () => {},
-    () => activities++,
-  );
+  voice.play({
+    published: {} as never,
+    rendering: { hear: () => {}, clear: () => {} },
+    onActivity: () => activities++,
+  });
   readText("other");
   expect(activities).toBe(0);
   readText("agent");
@@ -105,5 +107,87 @@ test("an agent that does not respond: 32 calls of it wait, one after another, an
   await tell();
   voice.forget();
   expect(await answerAll((call) => call.resolve())).toBe(1);
+  voice.stop();
+});
+
+/** A room in which the agent says `seconds` of sound, and how to speak with the voice in it. */
+const speakingRoom = () => {
+  let open: (reader: ByteStreamReader, info: { identity: string }) => void = () => {};
+  let clearBuffer: (data: RpcInvocationData) => Promise<string> = async () => "";
+  const room = {
+    registerByteStreamHandler: (_: string, handler: typeof open) => {
+      open = handler;
+    },
+    ...{ registerTextStreamHandler: () => {}, on: () => {}, remoteParticipants: new Map([["agent", {}]]) },
+    localParticipant: {
+      performRpc: async () => "",
+      registerRpcMethod: (_: string, handler: typeof clearBuffer) => {
+        clearBuffer = handler;
+      },
+    },
+  };
+  const say = (seconds: number): void => {
+    const attributes = { sample_rate: "48000", num_channels: "1" };
+    const info = { streamId: "x", mimeType: "", topic: "", timestamp: 0, name: "", attributes };
+    const stream = new ReadableStream({
+      start: (controller) => {
+        controller.enqueue({ content: new Uint8Array(96_000 * seconds) });
+        controller.close();
+      },
+    });
+    open(new ByteStreamReader(info, stream as never), { identity: "agent" });
+  };
+  const interrupt = () =>
+    clearBuffer({
+      callerIdentity: "agent",
+      payload: "",
+      requestId: "x",
+      method: "lk.clear_buffer",
+      responseTimeout: 1,
+    });
+  return { room, say, interrupt };
+};
+
+test("the voice of an agent: the renderer knows each frame before it is handed on, with the time until it is heard", async () => {
+  const { room, say, interrupt } = speakingRoom();
+  const voice = receiveVoice(room as never, "agent", () => {});
+  let queuedMs = 0;
+  let playedMs = 0;
+  let knownMs = 0;
+  let clears = 0;
+  const published = {
+    ...{
+      isPaused: () => false,
+      queuedMs: () => queuedMs,
+      clear: () => {
+        queuedMs = 0;
+      },
+    },
+    play: (pcm: Int16Array) => {
+      queuedMs += pcm.length / 48;
+      playedMs += pcm.length / 48;
+    },
+  };
+  const rendering = {
+    hear: (pcm: Int16Array, delayMs: number) => {
+      expect(delayMs).toBe(queuedMs + knownMs - playedMs);
+      knownMs += pcm.length / 48;
+    },
+    clear: () => clears++,
+  };
+  voice.play({ published: published as never, rendering, onActivity: () => {} });
+  say(0.4);
+  await until(() => playedMs > 0, { pollMs: 1 });
+  // 100 ms are handed on, and 60 more are known.
+  expect([playedMs, knownMs]).toEqual([100, 160]);
+  queuedMs = 40;
+  await until(() => playedMs > 100, { pollMs: 1 });
+  expect([playedMs, knownMs]).toEqual([160, 220]);
+  await interrupt();
+  expect([queuedMs, clears]).toEqual([0, 1]);
+  [playedMs, knownMs] = [0, 0];
+  say(0.02);
+  await until(() => playedMs > 0, { pollMs: 1 });
+  expect([playedMs, knownMs]).toEqual([20, 20]);
   voice.stop();
 });

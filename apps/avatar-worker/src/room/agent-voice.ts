@@ -5,9 +5,9 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { type Room, RoomEvent, RpcError, type RpcInvocationData } from "@livekit/rtc-node";
-import { SAMPLE_RATE } from "../renderer/renderer.ts";
+import { type Rendering, SAMPLE_RATE } from "../renderer/renderer.ts";
 import type { Published } from "./publish.ts";
-import { createSegments } from "./segments.ts";
+import { createSegments, type Segments } from "./segments.ts";
 
 const AUDIO_TOPIC = "lk.audio_stream";
 /** What the agent and those that it hears have said. */
@@ -24,20 +24,53 @@ const MAX_PAYLOAD = 1024;
 const MAX_REFUSALS = 20;
 /** How much sound LiveKit has ahead of time: enough for a timer that is late. */
 const LEAD_MS = 100;
+/** How much more sound the renderer knows: lips move before their sound. */
+const LIPS_MS = 60;
 const STEP_MS = 10;
 /** An agent that is told of an end before it has the response to `lk.clear_buffer` waits for another one. */
 const CLEARED_MS = 50;
 /** How long the agent has for a response. */
 const RESPONSE_MS = 2000;
 
+/** Where the voice goes. `onActivity` is called while a participant speaks. */
+type Output = {
+  published: Published;
+  rendering: Pick<Rendering, "hear" | "clear">;
+  onActivity: () => void;
+};
+
 export type AgentVoice = {
-  /** Plays what the agent says, from now on. `say` gets each frame of it. `onActivity` is called while a participant speaks. */
-  play(published: Published, say: (pcm: Int16Array) => void, onActivity: () => void): void;
+  /** Plays what the agent says, from now on. */
+  play(output: Output): void;
   /** Tells the agent that it was interrupted: what it was saying was lost with another worker. */
   tellLoss(): void;
   /** Drops what waits, because the agent is gone. */
   forget(): void;
   stop(): void;
+};
+
+const milliseconds = (pcm: Int16Array): number => (1000 * pcm.length) / SAMPLE_RATE;
+
+/** Tells the renderer of the sound that comes next, so that it is known `LIPS_MS` before it is handed on. */
+const createPreview = ({ peek }: Segments) => {
+  /** How much of the sound that the renderer knows is not handed on. */
+  let aheadMs = 0;
+  return {
+    show: ({ published, rendering }: Output): void => {
+      while (published.queuedMs() + aheadMs < LEAD_MS + LIPS_MS) {
+        const frame = peek();
+        if (!frame) return;
+        rendering.hear(frame, published.queuedMs() + aheadMs);
+        aheadMs += milliseconds(frame);
+      }
+    },
+    handedOn: (frame: Int16Array): void => {
+      aheadMs -= milliseconds(frame);
+    },
+    clear: (): void => {
+      aheadMs = 0;
+    },
+  };
 };
 
 /** Calls methods of a participant, one after another: each tells of something that was later than the one before. */
@@ -87,14 +120,16 @@ export const receiveVoice = (room: Room, identity: string, onFlood: () => void):
     if (refusals > MAX_REFUSALS) onFlood();
   };
   const segments = createSegments(refuse);
-  let output: Published | null = null;
-  let noteActivity = (): void => {};
+  const preview = createPreview(segments);
+  let output: Output | null = null;
   let timer: NodeJS.Timeout | undefined;
 
   /** Stops speaking. Returns how many samples of each segment were played. */
   const clear = (): number[] => {
-    const unplayed = ((output?.queuedMs() ?? 0) * SAMPLE_RATE) / 1000;
-    output?.clear();
+    const unplayed = ((output?.published.queuedMs() ?? 0) * SAMPLE_RATE) / 1000;
+    output?.published.clear();
+    output?.rendering.clear();
+    preview.clear();
     return segments.clear().map(({ playedSamples }) => Math.max(0, playedSamples - unplayed));
   };
   const clearBuffer = async ({ callerIdentity, payload }: RpcInvocationData): Promise<string> => {
@@ -108,17 +143,20 @@ export const receiveVoice = (room: Room, identity: string, onFlood: () => void):
     });
     return "ok";
   };
-  const step = (published: Published, say: (pcm: Int16Array) => void): void => {
+  const step = (to: Output): void => {
+    const { published, onActivity } = to;
     const segment = segments.first();
     // Seconds count while the agent is present. What a server passes on of a participant whom it does not show would cost nothing.
     if (!segment || published.isPaused() || !room.remoteParticipants.has(identity)) return;
+    preview.show(to);
     while (published.queuedMs() < LEAD_MS) {
       const frame = segments.next();
       if (!frame) break;
       if (segment.playedSamples === 0) call(PLAYBACK_STARTED, "");
       segment.playedSamples += frame.length;
-      say(frame);
-      noteActivity();
+      published.play(frame);
+      preview.handedOn(frame);
+      onActivity();
     }
     if (!segment.isComplete || published.queuedMs() > 0) return;
     segments.finish();
@@ -134,16 +172,15 @@ export const receiveVoice = (room: Room, identity: string, onFlood: () => void):
   });
   room.registerTextStreamHandler(TRANSCRIPTION_TOPIC, (reader, { identity: sender }) => {
     void reader.close();
-    if (sender === identity) noteActivity();
+    if (sender === identity) output?.onActivity();
   });
   room.localParticipant?.registerRpcMethod(CLEAR_BUFFER, clearBuffer);
   room.on(RoomEvent.TrackSubscribed, onFlood);
 
   return {
-    play: (published, say, onActivity) => {
-      output = published;
-      noteActivity = onActivity;
-      timer = setInterval(() => step(published, say), STEP_MS);
+    play: (to) => {
+      output = to;
+      timer = setInterval(() => step(to), STEP_MS);
     },
     tellLoss: () => report(0, true),
     forget: () => {

@@ -9,6 +9,7 @@ import { AGENT_JOIN_SECONDS } from "@realtime-avatar/domain/calls/limits";
 import type { AssignedCall, ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import type { Renderer } from "../renderer/renderer.ts";
 import { receiveVoice } from "./agent-voice.ts";
+import { watchAudience } from "./audience.ts";
 import { joinRoom, leaveRoom, waitForParticipant } from "./join.ts";
 import { sendLastMessage } from "./messages.ts";
 import { createPresence, type Presence } from "./presence.ts";
@@ -23,6 +24,8 @@ const MAX_STREAM_BYTES = { person: 64 * 1024, agent: 16 * 1024 * 1024 };
 
 export type CallParts = {
   renderer: Renderer;
+  /** Drawn into each picture. */
+  label: string;
   /** Reads a prepared file of the avatar. */
   load: (file: string) => Promise<Uint8Array>;
   /** An earlier process of this worker had the call. */
@@ -59,11 +62,11 @@ const connect = (room: Room, assigned: AssignedCall, onFlood: () => void) => {
 const enter = async (
   room: Room,
   assigned: AssignedCall,
-  { load, renderer }: CallParts,
+  { label, load, renderer }: CallParts,
   { joining, onEnd }: { joining: Promise<void>; onEnd: (why: EndReason) => void },
 ): Promise<JoinedAvatar> => {
   const { agent_identity, mode, used_seconds, away_seconds, idle_seconds } = assigned;
-  const opening = renderer.open(assigned, load);
+  const opening = renderer.open({ ...assigned, label }, load);
   // It is awaited below. If joining fails first, its failure must not be unhandled.
   opening.catch(() => {});
   await joining;
@@ -74,7 +77,8 @@ const enter = async (
     const seconds = used_seconds > 0 ? away_seconds : Math.min(AGENT_JOIN_SECONDS, idle_seconds);
     if (!(await waitForParticipant(room, agent_identity, seconds))) throw new NoAgentError();
   }
-  return { rendering, published: await publishAvatar(room, mode === "avatar" ? rendering : null), voice };
+  const shown = mode === "avatar" ? { rendering, isWatched: watchAudience(room, assigned) } : null;
+  return { rendering, published: await publishAvatar(room, shown), voice };
 };
 
 /** The agent has not joined. Without it, nothing is published, so that no picture is free. */

@@ -71,6 +71,7 @@ const call = {
   avatar: { avatar_id: "ava_x", manifest: { pictures: null } },
   environment: "test",
   mode: "avatar",
+  label: "AI",
 } as const;
 let opened: Promise<Rendering> | null = null;
 /** The same for all tests: it takes 0.2 s of processor time. */
@@ -84,19 +85,29 @@ test("the pictures of an avatar: their frames are closed", async () => {
   expect(left()).toEqual([]);
 });
 
-test("an avatar that was published, then closed: its sources and tracks are closed, and no picture is drawn", async () => {
+test("an avatar that was published, then closed: its pictures are drawn while they are watched; then its sources and tracks are closed", async () => {
   const rendering = await renderingOnce();
   let pictures = 0;
+  let isWatched = true;
   const picture = () => {
     pictures++;
     return rendering.picture();
   };
   const timers = countIntervals();
-  const published = await publishAvatar(roomWith(KIND_AUDIO, KIND_VIDEO) as never, { ...rendering, picture });
+  const published = await publishAvatar(roomWith(KIND_AUDIO, KIND_VIDEO) as never, {
+    rendering: { ...rendering, picture },
+    isWatched: () => isWatched,
+  });
   published.play(new Int16Array(960));
   await until(() => pictures >= 2, { pollMs: 5 });
   expect(left().sort()).toEqual(["source", "source", "track", "track"]);
   expect(timers.open()).toBe(1);
+  isWatched = false;
+  const unwatched = pictures;
+  await Bun.sleep(100);
+  expect(pictures).toBe(unwatched);
+  isWatched = true;
+  await until(() => pictures > unwatched, { pollMs: 5 });
   await published.close();
   expect([left(), timers.open()]).toEqual([[], 0]);
   timers.restore();
@@ -111,7 +122,10 @@ test.each<[string, TrackKind[]]>([
   ["sound", [KIND_VIDEO]],
   ["picture", [KIND_AUDIO]],
 ])("an avatar whose %s cannot be published: nothing stays open", async (_, kinds) => {
-  const publishing = publishAvatar(roomWith(...kinds) as never, await renderingOnce());
+  const publishing = publishAvatar(roomWith(...kinds) as never, {
+    rendering: await renderingOnce(),
+    isWatched: () => true,
+  });
   await expect(publishing).rejects.toThrow("the avatar cannot be published");
   expect(left()).toEqual([]);
 });
@@ -205,7 +219,7 @@ test.each([null, "agent"])(
     const joining = startCall(
       { ...assigned, url: "ws://127.0.0.1:9", token: "x", agent_identity },
       {
-        ...{ renderer: portrait, load: () => Promise.reject(new Error("no file")), isRestart: false },
+        ...{ renderer: portrait, label: "AI", load: () => Promise.reject(new Error("no file")), isRestart: false },
         onChange: () => {},
         onFailure: (cause) => void failures.push(cause),
       },

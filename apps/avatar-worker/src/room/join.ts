@@ -29,13 +29,13 @@ export const leaveRoom = async (room: Room): Promise<void> => {
 };
 
 /**
- * Joins a room, and subscribes to nothing in it. Rejects when that fails; its message says no token. `maxStreamBytes`: of one
+ * Joins a room, and subscribes to nothing in it. With `dynacast`, a track without subscribers is not encoded. Rejects when that fails; its message says no token. `maxStreamBytes`: of one
  * stream, when it is not compressed any more. The library keeps as much of a stream in memory, that of a method call included, and
  * a thousandth of it can be enough on the wire.
  */
 export const joinRoom = async (room: Room, url: string, token: string, maxStreamBytes: number): Promise<void> => {
   const dataStream = { maxPayloadByteLength: maxStreamBytes };
-  const connecting = room.connect(url, token, { autoSubscribe: false, dynacast: false, dataStream });
+  const connecting = room.connect(url, token, { autoSubscribe: false, dynacast: true, dataStream });
   try {
     await withTimeout(JOIN_MS, connecting);
   } catch {

@@ -11,7 +11,6 @@ import {
 } from "@realtime-avatar/domain/calls/lifecycle";
 import type { CallMode } from "@realtime-avatar/domain/calls/schemas";
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
-import { isLoud } from "../renderer/loudness.ts";
 import { withTimeout } from "./join.ts";
 import type { Presence } from "./presence.ts";
 
@@ -62,13 +61,13 @@ export const tellTimes = (room: Room, { max_seconds, idle_seconds }: AssignedCal
   };
 };
 
-/** Returns a function to call with the voice of the avatar, which tells whether it speaks. */
+/** Returns a function to call for each frame of the avatar's voice, with whether it is loud, which tells whether the avatar speaks. */
 export const tellSpeech = ({ localParticipant }: Room, mode: CallMode) => {
   let speaksUntil = 0;
   let isSpeaking = false;
-  return (pcm: Int16Array): void => {
+  return (isLoud: boolean): void => {
     const now = performance.now();
-    if (isLoud(pcm)) speaksUntil = now + SPEAKING_MS;
+    if (isLoud) speaksUntil = now + SPEAKING_MS;
     if (isSpeaking === now < speaksUntil) return;
     isSpeaking = !isSpeaking;
     localParticipant?.setAttributes(avatarAttributes(mode, isSpeaking)).catch(() => {});

@@ -10,12 +10,15 @@ import {
   TrackSource,
   VideoSource,
 } from "@livekit/rtc-node";
-import { PICTURE_SIZE, PICTURES_PER_SECOND, type Rendering, SAMPLE_RATE } from "../renderer/renderer.ts";
+import { PICTURE_SIZE } from "@realtime-avatar/face/picture";
+import { PICTURES_PER_SECOND, type Rendering, SAMPLE_RATE } from "../renderer/renderer.ts";
 import { withTimeout } from "./join.ts";
 
 const PUBLISH_MS = 10_000;
 /** Enough for a picture of this size; without it, the first seconds are at a quarter of the size. */
 const MAX_BITRATE = 1_500_000n;
+/** Sound and picture in one media stream are played in step. */
+const STREAM = "avatar";
 /** How much sound waits to be sent at most: more is dropped, so that sound and picture stay together. */
 const MAX_QUEUED_MS = 200;
 
@@ -33,15 +36,19 @@ export type Published = {
   close(): Promise<void>;
 };
 
-/** Publishes the pictures of `rendering`, unless it is null, and a track of sound. */
-export const publishAvatar = async (room: Room, rendering: Rendering | null): Promise<Published> => {
+/** The pictures of a call, and whether they are watched: those that nobody watches are not drawn. */
+export type Shown = { rendering: Rendering; isWatched: () => boolean };
+
+/** Publishes pictures, unless `shown` is null, and a track of sound. */
+export const publishAvatar = async (room: Room, shown: Shown | null): Promise<Published> => {
   const { localParticipant } = room;
   if (!localParticipant) throw new Error("the room was left");
   const sound = new AudioSource(SAMPLE_RATE, 1, 2 * MAX_QUEUED_MS);
-  const picture = rendering && new VideoSource(PICTURE_SIZE, PICTURE_SIZE);
+  const picture = shown && new VideoSource(PICTURE_SIZE, PICTURE_SIZE);
   let isPaused = false;
   const show = (): void => {
-    if (picture && !isPaused && !picture.closed && rendering) picture.captureFrame(rendering.picture());
+    if (!picture || isPaused || picture.closed || !shown.isWatched()) return;
+    picture.captureFrame(shown.rendering.picture());
   };
   const timer = picture && setInterval(show, 1000 / PICTURES_PER_SECOND);
   const audio = LocalAudioTrack.createAudioTrack("avatar-audio", sound);
@@ -56,11 +63,11 @@ export const publishAvatar = async (room: Room, rendering: Rendering | null): Pr
   };
   try {
     // First, because an agent speaks as soon as it sees a picture: its first word would be heard by nobody.
-    const options = new TrackPublishOptions({ source: TrackSource.SOURCE_MICROPHONE });
+    const options = new TrackPublishOptions({ source: TrackSource.SOURCE_MICROPHONE, stream: STREAM });
     await publish(audio, options);
     if (video) {
       const videoEncoding = { maxBitrate: MAX_BITRATE, maxFramerate: PICTURES_PER_SECOND };
-      const options = { source: TrackSource.SOURCE_CAMERA, simulcast: false, videoEncoding };
+      const options = { source: TrackSource.SOURCE_CAMERA, stream: STREAM, simulcast: false, videoEncoding };
       await publish(video, new TrackPublishOptions(options));
     }
   } catch {

@@ -58,6 +58,37 @@ describe("the segments of an agent", () => {
     return { segments, cuts, takeAll };
   };
 
+  test("frames, peeked ahead of being played: each once, in order, and they stay to be played", async () => {
+    const { segments } = start();
+    const [first, second] = [openStream(), openStream("24000")];
+    segments.open(first.reader);
+    segments.open(second.reader);
+    await first.write(1);
+    await second.write(1);
+    second.end();
+    await settle();
+    const ahead = [segments.peek(), segments.peek(), segments.peek()];
+    expect(new Set(ahead).size).toBe(3);
+    expect([segments.next(), segments.next()]).toEqual([ahead[0], ahead[1]]);
+    const fourth = segments.peek();
+    expect([segments.next(), segments.next()]).toEqual([ahead[2], fourth]);
+    // 46 of the 50 frames are left. More may come.
+    for (let count = 0; count < 46; count++) expect(segments.peek()).toBeDefined();
+    expect(segments.peek()).toBeUndefined();
+    first.end();
+    await settle();
+    for (let count = 0; count < 46; count++) expect(segments.next()).toBeDefined();
+    expect([segments.next(), segments.peek()]).toEqual([undefined, undefined]);
+    segments.finish();
+    let peeked = 0;
+    while (segments.peek()) peeked++;
+    let played = 0;
+    while (segments.next()) played++;
+    expect([peeked > 90, played]).toEqual([true, peeked]);
+    segments.clear();
+    expect([segments.peek(), segments.next()]).toEqual([undefined, undefined]);
+  });
+
   test("more sound than two minutes, in one segment or in several: the rest is dropped, and not read any more", async () => {
     const { segments, cuts, takeAll } = start();
     const first = openStream();

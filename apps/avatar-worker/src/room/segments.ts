@@ -17,6 +17,8 @@ export type Segment = {
   readonly bytesPerSecond: number;
   readonly pieces: Uint8Array[];
   readonly frames: Int16Array[];
+  /** How many of the frames `peek` has returned. */
+  peekedFrames: number;
   playedSamples: number;
   /** Nothing more comes. */
   isComplete: boolean;
@@ -32,6 +34,8 @@ export type Segments = {
   first(): Segment | undefined;
   /** Its next frame. It is decoded only now: an agent that sends and drops much sound costs no more than one that speaks. */
   next(): Int16Array | undefined;
+  /** The first of its frames that `peek` has not returned, which stays where it is. */
+  peek(): Int16Array | undefined;
   /** Removes it. */
   finish(): void;
   /** Removes all, and returns them. What still comes of them is dropped. */
@@ -44,34 +48,58 @@ const newSegment = (reader: ByteStreamReader): Segment => {
     reader,
     decoder: format && createSoundDecoder(format),
     bytesPerSecond: format ? format.sampleRate * format.channels * SAMPLE_BYTES : 0,
-    ...{ pieces: [], frames: [], playedSamples: 0, isComplete: false, isFlushed: false, isCut: false },
+    ...{ pieces: [], frames: [], peekedFrames: 0, playedSamples: 0, isComplete: false, isFlushed: false, isCut: false },
   };
+};
+
+/** How much sound of all segments waits. */
+type Waiting = { seconds: number; pieces: number };
+
+/** Adds what a stream has brought, up to the limits. */
+const addBytes = (waiting: Waiting, segment: Segment, bytes: Uint8Array): void => {
+  const { bytesPerSecond, pieces } = segment;
+  const pieceBytes = Math.ceil(PIECE_SECONDS * bytesPerSecond);
+  for (let start = 0; start < bytes.length && !segment.isCut; start += pieceBytes) {
+    const piece = bytes.subarray(start, start + pieceBytes);
+    segment.isCut = waiting.seconds >= MAX_SECONDS || waiting.pieces >= MAX_PIECES;
+    if (segment.isCut) return;
+    pieces.push(piece);
+    waiting.pieces++;
+    waiting.seconds += piece.length / bytesPerSecond;
+  }
+};
+
+/** Decodes the next piece. False when there is none. */
+const decodeNext = (waiting: Waiting, { decoder, pieces, frames, bytesPerSecond }: Segment): boolean => {
+  const piece = pieces.shift();
+  if (!piece || !decoder) return false;
+  waiting.pieces--;
+  waiting.seconds -= piece.length / bytesPerSecond;
+  frames.push(...decoder.push(piece));
+  return true;
+};
+
+/** Decodes until a segment has more than `count` frames, if it has. A resampler can need more than a piece for a frame. */
+const decodeFrames = (waiting: Waiting, segment: Segment, count: number): void => {
+  while (segment.frames.length <= count && decodeNext(waiting, segment)) {
+    // Until there are enough.
+  }
+  if (segment.frames.length > count || !segment.isComplete || segment.isFlushed) return;
+  segment.isFlushed = true;
+  segment.frames.push(...(segment.decoder?.flush() ?? []));
 };
 
 /** `onCut` is called for each segment that is not played to its end. */
 export const createSegments = (onCut: () => void): Segments => {
   const segments: Segment[] = [];
-  let seconds = 0;
-  let pieceCount = 0;
+  const waiting: Waiting = { seconds: 0, pieces: 0 };
 
-  const add = (segment: Segment, bytes: Uint8Array): void => {
-    const { bytesPerSecond, pieces } = segment;
-    const pieceBytes = Math.ceil(PIECE_SECONDS * bytesPerSecond);
-    for (let start = 0; start < bytes.length && !segment.isCut; start += pieceBytes) {
-      const piece = bytes.subarray(start, start + pieceBytes);
-      segment.isCut = seconds >= MAX_SECONDS || pieceCount >= MAX_PIECES;
-      if (segment.isCut) return;
-      pieces.push(piece);
-      pieceCount++;
-      seconds += piece.length / bytesPerSecond;
-    }
-  };
   const read = async (segment: Segment): Promise<void> => {
     if (segment.decoder === null) segment.isCut = true;
     else {
       for await (const bytes of segment.reader) {
         if (!segments.includes(segment)) return;
-        add(segment, bytes);
+        addBytes(waiting, segment, bytes);
         if (segment.isCut) return;
       }
     }
@@ -88,16 +116,6 @@ export const createSegments = (onCut: () => void): Segments => {
       await segment.reader.close();
     }
   };
-  /** Decodes the next piece. False when there is none. */
-  const decodeNext = ({ decoder, pieces, frames, bytesPerSecond }: Segment): boolean => {
-    const piece = pieces.shift();
-    if (!piece || !decoder) return false;
-    pieceCount--;
-    seconds -= piece.length / bytesPerSecond;
-    frames.push(...decoder.push(piece));
-    return true;
-  };
-
   return {
     open: (reader) => {
       if (segments.length >= MAX_SEGMENTS) return false;
@@ -110,19 +128,21 @@ export const createSegments = (onCut: () => void): Segments => {
     next: () => {
       const [segment] = segments;
       if (!segment) return undefined;
-      while (segment.frames.length === 0 && decodeNext(segment)) {
-        // A resampler can need more than a piece for a frame.
-      }
-      if (segment.frames.length === 0 && segment.isComplete && !segment.isFlushed) {
-        segment.isFlushed = true;
-        segment.frames.push(...(segment.decoder?.flush() ?? []));
-      }
+      decodeFrames(waiting, segment, 0);
+      if (segment.peekedFrames > 0) segment.peekedFrames--;
       return segment.frames.shift();
+    },
+    peek: () => {
+      const [segment] = segments;
+      if (!segment) return undefined;
+      decodeFrames(waiting, segment, segment.peekedFrames);
+      const frame = segment.frames[segment.peekedFrames];
+      if (frame) segment.peekedFrames++;
+      return frame;
     },
     finish: () => segments.shift()?.decoder?.close(),
     clear: () => {
-      seconds = 0;
-      pieceCount = 0;
+      Object.assign(waiting, { seconds: 0, pieces: 0 });
       const all = segments.splice(0);
       for (const { reader, decoder } of all) {
         void reader.close();

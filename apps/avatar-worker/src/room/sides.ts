@@ -11,7 +11,7 @@ import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
 import { asksToEnd, LIFECYCLE_TOPIC } from "@realtime-avatar/domain/calls/lifecycle";
 import { PERSON_IDENTITY, sessionOfRoom } from "@realtime-avatar/domain/calls/room";
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
-import { createEcho } from "../conversation/echo.ts";
+import { createEcho, ECHO_DELAY_MS } from "../conversation/echo.ts";
 import { isLoud } from "../renderer/loudness.ts";
 import type { Rendering } from "../renderer/renderer.ts";
 import type { AgentVoice } from "./agent-voice.ts";
@@ -44,24 +44,22 @@ const converse = (
 ): void => {
   if (input.stt_mode === "off") return;
   const tell = tellSpeech(room, mode);
-  const echo = createEcho((pcm) => {
-    rendering.hear(pcm);
-    published.play(pcm);
-    tell(pcm);
+  const echo = createEcho((frame) => {
+    published.play(frame.pcm);
+    tell(frame.isLoud);
   });
   listenTo(room, PERSON_IDENTITY, (pcm) => {
-    if (isLoud(pcm)) times.otherWasActive(performance.now());
-    echo.hear(pcm);
+    const frame = { pcm, isLoud: isLoud(pcm) };
+    if (frame.isLoud) times.otherWasActive(performance.now());
+    // The delay of the echo is known, so the lips are told at once.
+    rendering.hear(pcm, ECHO_DELAY_MS + published.queuedMs());
+    echo.hear(frame);
   });
 };
 
 /** Plays the voice of the agent. No other participant is heard. `wasLost`: the call had another process before. */
 const playAgent = ({ rendering, published, voice }: JoinedAvatar, times: Presence, wasLost: boolean): void => {
-  const say = (pcm: Int16Array): void => {
-    rendering.hear(pcm);
-    published.play(pcm);
-  };
-  voice?.play(published, say, () => times.otherWasActive(performance.now()));
+  voice?.play({ published, rendering, onActivity: () => times.otherWasActive(performance.now()) });
   if (wasLost) voice?.tellLoss();
 };
 

@@ -5,6 +5,7 @@
  * step between two smooth fields: nothing tears, and no triangles are needed.
  */
 import { PICTURE_LENGTH, type Planes, planesFrom } from "../picture.ts";
+import { checkMesh } from "./check-mesh.ts";
 import { drawEye } from "./draw-eye.ts";
 import { drawMouth, findMouthBox } from "./draw-mouth.ts";
 import { type Eye, findEyes } from "./eye.ts";
@@ -12,7 +13,7 @@ import { createFields, type Fields } from "./fields.ts";
 import type { Box } from "./frame.ts";
 import { NODE_COUNT } from "./grid.ts";
 import { createHead, type Head } from "./head.ts";
-import { LANDMARK_COUNT, measureEyeDistance } from "./landmarks.ts";
+import { measureEyeDistance } from "./landmarks.ts";
 import { type Light, measureLight } from "./light.ts";
 import { findLips, type Lips } from "./lips.ts";
 import { createMaps, type Maps, updateMaps } from "./maps.ts";
@@ -43,10 +44,10 @@ export type Face = {
  *
  * @param picture I420 of 512 × 512 pixels. It is kept, so do not change it later.
  * @param mesh 468 landmarks of MediaPipe's face mesh, 3 numbers each: x, y and z in pixels of the picture. A smaller z is nearer.
- * @throws RangeError when one of them has another length.
+ * @throws RangeError when one of them has another length, and when the mesh is not that of a face.
  */
 export const openFace = (picture: Uint8Array, mesh: Float32Array): Face => {
-  if (mesh.length !== 3 * LANDMARK_COUNT) throw new RangeError(`The mesh has ${mesh.length} numbers.`);
+  checkMesh(mesh);
   const photo = planesFrom(picture);
   const eyeDistance = measureEyeDistance(mesh);
   const lips = findLips(photo.y, mesh, eyeDistance);

@@ -1,0 +1,149 @@
+/** The renderer of faces, with a prepared picture of a person and the mesh of its face. packages/face tests what it draws. */
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import type { VideoFrame } from "@livekit/rtc-node";
+import { encodeMesh, MESH_POINTS, manifestFace } from "@realtime-avatar/domain/avatars/face-mesh";
+import { PHOTOS, photoName, photoPath } from "@realtime-avatar/testing/photos";
+import sharp from "sharp";
+import { createFaceRenderer } from "./face.ts";
+import type { RendererCall, Rendering } from "./renderer.ts";
+
+const TESTING = join(import.meta.dir, "../../../../packages/face/src/testing");
+const photo = PHOTOS.find((each) => photoName(each) === "material-kit/faces/marc.jpg");
+if (!photo) throw new Error("There is no such photograph.");
+const picture = await sharp(photoPath(photo)).resize(512, 512).webp({ quality: 90 }).toBuffer();
+const units = new Int16Array(await Bun.file(join(TESTING, "closed.mesh")).arrayBuffer());
+const points = Array.from({ length: MESH_POINTS }, (_, index) =>
+  [...units.subarray(3 * index, 3 * index + 3)].map((unit) => unit / 16),
+);
+/** A vowel: a tone with the overtones of a throat, in frames of 20 ms. */
+const speech = new Int16Array(await Bun.file(join(TESTING, "speech.wav")).arrayBuffer(), 44).slice(0, 32_000);
+/** The committed speech has 16 kHz. */
+const frames = Array.from({ length: 100 }, (_, index) =>
+  Int16Array.from({ length: 960 }, (_, at) => speech[320 * index + Math.floor(at / 3)] ?? 0),
+);
+
+const PICTURES = { normalized: { file: "x.webp" } };
+const callOf = (manifest: Record<string, unknown> | null, change: Partial<RendererCall> = {}): RendererCall => ({
+  ...{ avatar: { avatar_id: "ava_x", manifest: manifest as never }, input: { stt_mode: "server" } },
+  ...{ environment: "live", mode: "avatar", label: "", ...change },
+});
+const WITH_FACE = { pictures: PICTURES, face: manifestFace(encodeMesh(points)) };
+
+/** Opens a call. `at`: draws the picture of a time. */
+const open = async (manifest: Record<string, unknown> | null, change: Partial<RendererCall> = {}) => {
+  let now = 0;
+  const causes: string[] = [];
+  const renderer = createFaceRenderer(
+    (cause) => void causes.push(cause),
+    () => now,
+  );
+  const rendering = await renderer.open(callOf(manifest, change), async () => picture);
+  const at = (ms: number): Uint8Array => {
+    now = ms;
+    return rendering.picture().data;
+  };
+  return { rendering, at, causes };
+};
+/** Draws two seconds while the speech is heard, which is known 200 ms before. */
+const speak = ({ rendering, at }: { rendering: Rendering; at: (ms: number) => Uint8Array }): Uint8Array[] =>
+  frames.flatMap((frame, index) => {
+    const drawn = index % 2 === 0 ? [at(20 * index)] : [];
+    rendering.hear(frame, 200 - (index % 2) * 20 + (index % 2) * 20);
+    return drawn;
+  });
+/** The mean difference of luma in the rectangle of the mouth, and in the corners of the picture. */
+const difference = (one: Uint8Array, other: Uint8Array, [left, top, right, bottom]: readonly number[]): number => {
+  let sum = 0;
+  for (let y = top ?? 0; y < (bottom ?? 0); y++) {
+    for (let x = left ?? 0; x < (right ?? 0); x++) sum += Math.abs((one[512 * y + x] ?? 0) - (other[512 * y + x] ?? 0));
+  }
+  return sum / (((right ?? 0) - (left ?? 0)) * ((bottom ?? 0) - (top ?? 0)));
+};
+const at = (index: number): readonly [number, number] => [points[index]?.[0] ?? 0, points[index]?.[1] ?? 0];
+const MOUTH = [at(61)[0], at(0)[1], at(291)[0], at(17)[1]].map(Math.round);
+const CORNER = [0, 0, 40, 40];
+
+test("an avatar with a face: I420 of 512 pixels, whose mouth moves with speech, and the background does not", async () => {
+  const call = await open(WITH_FACE);
+  const drawn = speak(call);
+  expect(call.causes).toEqual([]);
+  expect(drawn.every(({ length }) => length === 512 * 512 * 1.5)).toBe(true);
+  const [first = new Uint8Array(), ...others] = drawn;
+  expect(Math.max(...others.map((one) => difference(one, first, MOUTH)))).toBeGreaterThan(6);
+  expect(Math.max(...others.map((one) => difference(one, first, CORNER)))).toBe(0);
+});
+
+test("an avatar with a face, interrupted: the mouth is closed soon", async () => {
+  const [call, quiet] = [await open(WITH_FACE), await open(WITH_FACE)];
+  for (const frame of frames) call.rendering.hear(frame, 0);
+  for (let ms = 0; ms <= 400; ms += 40) {
+    call.at(ms);
+    quiet.at(ms);
+  }
+  call.rendering.clear();
+  const differences = Array.from({ length: 20 }, (_, index) =>
+    difference(call.at(440 + 40 * index), quiet.at(440 + 40 * index), MOUTH),
+  );
+  expect(differences.at(-1)).toBeLessThan(1.5);
+});
+
+test("the same avatar: the same pictures; another one blinks at other times", async () => {
+  const draw = async (avatar_id: string): Promise<Uint8Array[]> => {
+    const { at } = await open(null, { avatar: { avatar_id, manifest: WITH_FACE as never } });
+    return Array.from({ length: 75 }, (_, index) => at(40 * index));
+  };
+  const [first, again, other] = [await draw("ava_x"), await draw("ava_x"), await draw("ava_y")];
+  expect(again).toEqual(first);
+  expect(other).not.toEqual(first);
+});
+
+test("the marks of a call: drawn into each picture", async () => {
+  const [plain, marked] = [await open(WITH_FACE), await open(WITH_FACE, { label: "AI", environment: "test" })];
+  for (const ms of [0, 40]) {
+    const [one, other] = [plain.at(ms), marked.at(ms)];
+    expect([difference(one, other, [14, 14, 60, 50]) > 10, difference(one, other, [190, 430, 320, 490]) > 10]).toEqual([
+      ...[true, true],
+    ]);
+    expect(difference(one, other, [100, 100, 400, 400])).toBe(0);
+  }
+});
+
+const frameOf = ({ rendering }: { rendering: Rendering }): VideoFrame => rendering.picture();
+
+test.each([
+  ["without a face", { pictures: PICTURES }],
+  ["without a manifest", null],
+  ["without a picture", { pictures: null, face: WITH_FACE.face }],
+  ["with a mesh of 467 points", { pictures: PICTURES, face: { version: 1, mesh: WITH_FACE.face.mesh.slice(8) } }],
+  [
+    "with a point outside of the picture",
+    { pictures: PICTURES, face: manifestFace(encodeMesh(points.with(9, [-9, 9, 9]))) },
+  ],
+  [
+    "with all points at one place",
+    { pictures: PICTURES, face: manifestFace(encodeMesh(points.map(() => [256, 256, 0]))) },
+  ],
+  ["with points in a wrong order", { pictures: PICTURES, face: manifestFace(encodeMesh(points.toReversed())) }],
+])("an avatar %s: a portrait, and its reason", async (_, manifest) => {
+  const call = await open(manifest);
+  expect(call.causes).toHaveLength(1);
+  const quiet = frameOf(call);
+  for (const frame of frames.slice(20, 40)) call.rendering.hear(frame, 0);
+  // A portrait draws the same frame again.
+  expect(frameOf(call)).not.toBe(quiet);
+  expect(frameOf(call)).toBe(frameOf(call));
+});
+
+test("a picture that cannot be read: the call fails, and shows nothing else", async () => {
+  const renderer = createFaceRenderer(() => {});
+  await expect(renderer.open(callOf(WITH_FACE), () => Promise.reject(new Error("no file")))).rejects.toThrow("no file");
+});
+
+test("a call by voice: reads no file", async () => {
+  const renderer = createFaceRenderer(() => {});
+  const load = () => Promise.reject(new Error("no file"));
+  const rendering = await renderer.open(callOf(WITH_FACE, { mode: "voice" }), load);
+  rendering.hear(new Int16Array(960), 0);
+  rendering.clear();
+});

@@ -1,0 +1,56 @@
+/** The renderer of avatars with a face: lips, eyes and head of the prepared picture move with the voice. */
+import { readMesh } from "@realtime-avatar/domain/avatars/face-mesh";
+import { toI420 } from "@realtime-avatar/face/picture";
+import { createSpeaker } from "@realtime-avatar/face/speaker";
+import { openFace } from "@realtime-avatar/face/warp/face";
+import { loadPhoto, type Photo } from "./photo.ts";
+import { openPortrait } from "./portrait.ts";
+import { callMarks, NO_PICTURES, type Renderer, type RendererCall, type Rendering, toFrame } from "./renderer.ts";
+
+/** A number from a text, the same for the same text: FNV-1a, 32 bits. */
+const seedFrom = (text: string): number => {
+  let hash = 0x811c9dc5;
+  for (const character of text) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193);
+  return hash >>> 0;
+};
+
+/** Opens the face of a photo; null where the manifest has no valid mesh of it. `clock`: in milliseconds. */
+const openSpeaker = (photo: Photo, call: RendererCall, clock: () => number): Rendering | null => {
+  const { pixels, size, originalSize } = photo;
+  const { avatar_id, manifest } = call.avatar;
+  const mesh = originalSize === null ? null : readMesh(manifest, originalSize, size);
+  if (mesh === null) return null;
+  const speaker = createSpeaker(openFace(toI420(pixels), mesh), { seed: seedFrom(avatar_id) });
+  const drawMarks = callMarks(call);
+  return {
+    hear: (pcm, delayMs) => speaker.hear(pcm, delayMs, clock()),
+    clear: () => speaker.clear(clock()),
+    picture: () => {
+      const picture = speaker.picture(clock());
+      drawMarks(picture);
+      return toFrame(picture);
+    },
+  };
+};
+
+/**
+ * Creates the renderer of faces. An avatar without a face, or with a mesh that is damaged, is shown as a portrait: `onFallback` gets
+ * the reason. `clock`: in milliseconds.
+ */
+export const createFaceRenderer = (
+  onFallback: (reason: string) => void,
+  clock = () => performance.now(),
+): Renderer => ({
+  open: async (call, load) => {
+    if (call.mode === "voice") return NO_PICTURES;
+    const photo = await loadPhoto(call.avatar, load);
+    try {
+      const speaker = openSpeaker(photo, call, clock);
+      if (speaker !== null) return speaker;
+      onFallback("the avatar was prepared without a face");
+    } catch (error) {
+      onFallback(error instanceof Error ? error.message : "unknown");
+    }
+    return openPortrait(photo, call, clock);
+  },
+});

@@ -1,34 +1,18 @@
 /** The renderer of faces, with a prepared picture of a person and the mesh of its face. packages/face tests what it draws. */
 import { expect, test } from "bun:test";
-import { join } from "node:path";
 import type { VideoFrame } from "@livekit/rtc-node";
-import { encodeMesh, MESH_POINTS, manifestFace } from "@realtime-avatar/domain/avatars/face-mesh";
-import { PHOTOS, photoName, photoPath } from "@realtime-avatar/testing/photos";
-import sharp from "sharp";
+import { encodeMesh, manifestFace } from "@realtime-avatar/domain/avatars/face-mesh";
+import { facePoints, preparedFace, speechFrames } from "../../test/support/faces.ts";
 import { createFaceRenderer } from "./face.ts";
 import type { RendererCall, Rendering } from "./renderer.ts";
 
-const TESTING = join(import.meta.dir, "../../../../packages/face/src/testing");
-const photo = PHOTOS.find((each) => photoName(each) === "material-kit/faces/marc.jpg");
-if (!photo) throw new Error("There is no such photograph.");
-const picture = await sharp(photoPath(photo)).resize(512, 512).webp({ quality: 90 }).toBuffer();
-const units = new Int16Array(await Bun.file(join(TESTING, "closed.mesh")).arrayBuffer());
-const points = Array.from({ length: MESH_POINTS }, (_, index) =>
-  [...units.subarray(3 * index, 3 * index + 3)].map((unit) => unit / 16),
-);
-/** A vowel: a tone with the overtones of a throat, in frames of 20 ms. */
-const speech = new Int16Array(await Bun.file(join(TESTING, "speech.wav")).arrayBuffer(), 44).slice(0, 32_000);
-/** The committed speech has 16 kHz. */
-const frames = Array.from({ length: 100 }, (_, index) =>
-  Int16Array.from({ length: 960 }, (_, at) => speech[320 * index + Math.floor(at / 3)] ?? 0),
-);
-
-const PICTURES = { normalized: { file: "x.webp" } };
+const [points, frames] = await Promise.all([facePoints(), speechFrames()]);
+const { image: picture, manifest: WITH_FACE } = await preparedFace();
+const PICTURES = WITH_FACE.pictures;
 const callOf = (manifest: Record<string, unknown> | null, change: Partial<RendererCall> = {}): RendererCall => ({
   ...{ avatar: { avatar_id: "ava_x", manifest: manifest as never }, input: { stt_mode: "server" } },
   ...{ environment: "live", mode: "avatar", label: "", ...change },
 });
-const WITH_FACE = { pictures: PICTURES, face: manifestFace(encodeMesh(points)) };
 
 /** Opens a call. `at`: draws the picture of a time. */
 const open = async (manifest: Record<string, unknown> | null, change: Partial<RendererCall> = {}) => {
@@ -49,7 +33,8 @@ const open = async (manifest: Record<string, unknown> | null, change: Partial<Re
 const speak = ({ rendering, at }: { rendering: Rendering; at: (ms: number) => Uint8Array }): Uint8Array[] =>
   frames.flatMap((frame, index) => {
     const drawn = index % 2 === 0 ? [at(20 * index)] : [];
-    rendering.hear(frame, 200 - (index % 2) * 20 + (index % 2) * 20);
+    // The clock stands at the last picture.
+    rendering.hear(frame, 200 + (index % 2) * 20);
     return drawn;
   });
 /** The mean difference of luma in the rectangle of the mouth, and in the corners of the picture. */

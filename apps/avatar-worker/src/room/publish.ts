@@ -46,10 +46,15 @@ export const publishAvatar = async (room: Room, shown: Shown | null): Promise<Pu
   const sound = new AudioSource(SAMPLE_RATE, 1, 2 * MAX_QUEUED_MS);
   const picture = shown && new VideoSource(PICTURE_SIZE, PICTURE_SIZE);
   let isPaused = false;
+  let hasShown = false;
   const show = (): void => {
-    if (!picture || isPaused || picture.closed || !shown.isWatched()) return;
+    if (!picture || isPaused || picture.closed) return;
+    // The first picture is drawn for nobody: until then, the library sends black ones.
+    if (hasShown && !shown.isWatched()) return;
+    hasShown = true;
     picture.captureFrame(shown.rendering.picture());
   };
+  show();
   const timer = picture && setInterval(show, 1000 / PICTURES_PER_SECOND);
   const audio = LocalAudioTrack.createAudioTrack("avatar-audio", sound);
   const video = picture && LocalVideoTrack.createVideoTrack("avatar-video", picture);

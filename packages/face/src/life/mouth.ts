@@ -15,7 +15,7 @@ const PART_OPENING = 0.075;
  * The lips part and meet by at most this many eye distances in 40 ms: about 7 pixels of a picture. Faster lips look like jerks at 25
  * pictures a second.
  */
-const FASTEST = 0.05;
+const FASTEST = 0.048;
 /** Steps of 10 ms before and after the picture that bound its opening. */
 export const REACH_STEPS = 12;
 

@@ -65,7 +65,11 @@ const findSpot = ({ eye, pose, eyeDistance }: Context, place: Place, spot: Spot)
   spot.upper = read(eye.upper);
   spot.lower = read(eye.lower);
   spot.top = read(eye.top);
-  if (y < spot.top || y > spot.lower + LOWER_SKIN * eyeDistance) return false;
+  // Without a blink only what lies between the lids moves.
+  const isShutting = pose.blink >= LEAST_BLINK;
+  const first = isShutting ? spot.top : spot.upper - 1;
+  const last = isShutting ? spot.lower + LOWER_SKIN * eyeDistance : spot.lower;
+  if (y < first || y > last) return false;
   spot.lowerEdge = spot.lower - (1 - UPPER_SHARE) * pose.blink * (spot.lower - spot.upper);
   spot.edge = spot.upper + pose.blink * (spot.lowerEdge - spot.upper);
   spot.taper = smoothstep(1, 0.8, spot.side);

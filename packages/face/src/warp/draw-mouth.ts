@@ -3,7 +3,7 @@ import { clamp, mix, smoothstep } from "../numbers.ts";
 import { PICTURE_SIZE, type Planes } from "../picture.ts";
 import { EDGE_TABLE, type Edges, findEdges } from "./edges.ts";
 import { type Box, boxAround, fromFrame } from "./frame.ts";
-import { type Place, readMap, readPlane } from "./grid.ts";
+import { CELL, type Place, readMap, readPlane } from "./grid.ts";
 import { type Colour, createInside, drawInside, type Inside } from "./inside.ts";
 import { BLACK, type Light } from "./light.ts";
 import type { Lips } from "./lips.ts";
@@ -88,14 +88,18 @@ const put = ({ target, scale, size }: Context, column: number, row: number): voi
   target.v[pixel] = sum.v + 0.5;
 };
 
+/** Near the line of the mouth, a cell of the grid has nodes of both maps. This far from it, in pixels, it has not. */
+const LINE_REACH = 2 * CELL;
+
 /** Beside the mouth both maps agree. Only the line between them needs care. */
 const drawBeside = (context: Context, x: number, y: number, column: number, row: number): boolean => {
-  const { lips, eyeDistance, maps } = context;
-  if (Math.abs(y) >= 0.12 * eyeDistance) return false;
+  const { lips, maps } = context;
+  if (Math.abs(y) >= LINE_REACH) return false;
   addMapped(context, y > lips.lower(x) ? maps.lower : maps.upper, column, row, 1);
   return true;
 };
 
+/** Returns false for a pixel that is right already: one lip, away from its edge and from the line of the mouth. */
 const drawBetweenCorners = (
   context: Context,
   x: number,
@@ -103,7 +107,7 @@ const drawBetweenCorners = (
   entry: number,
   column: number,
   row: number,
-): void => {
+): boolean => {
   const { edges, maps, scale, lips, inside } = context;
   const index = entry | 0;
   const next = Math.min(EDGE_TABLE - 1, index + 1);
@@ -111,6 +115,8 @@ const drawBetweenCorners = (
   const top = mix(edges.top[index] as number, edges.top[next] as number, share);
   const bottom = mix(edges.bottom[index] as number, edges.bottom[next] as number, share);
   const width = 2 * EDGE * scale;
+  const isLip = y < top - width || y > bottom + width;
+  if (isLip && Math.abs(y) > LINE_REACH && y < top === y < 0) return false;
   let upper = clamp(0.5 - (y - top) / width);
   let lower = clamp(0.5 + (y - bottom) / width);
   if (upper + lower > 1) {
@@ -129,6 +135,7 @@ const drawBetweenCorners = (
     sum.v += between * colour.v;
   }
   if (lips.isOpen && scale === 1) darkenSeam(context, y, top, bottom, entry / EDGE_TABLE);
+  return true;
 };
 
 /** Draws the planes of one scale. */
@@ -151,12 +158,11 @@ const drawScale = (context: Context): void => {
       const y = down * frame.axisX - right * frame.axisY;
       const entry = ((x - edges.left) / edges.width) * (EDGE_TABLE - 1);
       sum.y = sum.u = sum.v = 0;
-      if (entry < 0 || entry > EDGE_TABLE - 1) {
-        if (!drawBeside(context, x, y, pictureX, pictureY)) continue;
-      } else {
-        drawBetweenCorners(context, x, y, entry, pictureX, pictureY);
-      }
-      put(context, column, row);
+      const isBeside = entry < 0 || entry > EDGE_TABLE - 1;
+      const isDrawn = isBeside
+        ? drawBeside(context, x, y, pictureX, pictureY)
+        : drawBetweenCorners(context, x, y, entry, pictureX, pictureY);
+      if (isDrawn) put(context, column, row);
     }
   }
 };

@@ -18,12 +18,13 @@ import { type Light, measureLight } from "./light.ts";
 import { findLips, type Lips } from "./lips.ts";
 import { createMaps, type Maps, updateMaps } from "./maps.ts";
 import type { Pose } from "./pose.ts";
-import { findCells, remapPlane } from "./remap.ts";
+import { findMovingRows, type MovingRow, type PackedPhoto, packPhoto, remap } from "./remap.ts";
 
 export type Face = {
   /** The photo: I420 of 512 × 512 pixels, and its planes. */
   picture: Uint8Array;
   photo: Planes;
+  packed: PackedPhoto;
   /** From the left to the right outer corner of the eyes, in pixels: the unit of all sizes. */
   eyeDistance: number;
   lips: Lips;
@@ -32,9 +33,9 @@ export type Face = {
   fields: Fields;
   head: Head;
   mouthBox: Box;
-  /** The nodes and the cells of the grid that can move. */
+  /** The nodes of the grid, and the parts of its rows, that can move. */
   moving: Int32Array;
-  cells: Int32Array;
+  rows: MovingRow[];
   /** Written again for each picture. */
   maps: Maps;
 };
@@ -54,11 +55,12 @@ export const openFace = (picture: Uint8Array, mesh: Float32Array): Face => {
   const fields = createFields(lips, mesh, eyeDistance);
   const head = createHead(mesh);
   const moving = Int32Array.from({ length: NODE_COUNT }, (_, node) => node).filter(
-    (node) => head.share[node] !== 0 || fields.isMoved[node] === 1,
+    (node) => head.share[node] !== 0 || fields.uses[node] !== 0,
   );
   return {
     picture,
     photo,
+    packed: packPhoto(photo),
     eyeDistance,
     lips,
     eyes: findEyes(photo.y, mesh, eyeDistance),
@@ -67,7 +69,7 @@ export const openFace = (picture: Uint8Array, mesh: Float32Array): Face => {
     head,
     mouthBox: findMouthBox(lips, eyeDistance),
     moving,
-    cells: findCells(moving),
+    rows: findMovingRows(moving),
     maps: createMaps(),
   };
 };
@@ -77,12 +79,11 @@ export const drawFace = (face: Face, pose: Pose): Uint8Array => {
   const picture = new Uint8Array(PICTURE_LENGTH);
   picture.set(face.picture);
   const target = planesFrom(picture);
-  const { maps, photo, cells, eyes } = face;
+  const { maps, packed, rows, eyes } = face;
   updateMaps(maps, face, pose);
-  remapPlane(photo.y, target.y, maps.picture, cells, 1);
-  remapPlane(photo.u, target.u, maps.picture, cells, 2);
-  remapPlane(photo.v, target.v, maps.picture, cells, 2);
-  drawMouth(face, pose, target);
+  remap(packed, target, maps.picture, rows);
+  // A mouth that does not speak is that of the photo.
+  if (pose.talk > 0) drawMouth(face, pose, target);
   const { gazeX, gazeY } = pose;
   drawEye(eyes[0], { blink: pose.blinkLeft, gazeX, gazeY }, face, target);
   drawEye(eyes[1], { blink: pose.blinkRight, gazeX, gazeY }, face, target);

@@ -166,54 +166,66 @@ const createBrowMove = ({ lips, eyeDistance }: Context, mesh: Float32Array): ((p
   };
 };
 
-/** Values of a node: for each expression, x and y of the upper map and of the lower one. */
-export const VALUES_PER_NODE = 4 * EXPRESSIONS.length;
+/** The nodes that an expression moves, and for each four numbers in pixels: x and y of the upper map and of the lower one. */
+export type Field = { nodes: Int32Array; moves: Float32Array };
+
+/** Which maps are read at a node: the one above the lips, the one below, or both near the lips. */
+export const USES_UPPER = 1;
+export const USES_LOWER = 2;
 
 export type Fields = {
-  /** The nodes that an expression moves, in rising order. */
-  nodes: Int32Array;
-  /** For each of them `VALUES_PER_NODE` numbers in pixels, along the axes of the picture. */
-  basis: Float32Array;
-  /** For each node of the grid: 1 if it is one of `nodes`. */
-  isMoved: Uint8Array;
+  /** In the order of `EXPRESSIONS`. */
+  expressions: readonly Field[];
+  /** For each node of the grid: 0 if no expression moves it, otherwise the maps that are read there. */
+  uses: Uint8Array;
 };
 
 /** A move that changes no value of a pixel, in eye distances. */
 const LEAST_MOVE = 1e-4;
+/** Both maps are read up to this distance from the lips, in eye distances. */
+const NEAR_LIPS = 0.16;
 
-const measureMove = (move: Move): number => move.reduce((sum, part) => sum + Math.abs(part), 0);
+const isMove = (move: Move): boolean => move.reduce((sum, part) => sum + Math.abs(part), 0) > LEAST_MOVE;
+
+const moveAll = (context: Context, spot: Spot): Record<Exclude<Expression, "brow">, Move> => ({
+  jaw: moveJaw(context, spot, spot.middle),
+  jawRound: moveJaw(context, spot, spot.middleRound),
+  part: movePart(spot),
+  wide: moveWide(spot),
+  round: moveRound(context, spot),
+  close: moveClose(context, spot),
+  press: movePress(context, spot),
+  tuck: moveTuck(context, spot),
+  smile: moveSmile(context, spot),
+});
 
 /** Makes the fields of a face. */
 export const createFields = (lips: Lips, mesh: Float32Array, eyeDistance: number): Fields => {
   const context = { lips, eyeDistance };
   const moveBrow = createBrowMove(context, mesh);
-  const isMoved = new Uint8Array(NODE_COUNT);
-  const nodes: number[] = [];
-  const values: number[] = [];
   const { axisX, axisY } = lips.frame;
+  const xs = [-1, -0.5, 0, 0.5, 1].map((share) => (share < 0 ? -share * lips.left : share * lips.right));
+  const highest = Math.min(...xs.map(lips.upper)) - NEAR_LIPS * eyeDistance;
+  const lowest = Math.max(...xs.map(lips.lower)) + NEAR_LIPS * eyeDistance;
+  const uses = new Uint8Array(NODE_COUNT);
+  const lists = EXPRESSIONS.map(() => ({ nodes: [] as number[], moves: [] as number[] }));
   for (let node = 0; node < NODE_COUNT; node++) {
     const place = { x: CELL * (node % GRID_SIZE), y: CELL * Math.floor(node / GRID_SIZE) };
     const spot = findSpot(context, place);
-    const moves: Record<Expression, Move> = {
-      jaw: moveJaw(context, spot, spot.middle),
-      jawRound: moveJaw(context, spot, spot.middleRound),
-      part: movePart(spot),
-      wide: moveWide(spot),
-      round: moveRound(context, spot),
-      close: moveClose(context, spot),
-      press: movePress(context, spot),
-      tuck: moveTuck(context, spot),
-      smile: moveSmile(context, spot),
-      brow: moveBrow(place),
-    };
-    if (EXPRESSIONS.every((name) => measureMove(moves[name]) <= LEAST_MOVE)) continue;
-    isMoved[node] = 1;
-    nodes.push(node);
-    for (const name of EXPRESSIONS) {
-      const [upperX, upperY, lowerX, lowerY] = moves[name].map((part) => part * eyeDistance) as unknown as Move;
-      values.push(upperX * axisX - upperY * axisY, upperX * axisY + upperY * axisX);
-      values.push(lowerX * axisX - lowerY * axisY, lowerX * axisY + lowerY * axisX);
-    }
+    const moves: Record<Expression, Move> = { ...moveAll(context, spot), brow: moveBrow(place) };
+    EXPRESSIONS.forEach((name, index) => {
+      const move = moves[name];
+      if (!isMove(move)) return;
+      const [upperX, upperY, lowerX, lowerY] = move.map((part) => part * eyeDistance) as unknown as Move;
+      lists[index]?.nodes.push(node);
+      lists[index]?.moves.push(upperX * axisX - upperY * axisY, upperX * axisY + upperY * axisX);
+      lists[index]?.moves.push(lowerX * axisX - lowerY * axisY, lowerX * axisY + lowerY * axisX);
+      uses[node] = (spot.y < lowest ? USES_UPPER : 0) | (spot.y > highest ? USES_LOWER : 0);
+    });
   }
-  return { nodes: Int32Array.from(nodes), basis: Float32Array.from(values), isMoved };
+  const expressions = lists.map(({ nodes, moves }) => ({
+    nodes: Int32Array.from(nodes),
+    moves: Float32Array.from(moves),
+  }));
+  return { expressions, uses };
 };

@@ -1,6 +1,6 @@
 /** The maps of a picture: for each node of the grid, where in the photo it comes from. */
 import { clamp, mix, smoothstep } from "../numbers.ts";
-import { EXPRESSIONS, type Expression, type Fields, JAW_WAY } from "./fields.ts";
+import { EXPRESSIONS, type Expression, type Field, type Fields, JAW_WAY, USES_LOWER, USES_UPPER } from "./fields.ts";
 import { CELL, GRID_SIZE, NODE_COUNT, type Place, readMap } from "./grid.ts";
 import type { Head } from "./head.ts";
 import type { Lips } from "./lips.ts";
@@ -12,7 +12,7 @@ export type NodeMap = { x: Float32Array; y: Float32Array };
 export type Maps = {
   /** Undoes the movement of the head only. */
   head: NodeMap;
-  /** Undoes also the expression: above the seam of the lips, and below it. */
+  /** Undoes also the expression: above the seam of the lips, and below it. Valid where `Fields.uses` says so. */
   upper: NodeMap;
   lower: NodeMap;
   /** `upper` above the line of the mouth and `lower` below it. */
@@ -73,23 +73,28 @@ const weighExpressions = (pose: Pose, lips: Lips): Record<Expression, number> =>
 };
 
 /** Adds up the fields of the expressions. */
-const sumMoves = (maps: Maps, { nodes, basis }: Fields, weights: Float64Array): void => {
-  const { upperMove, lowerMove } = maps;
-  let at = 0;
+const sumMoves = (
+  { upperMove, lowerMove }: Maps,
+  { expressions }: Fields,
+  weights: Record<Expression, number>,
+): void => {
+  for (const values of [upperMove.x, upperMove.y, lowerMove.x, lowerMove.y]) values.fill(0);
+  for (const [index, name] of EXPRESSIONS.entries()) {
+    const field = expressions[index];
+    if (field !== undefined && weights[name] !== 0) addField(upperMove, lowerMove, field, weights[name]);
+  }
+};
+
+const addField = (upper: NodeMap, lower: NodeMap, { nodes, moves }: Field, weight: number): void => {
+  const { x: upperX, y: upperY } = upper;
+  const { x: lowerX, y: lowerY } = lower;
   for (let index = 0; index < nodes.length; index++) {
-    let [upperX, upperY, lowerX, lowerY] = [0, 0, 0, 0];
-    for (let expression = 0; expression < weights.length; expression++, at += 4) {
-      const weight = weights[expression] as number;
-      upperX += weight * (basis[at] as number);
-      upperY += weight * (basis[at + 1] as number);
-      lowerX += weight * (basis[at + 2] as number);
-      lowerY += weight * (basis[at + 3] as number);
-    }
     const node = nodes[index] as number;
-    upperMove.x[node] = upperX;
-    upperMove.y[node] = upperY;
-    lowerMove.x[node] = lowerX;
-    lowerMove.y[node] = lowerY;
+    const at = 4 * index;
+    upperX[node] = (upperX[node] as number) + weight * (moves[at] as number);
+    upperY[node] = (upperY[node] as number) + weight * (moves[at + 1] as number);
+    lowerX[node] = (lowerX[node] as number) + weight * (moves[at + 2] as number);
+    lowerY[node] = (lowerY[node] as number) + weight * (moves[at + 3] as number);
   }
 };
 
@@ -137,26 +142,23 @@ export const updateMaps = (maps: Maps, source: MapSource, pose: Pose): void => {
   const { lips, fields, moving } = source;
   const weights = weighExpressions(pose, lips);
   maps.jaw = weights.jaw + weights.jawRound;
-  sumMoves(
-    maps,
-    fields,
-    Float64Array.from(EXPRESSIONS, (name) => weights[name]),
-  );
+  sumMoves(maps, fields, weights);
   undoHead(source, pose, maps.head);
-  const { frame } = lips;
+  const { head, upper, lower, picture } = maps;
+  const { x: originX, y: originY, axisX, axisY } = lips.frame;
   for (let index = 0; index < moving.length; index++) {
     const node = moving[index] as number;
-    if (fields.isMoved[node] === 0) {
-      copyNode(maps.head, maps.upper, node);
-      copyNode(maps.head, maps.lower, node);
-      copyNode(maps.head, maps.picture, node);
+    const uses = fields.uses[node] as number;
+    if (uses === 0) {
+      copyNode(head, upper, node);
+      copyNode(head, picture, node);
       continue;
     }
-    const x = maps.head.x[node] as number;
-    const y = maps.head.y[node] as number;
-    undoMove(maps.upperMove, node, x, y, UPPER_STEPS, maps.upper);
-    undoMove(maps.lowerMove, node, x, y, LOWER_STEPS, maps.lower);
-    const isBelow = (y - frame.y) * frame.axisX - (x - frame.x) * frame.axisY > 0;
-    copyNode(isBelow ? maps.lower : maps.upper, maps.picture, node);
+    const x = head.x[node] as number;
+    const y = head.y[node] as number;
+    if ((uses & USES_UPPER) !== 0) undoMove(maps.upperMove, node, x, y, UPPER_STEPS, upper);
+    if ((uses & USES_LOWER) !== 0) undoMove(maps.lowerMove, node, x, y, LOWER_STEPS, lower);
+    const isBelow = (y - originY) * axisX - (x - originX) * axisY > 0;
+    copyNode(isBelow ? lower : upper, picture, node);
   }
 };

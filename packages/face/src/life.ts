@@ -47,7 +47,7 @@ export const createLife = (seed: number, { eyeDistance, lips }: Pick<Face, "eyeD
       if (hasPhraseEnded) blinks.endPhrase(seconds);
       const energy = clamp(1 + window.raw(0).level / ENERGY_RANGE) * talk;
       const { nod, brow } = findAccent(energy, passed);
-      const mouth = poseMouth(window, lips.isOpen);
+      const mouth = poseMouth(window, lips);
       const head = moveHead(seconds, talk, nod);
       const gaze = moveGaze(seconds, passed);
       const blink = blinks.at(seconds, talk);
@@ -59,6 +59,8 @@ export const createLife = (seed: number, { eyeDistance, lips }: Pick<Face, "eyeD
         round: mouth.round * talk,
         closed: mouth.closed * talk,
         tuck: mouth.tuck * talk,
+        tongue: mouth.tongue * talk,
+        smile: mouth.smile * talk,
         blinkLeft: blink,
         blinkRight: blink,
         brow: SPEAKING_BROW * talk + (1 - SPEAKING_BROW) * brow,

@@ -4,7 +4,7 @@ import { PICTURE_SIZE, type Planes } from "../picture.ts";
 import { EDGE_TABLE, type Edges, findEdges } from "./edges.ts";
 import { type Box, boxAround, fromFrame } from "./frame.ts";
 import { CELL, type Place, readMap, readPlane } from "./grid.ts";
-import { type Colour, createInside, drawInside, type Inside } from "./inside.ts";
+import { type Colour, createInside, drawInside, drawTip, type Inside } from "./inside.ts";
 import { BLACK, type Light } from "./light.ts";
 import type { Lips } from "./lips.ts";
 import type { Maps, NodeMap } from "./maps.ts";
@@ -108,7 +108,7 @@ const drawBetweenCorners = (
   column: number,
   row: number,
 ): boolean => {
-  const { edges, maps, scale, lips, inside } = context;
+  const { edges, maps, scale, lips, light, inside } = context;
   const index = entry | 0;
   const next = Math.min(EDGE_TABLE - 1, index + 1);
   const share = entry - index;
@@ -130,6 +130,7 @@ const drawBetweenCorners = (
   if (between > 0.002) {
     drawInside(inside, x, y, top, bottom, colour);
     if (lips.isOpen) keepPhotoInside(context, x, y, top);
+    if (light.hasTeeth) drawTip(inside, x, y, bottom, colour);
     sum.y += between * colour.y;
     sum.u += between * colour.u;
     sum.v += between * colour.v;
@@ -169,9 +170,8 @@ const drawScale = (context: Context): void => {
 
 /** Draws the mouth into `target`, which has the warped photo. */
 export const drawMouth = (source: MouthSource, pose: Pose, target: Planes): void => {
-  const { lips, light, maps, eyeDistance } = source;
-  const edges = findEdges(lips, maps);
-  const inside = createInside(lips, light, edges, maps.jaw, eyeDistance);
+  const edges = findEdges(source.lips, source.maps);
+  const inside = createInside(source, edges, pose.tongue);
   for (const scale of [1, 2] as const) {
     drawScale({ ...source, pose, edges, inside, target, scale, size: PICTURE_SIZE / scale });
   }

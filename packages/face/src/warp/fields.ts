@@ -25,6 +25,12 @@ export type Expression = (typeof EXPRESSIONS)[number];
 
 /** How far the chin goes at most, in eye distances. */
 export const JAW_WAY = 0.2;
+/** How far the lips part when the jaw holds them apart by 1, lips part by 1, and the lower lip tucks by 1; in eye distances. */
+export const JAW_OPENING = 1.1;
+export const PART_OPENING = 0.075;
+export const TUCK_OPENING = 0.034;
+/** Of it, the way of the upper lip. */
+const UPPER_TUCK = 0.022;
 /** Share of the way of the chin that the corners of the mouth follow. */
 const CORNER_SHARE = 0.3;
 
@@ -46,6 +52,8 @@ type Spot = {
   below: number;
   /** 1 at the mouth, less at its sides. */
   lateral: number;
+  /** From 1 at the mouth to 0 at the outline of the face, which must not bend. */
+  inFace: number;
   /** From 1 at the lips to 0: at the nose, at the nose for lips only, at the chin. */
   upperFade: number;
   upperLipFade: number;
@@ -57,6 +65,16 @@ type Spot = {
 type Context = { lips: Lips; eyeDistance: number };
 
 const bell = (value: number): number => Math.exp(-(value ** 2));
+
+/** A cheek of this width, in eye distances, leaves room for the whole way of the corner of the mouth. */
+const WIDE_CHEEK = 0.35;
+
+/** See `Spot.inFace`. The narrow cheek of a turned face also takes less of the move, or it would fold. */
+const findInFace = (lips: Lips, x: number, eyeDistance: number): number => {
+  const [corner, cheek] = x < 0 ? [lips.left, lips.leftCheek] : [lips.right, lips.rightCheek];
+  const room = Math.min(1, Math.abs(cheek - corner) / (WIDE_CHEEK * eyeDistance));
+  return room * (1 - smoothstep(0, 1, (x - corner) / (cheek - corner)));
+};
 
 const findSpot = ({ lips, eyeDistance }: Context, place: Place): Spot => {
   const { x, y } = intoFrame(lips.frame, place);
@@ -73,6 +91,7 @@ const findSpot = ({ lips, eyeDistance }: Context, place: Place): Spot => {
     middleRound: Math.max(0, 1 - (across / 0.8) ** 2) ** 0.9,
     above,
     below,
+    inFace: findInFace(lips, x, eyeDistance),
     lateral: side <= 1 ? 1 : bell((side - 1) / 0.75),
     upperFade: 1 - smoothstep(0, lips.nose + 0.16 * eyeDistance, above),
     upperLipFade: 1 - smoothstep(lips.upperHeight * 0.8, lips.nose * 0.98, above),
@@ -99,8 +118,8 @@ const movePart = (spot: Spot): Move => [
 ];
 
 /** How far a place goes when the corners move along the mouth by 1: the cheeks take it up. */
-const alongMouth = ({ across, side, near }: Spot): number =>
-  Math.sign(across) * (side <= 1 ? side ** 1.3 : bell((side - 1) / 0.7)) * near;
+const alongMouth = ({ across, side, near, inFace }: Spot): number =>
+  Math.sign(across) * (side <= 1 ? side ** 1.3 : bell((side - 1) / 0.7)) * near * inFace;
 
 const moveWide = (spot: Spot): Move => {
   const along = 0.055 * alongMouth(spot);
@@ -115,7 +134,7 @@ const bulge = (distance: number, height: number): number => {
 };
 
 const moveRound = ({ lips }: Context, spot: Spot): Move => {
-  const along = -0.085 * alongMouth(spot);
+  const along = -0.08 * alongMouth(spot);
   const upper = -0.024 * spot.middleRound * bulge(spot.above, lips.upperHeight);
   const lower = 0.028 * spot.middleRound * bulge(spot.below, lips.lowerHeight);
   return [along, upper, along, lower];
@@ -136,18 +155,20 @@ const movePress = ({ lips }: Context, spot: Spot): Move => [
   -0.016 * spot.middle * Math.max(0, 1 - spot.below / (1.2 * lips.lowerHeight)),
 ];
 
-const moveTuck = ({ lips }: Context, spot: Spot): Move => [
-  0,
-  -0.022 * spot.middle * spot.upperLipFade,
-  0,
-  -0.02 * spot.middle * (1 - smoothstep(0, lips.lowerHeight * 1.8, spot.below)),
-];
+/** The upper lip shows the teeth. The lower lip rolls in: its edge meets the teeth, and its red is thinner. */
+const moveTuck = ({ lips }: Context, spot: Spot): Move => {
+  const thin = smoothstep(0, lips.lowerHeight, spot.below);
+  const chin = 1 - smoothstep(lips.lowerHeight * 1.2, lips.chin * 0.9, spot.below);
+  const lower = mix(TUCK_OPENING - UPPER_TUCK, -0.026, thin) * spot.middle * chin;
+  return [0, -UPPER_TUCK * spot.middle * spot.upperLipFade, 0, lower];
+};
 
+/** The corners go out and up, and the cheeks with them. */
 const moveSmile = ({ lips, eyeDistance }: Context, spot: Spot): Move => {
-  const height = (spot.y - lips.upper(spot.x)) / (0.2 * eyeDistance);
-  const near = 0.03 * bell((spot.side - 1) / 0.5) * bell(height);
-  const along = Math.sign(spot.across) * near;
-  return [along, -near, along, -near];
+  const height = (spot.y - lips.upper(spot.x)) / (0.3 * eyeDistance);
+  const far = spot.side <= 1 ? spot.side ** 2 : bell((spot.side - 1) / 0.7);
+  const near = far * bell(height) * spot.inFace;
+  return [0.05 * Math.sign(spot.across) * near, -0.036 * near, 0.05 * Math.sign(spot.across) * near, -0.036 * near];
 };
 
 /** The brows go up, the lids of the eyes do not. */

@@ -4,6 +4,7 @@ import type { Edges } from "./edges.ts";
 import { JAW_WAY } from "./fields.ts";
 import { BLACK, type Light } from "./light.ts";
 import type { Lips } from "./lips.ts";
+import type { Maps } from "./maps.ts";
 
 /** Luma and chroma. */
 export type Colour = { y: number; u: number; v: number };
@@ -20,6 +21,8 @@ export type Inside = {
   throat: Colour;
   tongue: Colour;
   tooth: Colour;
+  /** How much the tip of the tongue is at the upper teeth. */
+  tip: number;
   /** Teeth that the photo shows are not drawn. */
   hasTeeth: boolean;
 };
@@ -29,13 +32,17 @@ const TOOTH_WIDTH = 0.066;
 const TOOTH_ARCH = 0.022;
 const UPPER_EDGE = 0.024;
 const LOWER_EDGE = 0.035;
+/** Half of the width of the tip of the tongue, as a share of half of that of the mouth. */
+const TIP_WIDTH = 0.5;
 /** Edges of teeth are soft over this many pixels on both sides. */
 const SOFT = 1.3;
 
 const tint = (share: number, chroma: number): number => mix(128, chroma, share);
 
-/** Makes the inside of a mouth whose jaw is open by a share of its way. */
-export const createInside = (lips: Lips, light: Light, edges: Edges, jaw: number, eyeDistance: number): Inside => {
+export type InsideSource = { lips: Lips; light: Light; maps: Maps; eyeDistance: number };
+
+/** Makes the inside of a mouth. `tip`: how much the tip of the tongue is at the upper teeth. */
+export const createInside = ({ lips, light, maps, eyeDistance }: InsideSource, edges: Edges, tip: number): Inside => {
   const bright = light.skinY / 255;
   const { skinU, skinV } = light;
   return {
@@ -43,10 +50,15 @@ export const createInside = (lips: Lips, light: Light, edges: Edges, jaw: number
     middle: edges.left + edges.width / 2,
     half: edges.width / 2,
     upperTeeth: lips.upper(0) + UPPER_EDGE * eyeDistance,
-    lowerTeeth: lips.lower(0) + (JAW_WAY * jaw + LOWER_EDGE) * eyeDistance,
+    lowerTeeth: lips.lower(0) + (JAW_WAY * maps.jaw + LOWER_EDGE) * eyeDistance,
     throat: { y: BLACK + 22 * bright, u: tint(0.3, skinU), v: tint(0.55, skinV) },
-    tongue: { y: BLACK + 85 * bright, u: tint(0.6, skinU), v: tint(1.25, skinV) },
-    tooth: { y: BLACK + 219 * clamp(bright * 0.84), u: tint(0.45, skinU), v: tint(0.3, skinV) },
+    tongue: {
+      y: BLACK + 0.72 * (light.lipY - BLACK),
+      u: mix(tint(0.6, skinU), light.lipU, 0.5),
+      v: mix(tint(1.2, skinV), light.lipV, 0.5),
+    },
+    tooth: { y: BLACK + 219 * clamp(bright * 0.88), u: tint(0.45, skinU), v: tint(0.3, skinV) },
+    tip,
     hasTeeth: light.hasTeeth,
   };
 };
@@ -76,6 +88,20 @@ const drawTeeth = (inside: Inside, x: number, y: number, top: number, colour: Co
   blend(colour, BLACK + (tooth.y - BLACK) * 0.6 * between, tooth, isLower);
 };
 
+/** The tip of the tongue at the edge of the upper teeth, lit from above. `bottom`: the edge of the lower lip. */
+export const drawTip = (inside: Inside, x: number, y: number, bottom: number, colour: Colour): void => {
+  const { eyeDistance, tongue, tip, middle, half } = inside;
+  const across = (x - middle) / (TIP_WIDTH * half);
+  // The teeth of a photo that smiles reach down to the lower lip: the tongue shows before them.
+  const edge = inside.hasTeeth ? bottom - 0.026 * eyeDistance : inside.upperTeeth - 0.012 * eyeDistance;
+  const top = edge + 0.02 * eyeDistance * across ** 2;
+  const soft = 1.5 * SOFT;
+  const isTip = tip * smoothstep(-soft, soft, y - top) * (1 - smoothstep(0.5, 1.1, Math.abs(across)));
+  if (isTip <= 0) return;
+  const light = mix(1.25, 0.95, smoothstep(0, 0.05 * eyeDistance, y - top)) * (1 - 0.2 * across ** 2);
+  blend(colour, BLACK + (tongue.y - BLACK) * light, tongue, isTip);
+};
+
 /** Writes the colour of a place between the lips, whose edges are at `top` and `bottom`. */
 export const drawInside = (inside: Inside, x: number, y: number, top: number, bottom: number, colour: Colour): void => {
   const { eyeDistance, throat, tongue } = inside;
@@ -89,12 +115,15 @@ export const drawInside = (inside: Inside, x: number, y: number, top: number, bo
   colour.v = throat.v;
   // The tongue lies behind the lower teeth and goes down with the jaw.
   const tongueY = y + 0.045 * eyeDistance * across ** 2;
-  const start = inside.lowerTeeth - 0.075 * eyeDistance;
-  const isTongue = smoothstep(start, start + 0.09 * eyeDistance, tongueY) * (1 - smoothstep(0.3, 0.9, side));
+  const start = inside.lowerTeeth - 0.12 * eyeDistance;
+  const isTongue = smoothstep(start, start + 0.075 * eyeDistance, tongueY) * (1 - smoothstep(0.3, 0.9, side));
   colour.y = mix(colour.y, tongue.y, 0.7 * isTongue);
   colour.u = mix(colour.u, tongue.u, isTongue);
   colour.v = mix(colour.v, tongue.v, isTongue);
-  if (!inside.hasTeeth) drawTeeth(inside, x, y, top, colour);
+  if (!inside.hasTeeth) {
+    drawTeeth(inside, x, y, top, colour);
+    drawTip(inside, x, y, bottom, colour);
+  }
   // The lips and the cheeks throw a shadow inwards.
   const toLip = Math.min(y - top + 1, (bottom - y) * 1.4 + 1);
   const lips = 0.5 + 0.5 * smoothstep(0, Math.max(2.5, 0.3 * gap), toLip);

@@ -1,13 +1,18 @@
 /** The lips of the photo: their curves and sizes, in the frame of the mouth. */
+import { mix, smoothstep } from "../numbers.ts";
 import { type Curve, curveThrough } from "./curve.ts";
 import { type Frame, frameAlong, intoFrame } from "./frame.ts";
-import { LANDMARK, LOWER_LIP, landmark, UPPER_LIP } from "./landmarks.ts";
+import type { Place } from "./grid.ts";
+import { LANDMARK, LOWER_LIP, landmark, OVAL, UPPER_LIP } from "./landmarks.ts";
 import { findSeam } from "./seam.ts";
 
 /** Lips that are this far apart, in eye distances, are open. */
 const OPEN_GAP = 0.035;
 /** The largest error of the seam by the landmarks, in eye distances. */
 const SEAM_REACH = 0.035;
+
+/** Widths between the inner corners of a mouth that does not smile, and of one with a broad smile, in eye distances. */
+const SMILE_WIDTHS = [0.48, 0.62] as const;
 
 /** All lengths in pixels, but for `gap`. */
 export type Lips = {
@@ -16,6 +21,9 @@ export type Lips = {
   /** x of the corners. The left one is negative. */
   left: number;
   right: number;
+  /** x of the outline of the face beside the mouth. */
+  leftCheek: number;
+  rightCheek: number;
   /** The lower edge of the upper lip, and the upper edge of the lower lip. Both are the seam when the lips are closed. */
   upper: Curve;
   lower: Curve;
@@ -28,6 +36,21 @@ export type Lips = {
   /** The widest opening, in eye distances. */
   gap: number;
   isOpen: boolean;
+  /** How much the photo smiles, from 0 to 1: by the width of the mouth. */
+  smile: number;
+};
+
+/** x of the outline where it crosses the x axis of the mouth, the nearest one on each side of the corners. */
+const findCheeks = (outline: readonly Place[], left: number, right: number): [left: number, right: number] => {
+  const crossings = outline.flatMap((place, index) => {
+    const next = outline[(index + 1) % outline.length] as Place;
+    if (place.y < 0 === next.y < 0) return [];
+    return [mix(place.x, next.x, place.y / (place.y - next.y))];
+  });
+  return [
+    Math.max(2 * left - right, ...crossings.filter((x) => x < left)),
+    Math.min(2 * right - left, ...crossings.filter((x) => x > right)),
+  ];
 };
 
 /** Finds the lips in the luma of the photo. */
@@ -52,11 +75,15 @@ export const findLips = (luma: Uint8Array, mesh: Float32Array, eyeDistance: numb
     upperYs = findSeam(luma, frame, xs, middle, Math.ceil(SEAM_REACH * eyeDistance));
     lowerYs = upperYs;
   }
+  const [left, right] = [xs[0] as number, xs.at(-1) as number];
+  const [leftCheek, rightCheek] = findCheeks(OVAL.map(framed), left, right);
   const [upper, lower] = [curveThrough(xs, upperYs), curveThrough(xs, lowerYs)];
   return {
     frame,
-    left: xs[0] as number,
-    right: xs.at(-1) as number,
+    left,
+    right,
+    leftCheek,
+    rightCheek,
     upper,
     lower,
     nose: Math.max(0.14 * eyeDistance, -framed(LANDMARK.noseBase).y),
@@ -65,5 +92,6 @@ export const findLips = (luma: Uint8Array, mesh: Float32Array, eyeDistance: numb
     lowerHeight: Math.max(0.04 * eyeDistance, framed(LANDMARK.lowerLipBottom).y - lower(0)),
     gap,
     isOpen,
+    smile: smoothstep(...SMILE_WIDTHS, (right - left) / eyeDistance),
   };
 };

@@ -63,7 +63,7 @@ const weighExpressions = (pose: Pose, lips: Lips): Record<Expression, number> =>
     jawRound: jaw * pose.round,
     part: pose.part * (lips.isOpen ? PART_SHARE_OPEN : 1),
     wide: pose.wide,
-    round: pose.round * (1 + 0.5 * smoothstep(0.06, 0.15, inPhoto)),
+    round: pose.round * (1 + 0.2 * smoothstep(0.06, 0.15, inPhoto)),
     close: lips.isOpen ? clamp(1 - gap / inPhoto) : closed,
     press: closed * pose.talk,
     tuck: pose.tuck * (1 - closed),

@@ -12,9 +12,11 @@ export type Pose = {
   closed: number;
   /** Lower lip at the upper teeth, as in "f". */
   tuck: number;
+  /** The tip of the tongue at the upper teeth, as in "th" and "l". */
+  tongue: number;
   /** Lips apart, so that teeth show. */
   part: number;
-  /** Corners of the mouth up. Negative: down. */
+  /** Corners of the mouth out and up. Negative: in and down, which takes back a smile of the photo. */
   smile: number;
   blinkLeft: number;
   blinkRight: number;
@@ -42,6 +44,7 @@ export const REST: Pose = {
   round: 0,
   closed: 0,
   tuck: 0,
+  tongue: 0,
   part: 0,
   smile: 0,
   blinkLeft: 0,

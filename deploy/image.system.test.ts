@@ -272,8 +272,8 @@ describe("the sandbox of the compiled worker", () => {
   });
 
   test("the sandbox, with a portrait: its face is found, and its files derived", async () => {
-    const outputs = [join(folder, "normalized.webp"), join(folder, "thumb.webp")];
-    const task = { kind: "portrait", contentType: "image/jpeg" } as const;
+    const outputs = ["normalized", "thumb", "animated"].map((name) => join(folder, `${name}.webp`));
+    const task = { kind: "portrait", contentType: "image/jpeg", label: "AI" } as const;
     const outcome = await runInSandbox(task, { input: portraitPath(), outputs }, child());
     expect(outcome).toMatchObject({ kind: "accepted", width: 800, height: 800, faces: 1 });
     for (const output of outputs) {

@@ -1,4 +1,6 @@
 import { expect, test } from "bun:test";
+import { MARK_CHARACTERS } from "@realtime-avatar/domain/calls/mark";
+import { canDraw } from "@realtime-avatar/face/letters";
 import { ConfigError } from "@realtime-avatar/runtime/config";
 import { readConfig } from "./config.ts";
 
@@ -70,4 +72,8 @@ test.each([
   refused.toThrow(ConfigError);
   refused.toThrow(name);
   refused.not.toThrow("hunter2");
+});
+
+test("each mark that can be set: can be drawn", () => {
+  expect(canDraw(MARK_CHARACTERS)).toBe(true);
 });

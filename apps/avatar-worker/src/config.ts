@@ -1,10 +1,9 @@
 /** The configuration of the avatar worker, read once at the start. */
 import { MAX_SLOTS } from "@realtime-avatar/domain/calls/worker-sync";
 import { MAX_SHARDS } from "@realtime-avatar/domain/shards";
-import { canDraw } from "@realtime-avatar/face/letters";
-import { MAX_LABEL_LENGTH } from "@realtime-avatar/face/marks";
 import {
   type LogLevel,
+  readAvatarMark,
   readAvatarWorkerSecret,
   readHost,
   readInteger,
@@ -45,21 +44,6 @@ const readUrl = (text: string): string | undefined => {
   return isPlain ? origin : undefined;
 };
 
-/** The value of `AVATAR_MARK` for an operator who tells people in another way. */
-const NO_MARK = "none";
-
-const readLabel = (variables: Variables): string =>
-  readVariable(
-    variables,
-    "AVATAR_MARK",
-    "AI",
-    `1 to ${MAX_LABEL_LENGTH} capital letters, digits, spaces, dots or hyphens, or \`${NO_MARK}\``,
-    (text) => {
-      if (text === NO_MARK) return "";
-      return text.trim() !== "" && text.length <= MAX_LABEL_LENGTH && canDraw(text) ? text : undefined;
-    },
-  );
-
 const readSettings = (variables: Variables): AvatarWorkerConfig => {
   const name = "AVATAR_WORKER_SECRET";
   if (!variables[name]) refuse(variables, name, "set, to the secret that the API has as well");
@@ -80,7 +64,7 @@ const readSettings = (variables: Variables): AvatarWorkerConfig => {
     renderer: readVariable(variables, "RENDERER", "face", "face or portrait", (text) =>
       text === "face" || text === "portrait" ? text : undefined,
     ),
-    label: readLabel(variables),
+    label: readAvatarMark(variables),
     shard: readInteger(variables, "AVATAR_WORKER_SHARD", 0, [0, MAX_SHARDS - 1]),
     host: readHost(variables),
     port,

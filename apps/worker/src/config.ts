@@ -2,6 +2,7 @@
 import { type LivekitConfig, readLivekitConfig } from "@realtime-avatar/livekit/config";
 import {
   type CommonConfig,
+  readAvatarMark,
   readCommonConfig,
   readInteger,
   readMetricsPort,
@@ -26,6 +27,8 @@ export type WorkerConfig = CommonConfig & {
   storage: StorageConfig;
   /** Scheme, host and port of the public URLs in the bodies of webhooks: those of the API. */
   assetOrigin: string;
+  /** Drawn into moving previews: see `createMarks`. */
+  label: string;
   webhooks: WebhookConfig;
   /** How many deliveries this process sends at once. */
   webhookSends: number;
@@ -53,6 +56,7 @@ const readSettings = (variables: Variables): WorkerConfig => {
     storage: readStorageConfig(variables, common.database.dataDirectory),
     // Without the variable, where an API on this machine listens.
     assetOrigin: readPublicAssetOrigin(variables) ?? `http://${common.host}:${readPort(variables, "PORT", 3000)}`,
+    label: readAvatarMark(variables),
     webhooks: readWebhookConfig(variables),
     webhookSends: readInteger(variables, "WEBHOOK_SENDS", 1000, [1, 10_000]),
     livekit: readLivekitConfig(variables),

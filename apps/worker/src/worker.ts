@@ -95,7 +95,7 @@ const startJobs = async (config: WorkerConfig, shared: Shared, atExit: AtExit): 
   ];
   for (const { stop } of sweeps) atExit(() => stop());
   metrics?.showQueue(() => readAll(databases, jobStats, QUEUE_STATS_MS));
-  const [inspect, checkSource] = [createInspect(shared), createCheckSource(shared)];
+  const [inspect, checkSource] = [createInspect(shared), createCheckSource({ ...shared, label: config.label })];
   const handlersOf = (db: Db): JobHandlers => ({
     process_asset: createProcessAsset({ ...parts, db, fetchRemote, inspect }),
     prepare_avatar: createPrepareAvatar({ ...parts, db, checkSource }),

@@ -2355,6 +2355,8 @@ export interface components {
       checks: components["schemas"]["Check"][];
       /** @description Address of a picture of the avatar, for everyone who knows it; null before the first preparation. With `/picture` at its end: the whole picture, as a call shows it. */
       previewUrl: string | null;
+      /** @description Address of a moving picture of the avatar, without sound: an animated WebP of two seconds, or a still picture of an avatar without a face. null before the first preparation. */
+      animatedPreviewUrl: string | null;
       /** @description Id of the data that was prepared for calls; null before the first preparation. */
       cacheManifestId: string | null;
       /** @description Incremented by each preparation; 0 before the first. */

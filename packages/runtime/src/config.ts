@@ -2,7 +2,9 @@
  * Reads configuration from environment variables. An invalid value prevents the start. The error names the variable and its
  * expected form, never the value, which may be a secret. `readVariables` names all invalid variables at once.
  */
+
 import type { DatabaseConfig } from "@realtime-avatar/db/open";
+import { DEFAULT_MARK, MARK_FORM, readMark } from "@realtime-avatar/domain/calls/mark";
 import { Secret } from "@realtime-avatar/storage/secret";
 
 /** The environment variables of a process. */
@@ -82,6 +84,10 @@ export const readPort = (variables: Variables, name: string, fallback: number): 
   readInteger(variables, name, fallback, [0, 65_535], "a port number");
 
 const MILLISECONDS = "a number of milliseconds";
+
+/** What is drawn into the pictures of avatars; empty for nothing. */
+export const readAvatarMark = (variables: Variables): string =>
+  readVariable(variables, "AVATAR_MARK", DEFAULT_MARK, MARK_FORM, readMark);
 
 export const readBoolean = <Fallback extends boolean | null>(
   variables: Variables,

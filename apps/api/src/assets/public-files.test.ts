@@ -32,12 +32,15 @@ const prepared = async (preview = IMAGE.toString()): Promise<Avatar> => {
   return (await avatars.get(id)).body;
 };
 const SHA256 = new Bun.CryptoHasher("sha256").update(IMAGE).digest("hex");
-/** An avatar with the picture that its preview was cut from: the address of that, and the keys of both files in the store. */
-const drawn = async () => {
+/**
+ * An avatar whose manifest names a picture: `normalized`, from which its preview was cut, or the moving one. The address of that, and
+ * the keys of both files in the store.
+ */
+const drawn = async (name: "normalized" | "animated" = "normalized") => {
   const preview = IMAGE.toString().toUpperCase();
   const { id, tenantId, previewUrl } = await prepared(preview);
   const file = `1/${SHA256}-webp`;
-  const manifest = Buffer.from(JSON.stringify({ pictures: { normalized: { file } } }));
+  const manifest = Buffer.from(JSON.stringify({ pictures: { [name]: { file } } }));
   const folder = `prepared/${tenantId}/${id}`;
   const previewHash = new Bun.CryptoHasher("sha256").update(preview).digest("hex");
   const keys = { picture: `${folder}/${file}`, manifest: `${folder}/1/${previewHash}-json` };
@@ -45,13 +48,14 @@ const drawn = async () => {
     api.files.storage.put(key, { stream: new Blob([bytes]).stream(), sizeBytes: bytes.length }, type);
   await put(keys.picture, IMAGE, "image/webp");
   await put(keys.manifest, manifest, "application/json");
-  return { id, url: `${previewUrl}/picture`, keys };
+  return { id, url: `${previewUrl}/${name === "animated" ? name : "picture"}`, previewUrl, preview, keys };
 };
 type Drawn = Awaited<ReturnType<typeof drawn>>;
 /** The public files: the address of a new one, the entity tag, and another tag. */
 const FILES = [
   ["an asset", async () => (await ready()).publicUrl, '"3"', '"2"'],
   ["a whole picture", async () => (await drawn()).url, `"${SHA256}"`, `"${SHA256.slice(1)}"`],
+  ["a moving preview", async () => (await drawn("animated")).url, `"${SHA256}"`, `"${SHA256.slice(1)}"`],
   ["a preview", async () => (await prepared()).previewUrl ?? "", `"${SHA256}"`, `"${SHA256.slice(1)}"`],
 ] as const;
 
@@ -189,4 +193,10 @@ test("an unknown or unready preview, requested: 404 in the same bytes", async ()
     await end(whole);
     expect(bare(await get(whole.url))).toEqual(missing);
   }
+});
+
+test("the moving preview of an avatar that an earlier release has prepared: its still preview", async () => {
+  const { previewUrl, preview } = await drawn("normalized");
+  const answer = await get(`${previewUrl}/animated`);
+  expect([answer.status, answer.text, answer.headers.get("content-type")]).toEqual([200, preview, "image/webp"]);
 });

@@ -1,7 +1,7 @@
 /**
- * `/public/assets/{token}`, `/public/avatars/{token}` and `/public/avatars/{token}/picture`: the re-encoded images of assets, the
- * previews of avatars and the pictures that these were cut from, for everyone who has the address. The token cannot be guessed, so the response tells nothing to others: what is not there, not
- * ready, deleted or malformed is the same 404.
+ * `/public/assets/{token}`, `/public/avatars/{token}` with `/picture` and `/animated`: the re-encoded images of assets, the previews of
+ * avatars, the pictures that these were cut from, and the moving previews, for everyone who has the address. The token cannot be
+ * guessed, so the response tells nothing to others: what is not there, not ready, deleted or malformed is the same 404.
  */
 
 import { findPublicAsset } from "@realtime-avatar/db/assets/assets";
@@ -10,6 +10,8 @@ import type { Db } from "@realtime-avatar/db/connection/pool";
 import { findIn } from "@realtime-avatar/db/databases/databases";
 import { isPublicToken, PUBLIC_PATH, publicKey } from "@realtime-avatar/domain/assets/asset";
 import {
+  ANIMATED_PATH,
+  animatedPicture,
   manifestFile,
   PREPARED_TYPES,
   PREVIEW_PATH,
@@ -48,6 +50,7 @@ const assetFile: FindFile = async (db, token) => {
   return asset && { key: publicKey(asset), contentType: asset.publicType, tag: entityTag(asset) };
 };
 
+type Manifest = Parameters<typeof wholePicture>[0];
 type Preview = NonNullable<Awaited<ReturnType<typeof findPreview>>>;
 
 /** The prepared file `name` of an avatar; null when it is no such name. */
@@ -64,16 +67,23 @@ const previewFile: FindFile = async (db, token) => {
 /** How long the store may take for a manifest. */
 const MANIFEST_MS = 1000;
 
-/** The picture that the preview was cut from. Its manifest names it. */
-const wholePictureFile: FindFile = async (db, token, storage) => {
-  const preview = await findPreview(db, token);
-  const file = preview && manifestFile(preview.cacheManifestId ?? "");
-  if (preview === null || file === null) return null;
-  const outcome = await readManifest(storage, preparedKey(preview, file), AbortSignal.timeout(MANIFEST_MS));
-  if (outcome.kind === "failed") throw outcome.error;
-  const name = outcome.kind === "read" ? wholePicture(outcome.manifest) : null;
-  return name === null ? null : preparedFile(preview, name);
-};
+/** A file that the manifest of an avatar names. `choose`: its name; null for none. */
+const manifestPicture =
+  (choose: (manifest: Manifest, preview: Preview) => string | null): FindFile =>
+  async (db, token, storage) => {
+    const preview = await findPreview(db, token);
+    const file = preview && manifestFile(preview.cacheManifestId ?? "");
+    if (preview === null || file === null) return null;
+    const outcome = await readManifest(storage, preparedKey(preview, file), AbortSignal.timeout(MANIFEST_MS));
+    if (outcome.kind === "failed") throw outcome.error;
+    const name = outcome.kind === "read" ? choose(outcome.manifest, preview) : null;
+    return name === null ? null : preparedFile(preview, name);
+  };
+
+/** The picture that calls show. */
+const wholePictureFile = manifestPicture(wholePicture);
+/** The moving preview. An avatar that an earlier release has prepared has none: its preview is still. */
+const animatedFile = manifestPicture((manifest, { previewFile }) => animatedPicture(manifest) ?? previewFile);
 
 /** The range of the request. With `If-Range`, only if the client has this version (RFC 9110 §13.1.5). A HEAD has none (§14.2). */
 const requestedRange = ({ headers, method }: Request, tag: string, sizeBytes: number): RequestedRange => {
@@ -128,8 +138,10 @@ export const publicAssetRoutes = (dependencies: Dependencies) =>
   fileRoutes(dependencies, "public-assets", PUBLIC_PATH, assetFile);
 
 export const publicAvatarRoutes = (dependencies: Dependencies) =>
-  fileRoutes(dependencies, "public-avatars", PREVIEW_PATH, previewFile).get(
-    `/:token${WHOLE_PICTURE_PATH}`,
-    ({ params: { token }, request, set, requestContext }) =>
+  fileRoutes(dependencies, "public-avatars", PREVIEW_PATH, previewFile)
+    .get(`/:token${WHOLE_PICTURE_PATH}`, ({ params: { token }, request, set, requestContext }) =>
       serve(dependencies, wholePictureFile, { token, request, set: set as ResponseHead, requestContext }),
-  );
+    )
+    .get(`/:token${ANIMATED_PATH}`, ({ params: { token }, request, set, requestContext }) =>
+      serve(dependencies, animatedFile, { token, request, set: set as ResponseHead, requestContext }),
+    );

@@ -50,6 +50,7 @@ describe("the creation of an avatar", () => {
       error: null,
       checks: [],
       previewUrl: null,
+      animatedPreviewUrl: null,
       cacheManifestId: null,
       cacheVersion: 0,
       createdAt: body.createdAt,

@@ -87,6 +87,7 @@ const avatar: Avatar = {
     },
   ],
   previewUrl: "https://assets.example.com/public/avatars/0q7XoH3sW5Yb1cD9eKfLmNpRtUvZ2a4g6i8jAxBzCwE",
+  animatedPreviewUrl: "https://assets.example.com/public/avatars/0q7XoH3sW5Yb1cD9eKfLmNpRtUvZ2a4g6i8jAxBzCwE/animated",
   cacheManifestId: "man_1_9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
   cacheVersion: 1,
   settings: { background: "#ffffff" },

@@ -104,6 +104,7 @@ describe("a failed preparation", () => {
       error: "No face was found. Use a photo of one face.",
       checks: [FAILED],
       previewUrl: null,
+      animatedPreviewUrl: null,
       cacheManifestId: null,
       cacheVersion: 0,
     });

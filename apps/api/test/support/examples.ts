@@ -29,6 +29,7 @@ const settledText = (json: string): string =>
     .replace(/"sizeBytes": ?\d+/g, '"sizeBytes":"<number>"')
     .replace(/"sha256": ?"[0-9a-f]{64}"/g, '"sha256":"<hash>"')
     .replace(/"man_(\d+)_[0-9a-f]{64}"/g, '"man_$1_<hash>"')
+    .replace(/http:\/\/127\.0\.0\.1:\d+\/public\/avatars\/[-_0-9A-Za-z]+\/animated"/g, 'http://<animated>"')
     .replace(
       /http:\/\/127\.0\.0\.1:\d+(\/[a-z0-9/]+\/)[-_0-9A-Za-z.]+"|http:\/\/127\.0\.0\.1:3000(\/api\/v1\/assets\/uploads\/)<token>"/g,
       'http://<origin>$1$2<token>"',

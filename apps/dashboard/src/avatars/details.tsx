@@ -130,7 +130,7 @@ const Facts = ({ avatar }: { avatar: Avatar }) => {
     <>
       <div className="grid gap-5 sm:grid-cols-[11rem_minmax(0,1fr)]">
         <div className="aspect-square w-44 overflow-hidden rounded-xl bg-raised">
-          <Portrait avatar={avatar} />
+          <Portrait avatar={avatar} moves />
         </div>
         <dl className="grid content-start gap-3">
           <Item name="Status">

@@ -17,7 +17,7 @@ import type { Search } from "../search.ts";
 import { CreateAvatarDialog } from "./create.tsx";
 import { avatarPages, STATUS_TONES, statusName, useAvatars, useAvatarTotal } from "./data.ts";
 import { AvatarDetails } from "./details.tsx";
-import { Portrait } from "./portrait.tsx";
+import { Portrait, useAttention } from "./portrait.tsx";
 import { useRequirements } from "./use-source.ts";
 
 const GRID = "grid grid-cols-2 gap-4 md:grid-cols-3 lg:grid-cols-4";
@@ -33,10 +33,11 @@ const CardSkeletons = () => (
 
 const AvatarCard = ({ avatar, onShow }: { avatar: Avatar; onShow: () => void }) => {
   const failed = avatar.checks.find(({ verdict }) => verdict === "fail");
+  const { hasAttention, handlers } = useAttention();
   return (
-    <li className="relative flex flex-col overflow-hidden rounded-2xl border border-line bg-surface">
+    <li {...handlers} className="relative flex flex-col overflow-hidden rounded-2xl border border-line bg-surface">
       <div className="aspect-square bg-raised">
-        <Portrait avatar={avatar} />
+        <Portrait avatar={avatar} moves={hasAttention} />
       </div>
       <div className="flex flex-1 flex-col gap-2 p-3">
         <button

@@ -1,25 +1,44 @@
 import type { Avatar } from "@realtime-avatar/client";
+import { useState } from "react";
 import { useSourceUrl } from "./data.ts";
 
-/** The picture of an avatar; of a failed one the source that was refused; or its first letter while there is neither. */
-export const Portrait = ({ avatar }: { avatar: Avatar }) => {
+const allowsMotion = (): boolean => window.matchMedia("(prefers-reduced-motion: no-preference)").matches;
+
+/** The preview of an avatar. The moving one lies over the still one, so that nothing flashes while it loads. */
+const Preview = ({ avatar, url, moves }: { avatar: Avatar; url: string; moves: boolean }) => {
+  const { animatedPreviewUrl, status } = avatar;
+  const look = `absolute inset-0 size-full object-cover ${status === "disabled" ? "grayscale" : ""}`;
+  return (
+    <div className="relative size-full">
+      <img src={url} alt="" width={320} height={320} loading="lazy" className={look} />
+      {moves && animatedPreviewUrl && allowsMotion() && (
+        <img src={animatedPreviewUrl} alt="" data-moving width={320} height={320} className={look} />
+      )}
+    </div>
+  );
+};
+
+/**
+ * The picture of an avatar, which moves where `moves` says so and the person allows it; of a failed one the source that was refused;
+ * or its first letter while there is neither.
+ */
+export const Portrait = ({ avatar, moves }: { avatar: Avatar; moves: boolean }) => {
   const { previewUrl, status } = avatar;
   const sourceUrl = useSourceUrl(avatar, status === "failed" && previewUrl === null);
-  if (previewUrl === null && sourceUrl) {
+  if (previewUrl) return <Preview avatar={avatar} url={previewUrl} moves={moves} />;
+  if (sourceUrl) {
     return <img src={sourceUrl} alt="The one that was refused" loading="lazy" className="size-full object-contain" />;
   }
-  return previewUrl ? (
-    <img
-      src={previewUrl}
-      alt=""
-      width={320}
-      height={320}
-      loading="lazy"
-      className={`size-full object-cover ${status === "disabled" ? "grayscale" : ""}`}
-    />
-  ) : (
+  return (
     <div aria-hidden="true" className="grid size-full place-items-center text-4xl font-semibold text-muted">
       {[...avatar.displayName][0]?.toUpperCase()}
     </div>
   );
+};
+
+/** Whether the pointer or the focus is on an element, and the handlers that the element needs. */
+export const useAttention = () => {
+  const [hasAttention, setAttention] = useState(false);
+  const [begin, end] = [() => setAttention(true), () => setAttention(false)];
+  return { hasAttention, handlers: { onPointerEnter: begin, onPointerLeave: end, onFocus: begin, onBlur: end } };
 };

@@ -132,7 +132,7 @@ describe("a failing child", () => {
       "RIFF....WEBPVP8 ",
     ],
   ])("a child, taken over, reporting %s: its report is refused", async (_, report, written) => {
-    const program = `for (const fd of [3, 4]) require("fs").writeSync(fd, ${JSON.stringify(written)});
+    const program = `for (const fd of [3, 4, 5]) require("fs").writeSync(fd, ${JSON.stringify(written)});
       process.stdout.write(${JSON.stringify(JSON.stringify(report))})`;
     const command = () => [process.execPath, "--no-env-file", "-e", program];
     const { checks, files } = await checked(await readFile(portraitPath()), { command });

@@ -9,6 +9,7 @@ import { FRAME_LIMITS } from "../sandbox/frame.ts";
 import { SANDBOX_LIMITS } from "../sandbox/limited.ts";
 import { createCheckSource } from "./check-source.ts";
 import { createChildRunner } from "./child-runner.ts";
+import { derivedFiles } from "./derived-files.ts";
 
 const folder = await fileFolder();
 const log = createLog("silent");
@@ -106,8 +107,8 @@ test.skipIf(process.platform !== "linux").each([
     mesh: MESH,
   };
   const report = { kind: "accepted", width: 1024, height: 1024, turned: 0, faces: 1, face };
-  const write = "for output in 3 4; do printf 'RIFF....WEBPVP8 ' >&$output; done";
+  const write = "for output in 3 4 5; do printf 'RIFF....WEBPVP8 ' >&$output; done";
   const found = await check("image", `${write}; echo '${JSON.stringify(report)}'`);
   expect([found.at(-1), String(found).includes(" fail")]).toEqual([files, files === "no files"]);
-  await Promise.all(["normalized", "thumb"].map((name) => rm(join(folder, name), { force: true })));
+  await Promise.all(Object.values(derivedFiles(join(folder, "image"))).map((path) => rm(path, { force: true })));
 });

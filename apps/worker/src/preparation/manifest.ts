@@ -12,7 +12,7 @@ export type ManifestContent = {
   source: { assetId: string; sha256: string | null };
   checks: readonly Check[];
   /** null when nothing was derived from the source. */
-  pictures: { normalized: PreparedPicture; thumb: PreparedPicture } | null;
+  pictures: Record<"normalized" | "thumb" | "animated", PreparedPicture> | null;
   /** The mesh of the face in the normalized image: see `encodeMesh`. null where no face was measured. */
   mesh: string | null;
 };

@@ -148,7 +148,7 @@ test("a new source, while it is prepared: the old one is served, then replaced",
   });
   // A call may have read the manifest a moment ago.
   expect(await world.preparedOf(avatar)).toEqual(expect.arrayContaining(files));
-  expect(await world.preparedOf(avatar)).toHaveLength(6);
+  expect(await world.preparedOf(avatar)).toHaveLength(8);
 });
 
 test("an avatar, prepared again and again: keeps the files of its last generations only", async () => {
@@ -167,7 +167,7 @@ test("an avatar, prepared again and again: keeps the files of its last generatio
   expect(await world.currentOf(avatar)).toMatchObject({ status: "ready", generation: 12, cacheVersion: 2 });
   const files = await world.preparedOf(avatar);
   expect(files.filter((file) => !file.startsWith("12/"))).toEqual([fileOf(11), fileOf(4)]);
-  expect(files).toHaveLength(5);
+  expect(files).toHaveLength(6);
 });
 
 test("a new source, failing a check: the old one stays, with the error", async () => {
@@ -186,7 +186,7 @@ test("a new source, failing a check: the old one stays, with the error", async (
     checks: [PASSED, FAILED],
     cacheVersion: 1,
   });
-  expect(await world.preparedOf(avatar)).toHaveLength(3);
+  expect(await world.preparedOf(avatar)).toHaveLength(4);
 });
 
 test("a preparation, replaced by another: changes nothing", async () => {
@@ -214,7 +214,7 @@ test("a preparation, replaced by another: changes nothing", async () => {
   expect(await auditOf(avatar)).toEqual(["avatar.created", "avatar.updated", "avatar.prepared"]);
 });
 
-test.each([0, 1, 2])("a preparation, file %i not stored: tried again with the same files", async (index) => {
+test.each([0, 1, 2, 3])("a preparation, file %i not stored: tried again with the same files", async (index) => {
   const avatar = await seed();
   const { storage } = world;
   const puts: string[] = [];
@@ -236,7 +236,7 @@ test.each([0, 1, 2])("a preparation, file %i not stored: tried again with the sa
   await seen.promise;
   await world.untilDone();
   expect(await world.currentOf(avatar)).toMatchObject({ status: "ready", cacheVersion: 1 });
-  expect(await world.preparedOf(avatar)).toHaveLength(3);
+  expect(await world.preparedOf(avatar)).toHaveLength(4);
   const second = puts.slice(index + 1);
   expect(puts.slice(0, index + 1)).toEqual(second.slice(0, index + 1));
 });

@@ -30,17 +30,17 @@ const read = async (avatar: AvatarRecord, file: string): Promise<Buffer> => {
 const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
 describe("the source of an avatar", () => {
-  test("a source, passing every check: a ready avatar with three named files", async () => {
+  test("a source, passing every check: a ready avatar with four named files", async () => {
     const bytes = await noise();
     const asset = await world.seedReady(bytes);
     const avatar = await world.seedAvatar(asset.id);
     start();
     const ready = await settled(avatar);
     expect(ready).toMatchObject({ status: "ready", error: null, checks: [PASSED], cacheVersion: 1, generation: 1 });
-    const [normalized, thumb] = [sha256(bytes), sha256(bytes.subarray(0, bytes.length / 2))];
+    const [normalized, thumb, animated] = [1, 2, 4].map((part) => sha256(bytes.subarray(0, bytes.length / part)));
     const manifest = /^man_1_([0-9a-f]{64})$/.exec(ready.cacheManifestId ?? "")?.[1] ?? "";
     expect(await world.preparedOf(avatar)).toEqual(
-      [`1/${normalized}-webp`, `1/${thumb}-webp`, `1/${manifest}-json`].sort(),
+      [`1/${normalized}-webp`, `1/${thumb}-webp`, `1/${animated}-webp`, `1/${manifest}-json`].sort(),
     );
     expect(ready.previewFile).toBe(`1/${thumb}-webp`);
     expect(ready.previewToken).toMatch(/^[A-Za-z0-9_-]{43}$/);
@@ -67,6 +67,12 @@ describe("the source of an avatar", () => {
           contentType: "image/webp",
           sizeBytes: Math.floor(bytes.length / 2),
           sha256: thumb,
+        },
+        animated: {
+          file: `1/${animated}-webp`,
+          contentType: "image/webp",
+          sizeBytes: Math.floor(bytes.length / 4),
+          sha256: animated,
         },
       },
       face: { version: 1, mesh: MESH },
@@ -183,7 +189,7 @@ describe("a photo in the sandbox", () => {
     expect(ready).toMatchObject({ status: "ready", error: null });
     expect(ready.checks.map(({ code }) => code)).toEqual(REQUIREMENTS.image.map(({ code }) => code));
     const files = await world.preparedOf(avatar);
-    expect(files).toHaveLength(3);
+    expect(files).toHaveLength(4);
     expect(await sharp(await read(avatar, ready.previewFile ?? "")).metadata()).toMatchObject({
       format: "webp",
       width: 256,

@@ -84,7 +84,12 @@ const prepareTest = (
   if (outcome.kind === "failed") return failedChecks(checks);
   const picture = contentOfBytes(PLACEHOLDER);
   const source = { assetId: sourceAssetId, sha256: null };
-  return write(options, { avatar, source, checks, mesh: null }, { normalized: picture, thumb: picture }, context);
+  return write(
+    options,
+    { avatar, source, checks, mesh: null },
+    { normalized: picture, thumb: picture, animated: picture },
+    context,
+  );
 };
 
 /** Checks the file of the source, in `folder`, and writes what is derived from it. */
@@ -110,6 +115,7 @@ const prepareFile = async (
   const contents = files && {
     normalized: await contentOfFile(files.normalized),
     thumb: await contentOfFile(files.thumb),
+    animated: await contentOfFile(files.animated),
   };
   const source = { assetId: asset.id, sha256: file.sha256 };
   return write(options, { avatar, source, checks, mesh: files?.mesh ?? null }, contents, context);

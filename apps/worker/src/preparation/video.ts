@@ -9,6 +9,7 @@ import { isSrgb } from "../sandbox/measure/light.ts";
 import type { Report } from "../sandbox/report.ts";
 import { faceChecks, measuredCheck, plainCheck } from "./checks.ts";
 import type { ChildRunner, SourceFile } from "./child-runner.ts";
+import { type DerivedFiles, derivedFiles } from "./derived-files.ts";
 
 /** Where frames are taken, in shares of the time in which there are pictures. The middle first: a frame that passes every check ends the search. */
 const POSITIONS = [0.5, 0.1, 0.9];
@@ -17,8 +18,6 @@ const CODEC_NAMES: Record<string, string> = { avc: "H.264", vp9: "VP9" };
 
 type VideoProperties = Extract<Report<"video">, { kind: "accepted" }>;
 type Portrait = Extract<Report<"portrait">, { kind: "accepted" }>;
-/** The paths of the derived files, and the mesh of the face: see `encodeMesh`. */
-export type DerivedFiles = { normalized: string; thumb: string; mesh: string };
 type Frame = { seconds: number; shorterSide: number; checks: Check[]; files: DerivedFiles | null };
 
 /** The checks of the container. */
@@ -45,6 +44,7 @@ export type VideoParts = {
   source: SourceFile;
   properties: VideoProperties;
   ffmpeg: string | null;
+  label: string;
 };
 
 /** Writes the frame at `seconds` to a file, and returns its path; null when the video has no frame there. */
@@ -68,7 +68,7 @@ const frameAt = async (
 
 /** The checks and the derived files of the frame at `share` of the video; null where it cannot be decoded. */
 const checkFrame = async (parts: VideoParts, share: number): Promise<Frame | Failed | null> => {
-  const { runner, properties, ffmpeg } = parts;
+  const { runner, properties, ffmpeg, label } = parts;
   if (ffmpeg === null) return null;
   const { shownFrom, shownTo, colors } = properties;
   const seconds = shownFrom + share * (shownTo - shownFrom);
@@ -76,9 +76,9 @@ const checkFrame = async (parts: VideoParts, share: number): Promise<Frame | Fai
     (await frameAt(parts, ffmpeg, { seconds, position: "exact" })) ??
     (await frameAt(parts, ffmpeg, { seconds, position: "key_frame" }));
   if (file === null || typeof file === "object") return file;
-  const files = { normalized: `${file}-normalized`, thumb: `${file}-thumb` };
-  const task = { kind: "portrait", contentType: "image/png", ...(isSrgb(colors) ? {} : { colors }) } as const;
-  const outcome = await runner.task(task, { input: file, outputs: [files.normalized, files.thumb] });
+  const files = derivedFiles(file);
+  const task = { kind: "portrait", contentType: "image/png", label, ...(isSrgb(colors) ? {} : { colors }) } as const;
+  const outcome = await runner.task(task, { input: file, outputs: Object.values(files) });
   if (outcome.kind === "failed") return isTransient(outcome) ? outcome : null;
   if (outcome.kind === "refused") return null;
   const portrait = outcome as Portrait;

@@ -43,7 +43,7 @@ export type Written = {
 export const writePrepared = async (
   storage: Storage,
   { avatar, ...content }: Omit<ManifestContent, "pictures">,
-  contents: { normalized: Content; thumb: Content } | null,
+  contents: Record<"normalized" | "thumb" | "animated", Content> | null,
 ): Promise<Written> => {
   const keys: string[] = [];
   const put = async (type: PreparedType, { sizeBytes, sha256, source }: Content): Promise<PreparedPicture> => {
@@ -57,6 +57,7 @@ export const writePrepared = async (
   const pictures = contents && {
     normalized: await put("webp", contents.normalized),
     thumb: await put("webp", contents.thumb),
+    animated: await put("webp", contents.animated),
   };
   const text = manifestText({ avatar, ...content, pictures });
   const manifest = await put("json", contentOfBytes(Buffer.from(text)));

@@ -64,7 +64,7 @@ const measureAPortrait = async (task: Task<"portrait">): Promise<Report> => {
   const { start } = await loadFaces();
   leaveRoot();
   const { report, files } = await measurePortrait(sharp, start, readInput(0, inputSize(task)), task);
-  if (files) writeOutputs([files.normalized, files.thumb]);
+  if (files) writeOutputs([files.normalized, files.thumb, files.animated]);
   return report;
 };
 

@@ -12,15 +12,15 @@ export type TaskKind = AssetKind | "portrait";
 export type Task<Kind extends TaskKind = TaskKind> = {
   kind: Kind;
   contentType: ContentType<Kind extends AssetKind ? Kind : "image">;
-  /** Of a portrait: the colour space of its pixels, where the file itself does not say it. */
+  /** Of a portrait: the colour space of its pixels, where the file itself does not say it; and what is drawn into its preview. */
   colors?: Colors;
-};
+} & (Kind extends "portrait" ? { label: string } : unknown);
 
 /** The processor time for the header of a file. That of a film of two minutes takes 0.2 s. */
 export const HEADER_CPU_SECONDS = 5;
 
 /** How many files a child of each kind writes, with an `accepted` report. */
-export const OUTPUTS = { image: 1, video: 0, audio: 0, portrait: 2 } as const satisfies Record<TaskKind, number>;
+export const OUTPUTS = { image: 1, video: 0, audio: 0, portrait: 3 } as const satisfies Record<TaskKind, number>;
 
 /** By how many degrees a picture can be turned, clockwise. */
 export const TURNS = [0, 90, 180, 270] as const;

@@ -123,8 +123,8 @@ test.skipIf(process.platform !== "linux")(
       const none = { input: join(folder, "none"), outputs: outputs.slice(1) };
       expect(await runInSandbox(picture, none, options).catch(codeOf)).toBe("ENOENT");
       // The second one exists: the first one is removed, the second one is not.
-      const existing = { input: files.input, outputs: [join(folder, "1"), files.input] };
-      const portrait = { kind: "portrait", contentType: "image/jpeg" } as const;
+      const existing = { input: files.input, outputs: [join(folder, "1"), files.input, join(folder, "2")] };
+      const portrait = { kind: "portrait", contentType: "image/jpeg", label: "AI" } as const;
       expect(await runInSandbox(portrait, existing, options).catch(codeOf)).toBe("EEXIST");
     };
     const openFiles = (): number => readdirSync("/proc/self/fd").length;

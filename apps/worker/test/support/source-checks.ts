@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Check } from "@realtime-avatar/domain/avatars/checks";
 import { encodeMesh, MESH_POINTS } from "@realtime-avatar/domain/avatars/face-mesh";
 import type { CheckSource } from "../../src/preparation/check-source.ts";
+import { derivedFiles } from "../../src/preparation/derived-files.ts";
 
 export const PASSED: Check = { code: "resolution", verdict: "pass", measured: 640, limit: 512, detail: "640 pixels." };
 export const FAILED: Check = {
@@ -17,12 +18,13 @@ export const FAILED: Check = {
 /** A mesh whose points are all at one place. */
 export const MESH = encodeMesh(Array.from({ length: MESH_POINTS }, () => [256, 256, 0]));
 
-/** Finds nothing wrong. The pictures are the file itself, and its first half. */
+/** Finds nothing wrong. The pictures are the file itself, its first half and its first quarter. */
 export const accept: CheckSource = async ({ path, folder }) => {
   const bytes = await readFile(path);
-  const files = { normalized: join(folder, "normalized"), thumb: join(folder, "thumb") };
+  const files = derivedFiles(join(folder, "x"));
   await writeFile(files.normalized, bytes);
   await writeFile(files.thumb, bytes.subarray(0, bytes.length / 2));
+  await writeFile(files.animated, bytes.subarray(0, bytes.length / 4));
   return { kind: "checked", checks: [PASSED], files: { ...files, mesh: MESH } };
 };
 

@@ -1,5 +1,5 @@
 /** The list of avatars. */
-import { PREVIEW_PATH } from "@realtime-avatar/domain/avatars/preparation";
+import { ANIMATED_PATH, PREVIEW_PATH } from "@realtime-avatar/domain/avatars/preparation";
 import type { AVATAR_LIST, Avatar } from "@realtime-avatar/domain/avatars/schemas";
 import { SOURCE_KINDS, type SourceKind } from "@realtime-avatar/domain/avatars/source-kind";
 import { type AvatarStatus, listedStatuses } from "@realtime-avatar/domain/avatars/status";
@@ -23,6 +23,13 @@ import { inputColumn, newestOf } from "../query/statement.ts";
 import { avatars } from "../schema/avatars.ts";
 import type { AvatarOwner } from "./avatars.ts";
 
+const previewAddress = (end: SQL) =>
+  nullable(
+    textJson(
+      sql`${inputColumn("origin")} || ${sql.raw(`'${PREVIEW_PATH}/'`)} || ${avatars.previewToken} collate "C" ${end}`,
+    ),
+  );
+
 /** An avatar as the API shows it. A token needs no escape; the origin may. `checks` is the text of `JSON.stringify`. */
 const ITEM = objectJson<Avatar>({
   id: plainJson(avatars.id),
@@ -37,9 +44,8 @@ const ITEM = objectJson<Avatar>({
   defaultVoiceId: nullable(textJson(avatars.defaultVoiceId)),
   error: nullable(textJson(avatars.error)),
   checks: rawJson(avatars.checks),
-  previewUrl: nullable(
-    textJson(sql`${inputColumn("origin")} || ${sql.raw(`'${PREVIEW_PATH}/'`)} || ${avatars.previewToken} collate "C"`),
-  ),
+  previewUrl: previewAddress(sql``),
+  animatedPreviewUrl: previewAddress(sql.raw(`|| '${ANIMATED_PATH}'`)),
   cacheManifestId: nullable(textJson(avatars.cacheManifestId)),
   cacheVersion: rawJson(avatars.cacheVersion),
   settings: rawJson(avatars.settings),

@@ -36,6 +36,7 @@ test("a new avatar, without a source: a draft, with null and {} for omitted fiel
     error: null,
     checks: [],
     previewUrl: null,
+    animatedPreviewUrl: null,
     cacheManifestId: null,
     cacheVersion: 0,
     settings: {},
@@ -73,7 +74,10 @@ test("a new avatar, with a source: preprocessing, generation 1", () => {
 
 test("an avatar, with a preview token: has a preview URL", () => {
   const record = { ...newAvatar({ displayName: "Ada", sourceKind: "image" }, context), previewToken: "t0ken" };
-  expect(presentAvatar(record, ORIGIN).previewUrl).toBe("https://api.example.com/public/avatars/t0ken");
+  expect(presentAvatar(record, ORIGIN)).toMatchObject({
+    previewUrl: "https://api.example.com/public/avatars/t0ken",
+    animatedPreviewUrl: "https://api.example.com/public/avatars/t0ken/animated",
+  });
 });
 
 /** An avatar that was prepared twice, with an error and checks of the second preparation. */

@@ -4,12 +4,15 @@ import type { AvatarId, TenantId } from "../id.ts";
 import { jsonText } from "../json-text.ts";
 import { Problem } from "../problem.ts";
 import { checkVersion, invalidTransition, type MatchesVersion } from "../transitions.ts";
-import { CHANGE_EFFECTS, previewUrl } from "./preparation.ts";
+import { animatedPreviewUrl, CHANGE_EFFECTS, previewUrl } from "./preparation.ts";
 import type { Avatar, CreateAvatar } from "./schemas.ts";
 import { type AvatarStatus, writableStatuses } from "./status.ts";
 
 /** An avatar as stored. Its `environment` is that of the key that created it. */
-export type AvatarRecord = Omit<Avatar, "id" | "tenantId" | "previewUrl" | "createdAt" | "updatedAt"> & {
+export type AvatarRecord = Omit<
+  Avatar,
+  "id" | "tenantId" | "previewUrl" | "animatedPreviewUrl" | "createdAt" | "updatedAt"
+> & {
   id: AvatarId;
   tenantId: TenantId;
   /** Which preparation is the latest, from 1; 0 before the first. */
@@ -68,6 +71,7 @@ export const presentAvatar = (record: AvatarRecord, origin: string): Avatar => (
   error: record.error,
   checks: record.checks,
   previewUrl: record.previewToken === null ? null : previewUrl(record.previewToken, origin),
+  animatedPreviewUrl: record.previewToken === null ? null : animatedPreviewUrl(record.previewToken, origin),
   cacheManifestId: record.cacheManifestId,
   cacheVersion: record.cacheVersion,
   settings: record.settings,

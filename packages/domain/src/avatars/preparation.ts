@@ -118,16 +118,27 @@ export const manifestFile = (id: string): string | null => {
   return sha256 === undefined ? null : preparedFile(Number(generation), sha256, "json");
 };
 
-/** The file of the whole picture that a manifest names, which calls show; null when nothing was derived from the source. */
-export const wholePicture = (manifest: Readonly<Record<string, unknown>> | null): string | null => {
-  const { normalized } = (manifest?.["pictures"] ?? {}) as { normalized?: { file?: unknown } | null };
-  return typeof normalized?.file === "string" ? normalized.file : null;
+type Manifest = Readonly<Record<string, unknown>> | null;
+
+const pictureFile = (manifest: Manifest, name: "normalized" | "animated"): string | null => {
+  const pictures = (manifest?.["pictures"] ?? {}) as Record<string, { file?: unknown } | null | undefined>;
+  const file = pictures[name]?.file;
+  return typeof file === "string" ? file : null;
 };
 
-/** After the address of a preview: the whole picture that the preview was cut from. */
+/** The file of the picture that a manifest names, which calls show; null when nothing was derived from the source. */
+export const wholePicture = (manifest: Manifest): string | null => pictureFile(manifest, "normalized");
+/** The file of the moving preview that a manifest names; null when it has none. */
+export const animatedPicture = (manifest: Manifest): string | null => pictureFile(manifest, "animated");
+
+/** After the address of a preview: the picture that calls show, and the moving preview. */
 export const WHOLE_PICTURE_PATH = "/picture";
+export const ANIMATED_PATH = "/animated";
 
 /** The path of previews. */
 export const PREVIEW_PATH = "/public/avatars";
 /** The public URL of a preview. `origin`: scheme, host and port of public URLs. */
 export const previewUrl = (token: string, origin: string): string => `${origin}${PREVIEW_PATH}/${token}`;
+/** The public URL of a moving preview. */
+export const animatedPreviewUrl = (token: string, origin: string): string =>
+  `${previewUrl(token, origin)}${ANIMATED_PATH}`;

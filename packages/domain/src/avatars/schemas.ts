@@ -87,6 +87,10 @@ export const Avatar = ClosedObject({
     description:
       "Address of a picture of the avatar, for everyone who knows it; null before the first preparation. With `/picture` at its end: the whole picture, as a call shows it.",
   }),
+  animatedPreviewUrl: Nullable(Text({ minLength: 1, maxLength: MAX_URL_LENGTH }), {
+    description:
+      "Address of a moving picture of the avatar, without sound: an animated WebP of two seconds, or a still picture of an avatar without a face. null before the first preparation.",
+  }),
   cacheManifestId: Nullable(Text({ minLength: 1, maxLength: 160 }), {
     description: "Id of the data that was prepared for calls; null before the first preparation.",
   }),

@@ -32,7 +32,7 @@ export const randomBlinkRate = (random: Random): number =>
   Math.max(9, HIGHEST_RATE - Math.exp(RATE_DISTANCE + RATE_DEVIATION * randomNormal(random)));
 
 /** How far the lids are shut, some seconds after a blink began: from 0 to 1. */
-const lidAt = (seconds: number): number => {
+export const lidAt = (seconds: number): number => {
   if (seconds < DOWN) return smoothstep(0, DOWN, seconds);
   return 1 - smoothstep(DOWN + SHUT, DOWN + SHUT + UP, seconds);
 };

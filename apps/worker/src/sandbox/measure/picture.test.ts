@@ -144,7 +144,7 @@ describe("the files of a portrait", () => {
     const picture = await decode(image);
     const { derived, measures } = await find(picture);
     if (!derived || measures.turned !== 0) throw new Error("There is no face.");
-    return { ...(await encodeFiles(sharp, picture, derived)), mesh: measures.face?.mesh ?? "" };
+    return { ...(await encodeFiles(sharp, derived, "AI")), mesh: measures.face?.mesh ?? "" };
   };
 
   test("the files, of equal pictures: equal, WebP, their sizes, no metadata", async () => {
@@ -153,7 +153,7 @@ describe("the files of a portrait", () => {
       .withExif({ IFD0: { Make: "Secret Camera" } })
       .jpeg()
       .toBuffer();
-    const { normalized, thumb } = await files(large);
+    const { normalized, thumb, animated } = await files(large);
     for (const [bytes, side] of [
       [normalized, NORMALIZED_SIDES.max],
       [thumb, THUMB_SIDE],
@@ -161,8 +161,13 @@ describe("the files of a portrait", () => {
       const { format, width, height, exif, icc, xmp } = await sharp(bytes).metadata();
       expect({ format, width, height, exif, icc, xmp }).toEqual({ format: "webp", width: side, height: side } as never);
     }
+    const moving = await sharp(animated, { animated: true }).metadata();
+    expect(moving).toMatchObject({ format: "webp", width: 256, pageHeight: 256, pages: 40, loop: 0 });
+    expect([moving.exif, moving.icc, moving.delay?.every((ms) => ms === 50)]).toEqual([undefined, undefined, true]);
     const again = await files(large);
-    expect([again.normalized.equals(normalized), again.thumb.equals(thumb)]).toEqual([true, true]);
+    for (const name of ["normalized", "thumb", "animated"] as const) {
+      expect([name, again[name].equals({ normalized, thumb, animated }[name])]).toEqual([name, true]);
+    }
   });
 
   test("the normalized image, of a far face in a wide picture: a square in which the face has 42 % of the height", async () => {
@@ -209,7 +214,7 @@ test("a picture, larger than measured: scaled down", async () => {
 
 describe("a measured image", () => {
   const measure = (bytes: Buffer) =>
-    measurePortrait(sharp, async () => findFaces, bytes, { kind: "portrait", contentType: "image/jpeg" });
+    measurePortrait(sharp, async () => findFaces, bytes, { kind: "portrait", contentType: "image/jpeg", label: "AI" });
 
   test("an image, of few pixels: measured, and fails by its resolution", async () => {
     const { report } = await measure(await photo().resize(400).jpeg().toBuffer());

@@ -3,7 +3,8 @@ import { encodeMesh } from "@realtime-avatar/domain/avatars/face-mesh";
 import type Sharp from "sharp";
 import { decodeUpright, EIGHT_BITS, type ImageFormat } from "../inspect/decode.ts";
 import type { Turn } from "../report.ts";
-import type { Face, FindFaces, Picture } from "./faces.ts";
+import { animate, FACE_SIDE } from "./animate.ts";
+import type { Face, FindFaces, Picture, Point } from "./faces.ts";
 import { eyeContrast, mouthContrast } from "./features.ts";
 import {
   type Box,
@@ -32,12 +33,8 @@ export const NORMALIZED_SIDES = { min: 512, max: 1024 } as const;
 /** The share of the normalized image's height that the face has, and the share above it. */
 const FACE_SHARE = 0.42;
 const ABOVE_FACE = 0.3;
-/** The side at which the face of the normalized image is searched once more, for a better mesh, and its features are measured. */
-const FACE_SIDE = 512;
 /** Both sides of the thumbnail. */
 export const THUMB_SIDE = 256;
-/** The side of the thumbnail's part of the picture, in heights of the face: with hair and shoulders. */
-const THUMB_FACES = 2;
 /** Artifacts around faces are not visible from 85. */
 const QUALITY = 90;
 
@@ -65,7 +62,11 @@ export type PictureMeasures = {
   face: FaceMeasures | null;
 };
 /** `picture`: turned. `box`: that of the only face, in pixels of this picture. `normalized`: what calls show. */
-type Measured = { measures: PictureMeasures; picture: Picture; derived: { box: Box; normalized: Picture } | null };
+type Measured = { measures: PictureMeasures; picture: Picture; derived: Derived | null };
+/** `face`: the normalized image at `FACE_SIDE`, and the mesh of its face. */
+type Derived = { box: Box; normalized: Picture; face: { picture: Picture; mesh: readonly Point[] } };
+/** The files of an avatar, as WebP. */
+export type Files = { normalized: Buffer; thumb: Buffer; animated: Buffer };
 
 const raw = ({ width, height }: Picture) => ({ raw: { width, height, channels: 3 as const } });
 
@@ -108,17 +109,11 @@ const scaleForSearch = async (sharp: typeof Sharp, picture: Picture): Promise<{ 
 /** A square in a picture, in whole pixels. */
 type Square = { left: number; top: number; side: number };
 
-/** A square whose side and upper left corner are near to these, moved into the picture. */
-const squareInside = (left: number, top: number, wanted: number, { width, height }: Size): Square => {
-  const side = Math.max(1, Math.min(width, height, Math.round(wanted)));
-  const place = (start: number, length: number): number => Math.min(length - side, Math.max(0, Math.round(start)));
-  return { left: place(left, width), top: place(top, height), side };
-};
-
 /** The part of a picture that calls show: the face has `FACE_SHARE` of its height, where the picture has room. */
-const normalizedPart = ({ left, top, right, bottom }: Box, picture: Size): Square => {
-  const side = Math.min(picture.width, picture.height, (bottom - top) / FACE_SHARE);
-  return squareInside((left + right - side) / 2, top - ABOVE_FACE * side, side, picture);
+const normalizedPart = ({ left, top, right, bottom }: Box, { width, height }: Size): Square => {
+  const side = Math.round(Math.min(width, height, (bottom - top) / FACE_SHARE));
+  const place = (start: number, length: number): number => Math.min(length - side, Math.max(0, Math.round(start)));
+  return { left: place((left + right - side) / 2, width), top: place(top - ABOVE_FACE * side, height), side };
 };
 
 /** Cuts a square out of a picture, and scales it. */
@@ -187,24 +182,23 @@ export const measurePicture = async (
     mouth: tenths(mouthContrast(part, mesh)),
     mesh: encodeMesh(mesh, normalized.width / FACE_SIDE),
   };
-  return { measures: { turned: turn, faces: 1, face: measures }, picture, derived: { box, normalized } };
+  return {
+    measures: { turned: turn, faces: 1, face: measures },
+    picture,
+    derived: { box, normalized, face: { picture: part, mesh } },
+  };
 };
 
-/** The square around a face for the thumbnail. */
-const thumbPart = ({ left, top, right, bottom }: Box, picture: Picture): Square => {
-  const side = Math.min(picture.width, picture.height, THUMB_FACES * Math.max(right - left, bottom - top));
-  return squareInside((left + right - side) / 2, (top + bottom - side) / 2, side, picture);
-};
-
-/** The files that are derived of a picture, as WebP without metadata. Equal pictures give equal bytes. */
+/** The files that are derived of a picture, without metadata. Equal pictures give equal bytes. A face that cannot move is still. */
 export const encodeFiles = async (
   sharp: typeof Sharp,
-  picture: Picture,
-  { box, normalized }: { box: Box; normalized: Picture },
-): Promise<{ normalized: Buffer; thumb: Buffer }> => {
-  const encode = (file: Picture): Promise<Buffer> => sharp(file.data, raw(file)).webp({ quality: QUALITY }).toBuffer();
-  const thumb = await cutSquare(sharp, picture, thumbPart(box, picture), THUMB_SIDE);
-  return { normalized: await encode(normalized), thumb: await encode(thumb) };
+  { normalized, face }: Derived,
+  label: string,
+): Promise<Files> => {
+  const { data } = normalized;
+  const thumb = await sharp(data, raw(normalized)).resize(THUMB_SIDE, THUMB_SIDE).webp({ quality: QUALITY }).toBuffer();
+  const animated = (await animate(sharp, face, label)) ?? thumb;
+  return { normalized: await sharp(data, raw(normalized)).webp({ quality: QUALITY }).toBuffer(), thumb, animated };
 };
 
 /** Decodes an image into a picture of at most `PICTURE_SIDE`, upright and opaque. Throws for each error of the decoder. */

@@ -4,7 +4,7 @@ import type Sharp from "sharp";
 import { notDecodable, readHeader } from "../inspect/image.ts";
 import type { Report, Task } from "../report.ts";
 import type { FindFaces } from "./faces.ts";
-import { decodePicture, encodeFiles, measurePicture } from "./picture.ts";
+import { decodePicture, encodeFiles, type Files, measurePicture } from "./picture.ts";
 
 /**
  * The measures of an image and of its only face, and the derived files where there is one. A refusal for what is refused of
@@ -14,8 +14,8 @@ export const measurePortrait = async (
   sharp: typeof Sharp,
   startFaces: () => Promise<FindFaces>,
   bytes: Buffer,
-  { contentType, colors }: Task<"portrait">,
-): Promise<{ report: Report<"portrait">; files: { normalized: Buffer; thumb: Buffer } | null }> => {
+  { contentType, colors, label }: Task<"portrait">,
+): Promise<{ report: Report<"portrait">; files: Files | null }> => {
   const header = await readHeader(sharp, bytes, contentType);
   if (header.kind === "refused") return { report: header, files: null };
   const format = { ...header.format, colors: colors ?? header.format.colors };
@@ -25,11 +25,11 @@ export const measurePortrait = async (
     startFaces(),
   ]);
   if (!decoded) return { report: notDecodable, files: null };
-  const { measures, picture, derived } = await measurePicture(sharp, findFaces, decoded);
+  const { measures, derived } = await measurePicture(sharp, findFaces, decoded);
   const isOnItsSide = measures.turned % 180 !== 0;
   const [width, height] = isOnItsSide ? [header.height, header.width] : [header.width, header.height];
   return {
     report: { kind: "accepted", width, height, ...measures },
-    files: derived ? await encodeFiles(sharp, picture, derived) : null,
+    files: derived ? await encodeFiles(sharp, derived, label) : null,
   };
 };

@@ -5,9 +5,9 @@ import { createNoise, type Random } from "./random.ts";
 /** Angles in radians, ways in eye distances. */
 export type HeadPose = { yaw: number; pitch: number; roll: number; shiftX: number; shiftY: number };
 
-const YAW = 0.05;
-const PITCH = 0.03;
-const ROLL = 0.022;
+const YAW = 0.085;
+const PITCH = 0.04;
+const ROLL = 0.024;
 const SHIFT_X = 0.02;
 const SHIFT_Y = 0.014;
 /** Of the movement of a person who speaks, one who listens makes this much. */

@@ -10,7 +10,7 @@ const SPEECH_CLOSED = 0.6;
 /** The mouth gets ready in this time before the first sound, or faster when that becomes known later. */
 const READY_MS = 160;
 const READY_AT_MS = 20;
-const FASTEST_SECONDS = 0.05;
+const FASTEST_SECONDS = 0.09;
 /** After this many seconds of silence, the mouth of the photo comes back, in this many seconds. */
 const PAUSE_SECONDS = 0.5;
 const BACK_SECONDS = 0.6;
@@ -33,16 +33,17 @@ export type Talk = { talk: number; hasPhraseEnded: boolean };
 /** `passed`: seconds since the last picture. */
 export const createTalk = (): ((window: ShapeWindow, passed: number) => Talk) => {
   let talk = 0;
+  /** Seconds since the last speech, and since speech was last heard or ahead. */
   let quiet = Number.POSITIVE_INFINITY;
+  let idle = Number.POSITIVE_INFINITY;
   let isInPhrase = false;
   return (window, passed) => {
     const toSpeechMs = findSpeech(window);
     quiet = toSpeechMs === 0 ? 0 : quiet + passed;
+    idle = toSpeechMs === Number.POSITIVE_INFINITY ? idle + passed : 0;
     const ready = clamp(1 - (toSpeechMs - READY_AT_MS) / READY_MS);
     if (ready > talk) talk = Math.min(ready, talk + passed / FASTEST_SECONDS);
-    else if (toSpeechMs === Number.POSITIVE_INFINITY && quiet > PAUSE_SECONDS) {
-      talk = Math.max(0, talk - passed / BACK_SECONDS);
-    }
+    else if (idle > PAUSE_SECONDS) talk = Math.max(0, talk - passed / BACK_SECONDS);
     const hasPhraseEnded = isInPhrase && quiet > PHRASE_SECONDS;
     if (toSpeechMs === 0) isInPhrase = true;
     else if (hasPhraseEnded) isInPhrase = false;

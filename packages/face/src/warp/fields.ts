@@ -103,7 +103,7 @@ const findSpot = ({ lips, eyeDistance }: Context, place: Place): Spot => {
 /** The chin goes down, and the middle of the upper lip a little up. */
 const moveJaw = ({ lips, eyeDistance }: Context, spot: Spot, middle: number): Move => {
   const neck = 1 - smoothstep(lips.chin * 0.95, lips.chin * 2.1, spot.below);
-  const chin = 1 / (1 + (Math.abs(spot.x) / (0.56 * eyeDistance)) ** 4);
+  const chin = Math.max(0, 1.04 / (1 + (spot.x / (0.56 * eyeDistance)) ** 4) - 0.04);
   const lip = (CORNER_SHARE + (1 - CORNER_SHARE) * middle) * spot.lateral;
   const lower = mix(lip, 0.9 * chin, smoothstep(0, lips.chin * 0.5, spot.below)) * neck;
   const upper = CORNER_SHARE * (1 - middle) * spot.lateral * spot.upperFade - 0.1 * middle * spot.upperLipFade;
@@ -177,7 +177,9 @@ const createBrowMove = ({ lips, eyeDistance }: Context, mesh: Float32Array): ((p
   const lids = EYES.map(({ upper }) => landmark(mesh, upper[4]));
   return (place) => {
     const { y } = intoFrame(lips.frame, place);
-    const distance = Math.min(...brows.map((brow) => Math.hypot(place.x - brow.x, place.y - brow.y)));
+    let distance = Number.POSITIVE_INFINITY;
+    for (const brow of brows) distance = Math.min(distance, Math.hypot(place.x - brow.x, place.y - brow.y));
+    if (distance > 0.5 * eyeDistance) return [0, 0, 0, 0];
     const aboveLids = lids.map((lid) => {
       if (Math.abs(place.x - lid.x) >= 0.4 * eyeDistance) return 1;
       return smoothstep(-0.02 * eyeDistance, -0.13 * eyeDistance, y - intoFrame(lips.frame, lid).y);
@@ -220,6 +222,12 @@ const moveAll = (context: Context, spot: Spot): Record<Exclude<Expression, "brow
   smile: moveSmile(context, spot),
 });
 
+/** No expression moves a place beside, above or below this. */
+const isInReach = ({ lips, eyeDistance }: Context, place: Place): boolean => {
+  const { x, y } = intoFrame(lips.frame, place);
+  return Math.abs(x) < 1.3 * eyeDistance && y > -1.8 * eyeDistance && y < 2.1 * lips.chin + NEAR_LIPS * eyeDistance;
+};
+
 /** Makes the fields of a face. */
 export const createFields = (lips: Lips, mesh: Float32Array, eyeDistance: number): Fields => {
   const context = { lips, eyeDistance };
@@ -232,6 +240,7 @@ export const createFields = (lips: Lips, mesh: Float32Array, eyeDistance: number
   const lists = EXPRESSIONS.map(() => ({ nodes: [] as number[], moves: [] as number[] }));
   for (let node = 0; node < NODE_COUNT; node++) {
     const place = { x: CELL * (node % GRID_SIZE), y: CELL * Math.floor(node / GRID_SIZE) };
+    if (!isInReach(context, place)) continue;
     const spot = findSpot(context, place);
     const moves: Record<Expression, Move> = { ...moveAll(context, spot), brow: moveBrow(place) };
     EXPRESSIONS.forEach((name, index) => {

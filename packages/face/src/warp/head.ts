@@ -19,6 +19,8 @@ export type Head = {
 const LEAST_SHARE = 0.002;
 /** Landmarks blur into the depth of a node over this share of the height of the head. */
 const DEPTH_BLUR = 0.1;
+/** A landmark whose squared distance is larger than this, in units of the blur, has no weight. */
+const FARTHEST = 12;
 /** At the edges of the picture, over this share of it, nothing moves. */
 const STILL_EDGE = 0.1;
 /** The same at the lower edge, in pixels. */
@@ -53,7 +55,9 @@ const findDepth = (points: readonly Point[], ears: number, blur: number, x: numb
   let sum = 0;
   let weights = 0;
   for (const point of points) {
-    const weight = Math.exp(-((x - point.x) ** 2 + (y - point.y) ** 2) / blur ** 2);
+    const distance = ((x - point.x) ** 2 + (y - point.y) ** 2) / blur ** 2;
+    if (distance > FARTHEST) continue;
+    const weight = Math.exp(-distance);
     sum += weight * point.z;
     weights += weight;
   }

@@ -26,13 +26,16 @@ export const findMovingRows = (moving: Int32Array): MovingRow[] => {
 /** For each pixel of a plane four bytes: itself, its right neighbour, and both below. One read then serves an interpolation. */
 export type PackedPlane = Int32Array;
 
-const packPlane = (plane: Uint8Array, size: number): PackedPlane =>
-  Int32Array.from(plane, (value, pixel) => {
+const packPlane = (plane: Uint8Array, size: number): PackedPlane => {
+  const packed = new Int32Array(plane.length);
+  const byte = (pixel: number): number => plane[pixel] as number;
+  for (let pixel = 0; pixel < plane.length; pixel++) {
     const right = pixel % size === size - 1 ? 0 : 1;
-    const below = pixel + size < plane.length ? size : 0;
-    const byte = (offset: number): number => plane[pixel + offset] as number;
-    return value | (byte(right) << 8) | (byte(below) << 16) | (byte(below + right) << 24);
-  });
+    const below = pixel + size < plane.length ? pixel + size : pixel;
+    packed[pixel] = byte(pixel) | (byte(pixel + right) << 8) | (byte(below) << 16) | (byte(below + right) << 24);
+  }
+  return packed;
+};
 
 export type PackedPhoto = { y: PackedPlane; u: PackedPlane; v: PackedPlane };
 

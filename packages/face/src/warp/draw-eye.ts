@@ -2,9 +2,10 @@
 import { clamp, mix, smoothstep } from "../numbers.ts";
 import { PICTURE_SIZE, type Planes } from "../picture.ts";
 import { type Eye, LID_TABLE } from "./eye.ts";
+import { clipBox } from "./frame.ts";
 import { type Place, readMap, readPlane } from "./grid.ts";
 import { BLACK } from "./light.ts";
-import type { Maps } from "./maps.ts";
+import { type Maps, measureHeadMove } from "./maps.ts";
 
 /** What an eye does. `blink`: from 0, open, to 1, shut. The way of the iris is in pixels. */
 export type EyePose = { blink: number; gazeX: number; gazeY: number };
@@ -12,6 +13,8 @@ export type EyePose = { blink: number; gazeX: number; gazeY: number };
 /** Less than this is not drawn. */
 const LEAST_BLINK = 0.02;
 const LEAST_GAZE = 0.05;
+/** Pixels around the box of the eye that are drawn as well: the head does not move all of it alike. */
+const MARGIN = 5;
 /** Of the opening, the upper lid covers this much. The lower lid rises by the rest. */
 const UPPER_SHARE = 0.9;
 
@@ -149,14 +152,9 @@ export const drawEye = (
   for (const scale of [1, 2] as const) {
     const context: Context = { eye, pose, photo, eyeDistance, scale, fade };
     const size = PICTURE_SIZE / scale;
-    const [left, right] = [
-      clamp(Math.floor((eye.box.left - 4) / scale), 0, size),
-      clamp(Math.ceil((eye.box.right + 4) / scale), 0, size),
-    ];
-    const [top, bottom] = [
-      clamp(Math.floor((eye.box.top - 4) / scale), 0, size),
-      clamp(Math.ceil((eye.box.bottom + 4) / scale), 0, size),
-    ];
+    const isShutting = pose.blink >= LEAST_BLINK;
+    const box = isShutting ? eye.blinkBox : eye.gazeBox;
+    const { left, top, right, bottom } = clipBox(box, MARGIN, measureHeadMove(maps, eye.frame), scale, size);
     const middle = (scale - 1) / 2;
     for (let row = top; row < bottom; row++) {
       for (let column = left; column < right; column++) {

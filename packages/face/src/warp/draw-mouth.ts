@@ -2,30 +2,42 @@
 import { clamp, mix, smoothstep } from "../numbers.ts";
 import { PICTURE_SIZE, type Planes } from "../picture.ts";
 import { EDGE_TABLE, type Edges, findEdges } from "./edges.ts";
-import { type Box, boxAround, fromFrame } from "./frame.ts";
+import { type Box, boxAround, clipBox, fromFrame } from "./frame.ts";
 import { CELL, type Place, readMap, readPlane } from "./grid.ts";
 import { type Colour, createInside, drawInside, drawTip, type Inside } from "./inside.ts";
 import { BLACK, type Light } from "./light.ts";
 import type { Lips } from "./lips.ts";
-import type { Maps, NodeMap } from "./maps.ts";
+import { type Maps, measureHeadMove, type NodeMap } from "./maps.ts";
 import type { Pose } from "./pose.ts";
 
 /** What the drawing needs of a face. */
-export type MouthSource = { photo: Planes; eyeDistance: number; lips: Lips; light: Light; mouthBox: Box; maps: Maps };
+export type MouthSource = { photo: Planes; eyeDistance: number; lips: Lips; light: Light; maps: Maps };
 
 /** Half of the width of the edge of a lip, in pixels of luma. */
 const EDGE = 0.6;
-/** Pixels around the box of the mouth that are drawn as well. */
-const MARGIN = 4;
+/** Pixels around the box of the mouth that are drawn as well: the head does not move all of it alike. */
+const MARGIN = 5;
+/** Near the line of the mouth, a cell of the grid has nodes of both maps. This far from it, in pixels, it has not. */
+const LINE_REACH = 2 * CELL;
 
-/** What can change when the mouth speaks: from the nose to below the lower lip. */
-export const findMouthBox = ({ frame, left, right, nose }: Lips, eyeDistance: number): Box => {
+/** What a mouth with these edges covers, with the line between its maps. */
+const findBox = ({ frame }: Lips, { left, width, top, bottom }: Edges, eyeDistance: number): Box => {
   const beside = 0.12 * eyeDistance;
-  const xs = [left - beside, right + beside];
-  return boxAround(xs.flatMap((x) => [fromFrame(frame, x, -0.8 * nose), fromFrame(frame, x, 0.36 * eyeDistance)]));
+  const highest = Math.min(-LINE_REACH, ...top) - 2;
+  const lowest = Math.max(LINE_REACH, ...bottom) + 2;
+  const xs = [left - beside, left + width + beside];
+  return boxAround(xs.flatMap((x) => [fromFrame(frame, x, highest), fromFrame(frame, x, lowest)]));
 };
 
-type Context = MouthSource & { pose: Pose; edges: Edges; inside: Inside; target: Planes; scale: 1 | 2; size: number };
+type Context = MouthSource & {
+  pose: Pose;
+  edges: Edges;
+  inside: Inside;
+  box: Box;
+  target: Planes;
+  scale: 1 | 2;
+  size: number;
+};
 
 const colour: Colour = { y: 0, u: 0, v: 0 };
 const sum: Colour = { y: 0, u: 0, v: 0 };
@@ -88,9 +100,6 @@ const put = ({ target, scale, size }: Context, column: number, row: number): voi
   target.v[pixel] = sum.v + 0.5;
 };
 
-/** Near the line of the mouth, a cell of the grid has nodes of both maps. This far from it, in pixels, it has not. */
-const LINE_REACH = 2 * CELL;
-
 /** Beside the mouth both maps agree. Only the line between them needs care. */
 const drawBeside = (context: Context, x: number, y: number, column: number, row: number): boolean => {
   const { lips, maps } = context;
@@ -141,22 +150,19 @@ const drawBetweenCorners = (
 
 /** Draws the planes of one scale. */
 const drawScale = (context: Context): void => {
-  const { maps, lips, edges, pose, mouthBox, scale, size } = context;
+  const { maps, lips, edges, box, scale, size } = context;
   const { frame } = lips;
-  const bound = (value: number): number => clamp(Math.round(value / scale), 0, size);
-  const [firstRow, lastRow] = [
-    bound(mouthBox.top - MARGIN + pose.shiftY),
-    bound(mouthBox.bottom + MARGIN + pose.shiftY),
-  ];
-  const [first, last] = [bound(mouthBox.left - MARGIN + pose.shiftX), bound(mouthBox.right + MARGIN + pose.shiftX)];
+  const { left, top, right, bottom } = clipBox(box, MARGIN, measureHeadMove(maps, frame), scale, size);
   const middle = (scale - 1) / 2;
-  for (let row = firstRow; row < lastRow; row++) {
-    for (let column = first; column < last; column++) {
-      const [pictureX, pictureY] = [scale * column + middle, scale * row + middle];
+  for (let row = top; row < bottom; row++) {
+    for (let column = left; column < right; column++) {
+      const pictureX = scale * column + middle;
+      const pictureY = scale * row + middle;
       readMap(maps.head.x, maps.head.y, pictureX, pictureY, from);
-      const [right, down] = [from.x - frame.x, from.y - frame.y];
-      const x = right * frame.axisX + down * frame.axisY;
-      const y = down * frame.axisX - right * frame.axisY;
+      const fromX = from.x - frame.x;
+      const fromY = from.y - frame.y;
+      const x = fromX * frame.axisX + fromY * frame.axisY;
+      const y = fromY * frame.axisX - fromX * frame.axisY;
       const entry = ((x - edges.left) / edges.width) * (EDGE_TABLE - 1);
       sum.y = sum.u = sum.v = 0;
       const isBeside = entry < 0 || entry > EDGE_TABLE - 1;
@@ -172,7 +178,8 @@ const drawScale = (context: Context): void => {
 export const drawMouth = (source: MouthSource, pose: Pose, target: Planes): void => {
   const edges = findEdges(source.lips, source.maps);
   const inside = createInside(source, edges, pose.tongue);
+  const box = findBox(source.lips, edges, source.eyeDistance);
   for (const scale of [1, 2] as const) {
-    drawScale({ ...source, pose, edges, inside, target, scale, size: PICTURE_SIZE / scale });
+    drawScale({ ...source, pose, edges, inside, box, target, scale, size: PICTURE_SIZE / scale });
   }
 };

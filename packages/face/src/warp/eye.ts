@@ -18,8 +18,9 @@ export type Eye = {
   upper: Float32Array;
   lower: Float32Array;
   top: Float32Array;
-  /** What a blink can change. */
-  box: Box;
+  /** What a blink can change, and what the gaze can. */
+  blinkBox: Box;
+  gazeBox: Box;
 };
 
 /** A lid: y = (1 - t²) (height + skew t), where t is -1 and 1 at the corners. */
@@ -89,11 +90,16 @@ const createEye = (luma: Uint8Array, mesh: Float32Array, eyeDistance: number, ma
   const topCurve: Curve = (x) => mix(upperCurve(x), Math.min(brow(x), upperCurve(x) - 0.06 * eyeDistance), 0.6);
   const table = (curve: Curve) => tabulate(curve, -half, half, LID_TABLE);
   const reach = 0.16 * eyeDistance + half;
-  const box = boxAround([
+  const blinkBox = boxAround([
     { x: middle.x - reach, y: middle.y - reach },
     { x: middle.x + reach, y: middle.y + 0.12 * eyeDistance + half * 0.6 },
   ]);
-  return { frame, half, upper: table(upperCurve), lower: table(lowerCurve), top: table(topCurve), box };
+  const places = [-1, -0.5, 0, 0.5, 1].flatMap((share) => [
+    fromFrame(frame, share * half, upperCurve(share * half)),
+    fromFrame(frame, share * half, lowerCurve(share * half)),
+  ]);
+  const tables = { upper: table(upperCurve), lower: table(lowerCurve), top: table(topCurve) };
+  return { frame, half, ...tables, blinkBox, gazeBox: boxAround(places) };
 };
 
 /** The eyes, from left to right in the picture. */

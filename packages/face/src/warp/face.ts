@@ -7,10 +7,9 @@
 import { PICTURE_LENGTH, type Planes, planesFrom } from "../picture.ts";
 import { checkMesh } from "./check-mesh.ts";
 import { drawEye } from "./draw-eye.ts";
-import { drawMouth, findMouthBox } from "./draw-mouth.ts";
+import { drawMouth } from "./draw-mouth.ts";
 import { type Eye, findEyes } from "./eye.ts";
 import { createFields, type Fields } from "./fields.ts";
-import type { Box } from "./frame.ts";
 import { NODE_COUNT } from "./grid.ts";
 import { createHead, type Head } from "./head.ts";
 import { measureEyeDistance } from "./landmarks.ts";
@@ -32,7 +31,6 @@ export type Face = {
   light: Light;
   fields: Fields;
   head: Head;
-  mouthBox: Box;
   /** The nodes of the grid, and the parts of its rows, that can move. */
   moving: Int32Array;
   rows: MovingRow[];
@@ -67,7 +65,6 @@ export const openFace = (picture: Uint8Array, mesh: Float32Array): Face => {
     light: measureLight(photo, mesh, lips),
     fields,
     head,
-    mouthBox: findMouthBox(lips, eyeDistance),
     moving,
     rows: findMovingRows(moving),
     maps: createMaps(),

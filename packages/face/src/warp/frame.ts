@@ -1,4 +1,5 @@
 /** A frame of reference in the picture. Its y axis points to the chin of an upright face. */
+import { clamp } from "../numbers.ts";
 import type { Place } from "./grid.ts";
 
 /** The origin in pixels, and the direction of the x axis as a unit vector. */
@@ -24,6 +25,17 @@ export const fromFrame = (frame: Frame, x: number, y: number): Place => ({
 
 /** A rectangle of the picture, in pixels. */
 export type Box = { left: number; top: number; right: number; bottom: number };
+
+/** The part of a box, `margin` larger on all sides and moved, that lies in a plane of `size` pixels, each of `scale` of the picture. */
+export const clipBox = (box: Box, margin: number, moved: Place, scale: number, size: number): Box => {
+  const clip = (value: number): number => clamp(Math.round(value / scale), 0, size);
+  return {
+    left: clip(box.left - margin + moved.x),
+    top: clip(box.top - margin + moved.y),
+    right: clip(box.right + margin + moved.x),
+    bottom: clip(box.bottom + margin + moved.y),
+  };
+};
 
 /** The smallest box of whole pixels around places. */
 export const boxAround = (places: readonly Place[]): Box => ({

@@ -40,14 +40,14 @@ const fitOval = (mesh: Float32Array): Oval => {
   return { center, height, halfWidth, downX, downY };
 };
 
-/** From 1 in the oval to 0 at 1.7 half ovals above, where hair is, and 2 below, where the neck is. */
+/** From 1 in the oval to 0 at 1.55 half ovals above, where hair is, and 1.8 below, where the neck is. */
 const findShare = ({ center, height, halfWidth, downX, downY }: Oval, x: number, y: number): number => {
   const along = ((x - center.x) * downX + (y - center.y) * downY) / (height / 2);
   const across = ((x - center.x) * downY - (y - center.y) * downX) / halfWidth;
   const distance = Math.hypot(across / 1.35, along < 0 ? along / 1.5 : along / 1.15);
   const edge = smoothstep(0, 1, Math.min(x, PICTURE_SIZE - x, y) / (STILL_EDGE * PICTURE_SIZE));
   const bottom = smoothstep(0, STILL_BOTTOM, PICTURE_SIZE - y);
-  return (1 - smoothstep(1, along < 0 ? 1.7 : 2, distance)) * edge * bottom;
+  return (1 - smoothstep(1, along < 0 ? 1.55 : 1.8, distance)) * edge * bottom;
 };
 
 /** The depth of a place: that of the landmarks near it, and behind the face that of the ears. */

@@ -162,3 +162,10 @@ export const updateMaps = (maps: Maps, source: MapSource, pose: Pose): void => {
     copyNode(isBelow ? lower : upper, picture, node);
   }
 };
+
+/** How far the head moves a place, in pixels. */
+export const measureHeadMove = ({ head }: Maps, { x, y }: Place): Place => {
+  const from: Place = { x: 0, y: 0 };
+  readMap(head.x, head.y, x, y, from);
+  return { x: x - from.x, y: y - from.y };
+};

@@ -57,7 +57,7 @@ const findLag = (mouths: readonly Mouth[]): number => {
 };
 
 describe("a voice", () => {
-  test("p, b and m: at least 95 % of them close the lips", () => {
+  test("p, b and m: at least 88 % of them close the lips", () => {
     const closes = shareOf(
       soundsNamed("p", "b", "m"),
       (sound) => Math.min(...gapsOf(mouthsIn(SPOKEN, sound))) < CLOSED,
@@ -147,19 +147,19 @@ test("sounds that are no speech: the lips move less than a third as much", () =>
   }
 });
 
-describe("an interruption", () => {
-  const clearMs = 3000;
-  const afterMs = (mouths: readonly Mouth[], ms: number) => mouths.find(({ timeMs }) => timeMs === clearMs + ms + 20);
-
-  test("in the middle of a vowel: shut after 120 ms, without a jerk", () => {
-    const before = recordMouth(FACE, SPEECH);
-    const mouths = recordMouth(FACE, SPEECH, { clearMs });
-    const vowel = before.findLast(({ timeMs }) => timeMs < clearMs);
-    expect(vowel?.gap).toBeGreaterThan(OPEN / 2);
-    expect(afterMs(mouths, 40)?.gap).toBeGreaterThan(CLOSED / 2);
-    expect(afterMs(mouths, 120)?.gap).toBeLessThan(CLOSED);
-    for (const { gap } of mouths.filter(({ timeMs }) => timeMs > clearMs + 120)) expect(gap).toBeLessThan(CLOSED);
-  });
+test("an interruption in the middle of a vowel: shut after 120 ms, without a jerk", () => {
+  const clearMs = 2400;
+  for (const face of [FACE, SMILE]) {
+    const mouths = recordMouth(face, SPEECH, { clearMs, leadMs: 400 });
+    const after = gapsOf(mouths.filter(({ timeMs }) => timeMs > clearMs));
+    const before = mouths.findLast(({ timeMs }) => timeMs < clearMs)?.gap ?? 0;
+    expect(before).toBeGreaterThan(OPEN);
+    const steps = [before, ...after].slice(0, 4).map((gap, index) => gap - (after[index] ?? 0));
+    expect(Math.max(...steps) * face.eyeDistance).toBeLessThan(10);
+    // The first three pictures close the mouth. Then it stays shut while a smile of the photo has not come back.
+    expect(after[0]).toBeGreaterThan(CLOSED);
+    for (const gap of after.slice(3, 12)) expect(gap).toBeLessThan(CLOSED);
+  }
 });
 
 describe("silence", () => {

@@ -12,7 +12,7 @@ const SHIFT_X = 0.02;
 const SHIFT_Y = 0.014;
 /** Of the movement of a person who speaks, one who listens makes this much. */
 const LISTENING = 0.55;
-const NOD_PITCH = 0.035;
+const NOD_PITCH = 0.05;
 const NOD_SHIFT = 0.03;
 /** The head starts at the place of the photo: in this many seconds it reaches its full movement. */
 const START_SECONDS = 1.5;

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { PICTURE_SIZE, planesFrom } from "../picture.ts";
-import { openTestFace, readPicture, type TestFace } from "../testing/photo-testing.ts";
+import { openTestFace, readMesh, readPicture, type TestFace } from "../testing/photo-testing.ts";
 import { drawFace, openFace } from "./face.ts";
 import { REST } from "./pose.ts";
 
@@ -76,4 +76,12 @@ test("a mesh of 467 points, or a picture of another size: refused", async () => 
   const picture = await readPicture("closed");
   expect(() => openFace(picture, new Float32Array(3 * 467))).toThrow(RangeError);
   expect(() => openFace(picture.subarray(1), new Float32Array(3 * 468))).toThrow(RangeError);
+});
+
+test("a mesh whose points are all one, or no numbers: refused", async () => {
+  const picture = await readPicture("closed");
+  expect(() => openFace(picture, new Float32Array(3 * 468).fill(256))).toThrow(RangeError);
+  const mesh = await readMesh("closed");
+  mesh[3 * 78] = Number.NaN;
+  expect(() => openFace(picture, mesh)).toThrow(RangeError);
 });

@@ -38,6 +38,9 @@ export type Face = {
   maps: Maps;
 };
 
+/** Landmarks of a smaller face are no guide for a warp, in pixels. */
+const LEAST_EYE_DISTANCE = 16;
+
 /**
  * Opens the face of a photo.
  *

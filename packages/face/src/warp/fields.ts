@@ -121,10 +121,15 @@ const movePart = (spot: Spot): Move => [
 const alongMouth = ({ across, side, near, inFace }: Spot): number =>
   Math.sign(across) * (side <= 1 ? side ** 1.3 : bell((side - 1) / 0.7)) * near * inFace;
 
-const moveWide = (spot: Spot): Move => {
+/** The cheeks beside the nose rise when the corners go out. */
+const raiseCheek = (spot: Spot, eyeDistance: number): number =>
+  -0.02 * bell((spot.side - 1.25) / 0.5) * bell((spot.above - 0.2 * eyeDistance) / (0.18 * eyeDistance)) * spot.inFace;
+
+const moveWide = ({ eyeDistance }: Context, spot: Spot): Move => {
   const along = 0.055 * alongMouth(spot);
   const corners = -0.008 * (1 - spot.middle) * spot.near * spot.lateral;
-  return [along, corners, along, corners - 0.006 * spot.middle * spot.lowerLipFade];
+  const upper = corners + raiseCheek(spot, eyeDistance);
+  return [along, upper, along, corners - 0.006 * spot.middle * spot.lowerLipFade];
 };
 
 /** Lips that come forward are thicker: the largest move is at the outer edge of a lip of this height. */
@@ -214,7 +219,7 @@ const moveAll = (context: Context, spot: Spot): Record<Exclude<Expression, "brow
   jaw: moveJaw(context, spot, spot.middle),
   jawRound: moveJaw(context, spot, spot.middleRound),
   part: movePart(spot),
-  wide: moveWide(spot),
+  wide: moveWide(context, spot),
   round: moveRound(context, spot),
   close: moveClose(context, spot),
   press: movePress(context, spot),

@@ -5,7 +5,7 @@ import { drawFace, openFace } from "./face.ts";
 import { REST } from "./pose.ts";
 
 const FACES: readonly TestFace[] = ["closed", "smile"];
-const SPEAKING = { ...REST, gap: 0.17, part: 0.6, wide: 0.4, talk: 1 };
+const SPEAKING = { ...REST, gap: 0.17, part: 0.6, wide: 0.4, smile: -0.8, talk: 1 };
 
 /** The largest difference of the luma of rows. */
 const differenceOfRows = (left: Uint8Array, right: Uint8Array, first: number, last: number): number => {

@@ -16,7 +16,7 @@ const SAMPLE_RATE = 48_000;
 const PIECE = 960;
 const PICTURE_MS = 40;
 /** How long a call knows a sound before it is heard. */
-const LEAD_MS = 120;
+const LEAD_MS = 240;
 /** The face has this share of the height of the picture, and its top is at the second one. */
 const FACE_HEIGHT = 0.42;
 const FACE_TOP = 0.3;

@@ -11,6 +11,8 @@ const OPEN_GAIN = 1.06;
 
 /** Shapes at steps of 10 ms around a picture. */
 export type ShapeWindow = {
+  /** The step of the newest shape. It can lie outside of the window. */
+  newestStep: number;
   /** The shape of the sound, `step` steps after the middle of the picture. */
   raw: (step: number) => Shape;
   /**
@@ -26,6 +28,7 @@ export const shapesAround = (track: ShapeTrack, timeMs: number, reach: number): 
   const shapes = Array.from({ length: 2 * (reach + margin) + 1 }, (_, index) =>
     track.at(timeMs + SHAPE_STEP_MS * (index - reach - margin)),
   );
+  const newestStep = Math.floor((track.newestMs() - timeMs) / SHAPE_STEP_MS);
   const raw = (step: number): Shape => shapes[step + reach + margin] as Shape;
   const smooth = (step: number): Shape => {
     let [open, wide, round] = [0, 0, 0];
@@ -48,5 +51,5 @@ export const shapesAround = (track: ShapeTrack, timeMs: number, reach: number): 
       level: now.level,
     };
   };
-  return { raw, smooth };
+  return { newestStep, raw, smooth };
 };

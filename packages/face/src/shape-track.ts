@@ -30,6 +30,8 @@ export type ShapeTrack = {
   add: (timeMs: number, shape: Shape) => void;
   /** The shape of a time. */
   at: (timeMs: number) => Shape;
+  /** The time of the newest shape. Before the first one: minus infinity. */
+  newestMs: () => number;
   /** Forgets shapes that a picture of this time and later ones do not need. */
   forgetBefore: (timeMs: number) => void;
   /** How many shapes are in memory. */
@@ -76,6 +78,7 @@ export const createShapeTrack = (): ShapeTrack => {
       if (after !== undefined && step <= LARGEST_STEP_MS) return mixShapes(before, after, age / step);
       return age <= HOLD_MS ? before : SILENT;
     },
+    newestMs: () => times.at(-1) ?? Number.NEGATIVE_INFINITY,
     forgetBefore: (timeMs) => forget(countUntil(timeMs - PAST_MS)),
     size: () => times.length,
   };

@@ -10,8 +10,10 @@ const MIDDLE_MS = 20;
 /** All times are milliseconds of one monotonic clock of the caller. */
 export type Speaker = {
   /**
-   * The voice says this. To be called when the sound becomes known: lips are exact when it is known 115 ms before it is heard, and
-   * late by what is missing otherwise. A gap between two pieces is silence.
+   * The voice says this. To be called when the sound becomes known. A gap between two pieces is silence.
+   *
+   * Known 230 ms before it is heard, the lips are exact and smooth. From 115 ms on they are exact, but open less and shut faster.
+   * Known later, they are late by what is missing.
    *
    * @param pcm 16 bit, 48 kHz, mono, of any length.
    * @param delayMs The time from `nowMs` until the first sample is heard.

@@ -24,6 +24,13 @@ const FASTEST = 0.049;
 /** Steps of 10 ms before and after the picture that bound its opening. */
 export const REACH_STEPS = 12;
 
+/**
+ * The lips could meet this many steps after the newest shape, but not sooner than the second number after the picture. A mouth whose
+ * sound is known late opens less, so that it need not shut with a jerk.
+ */
+const UNKNOWN_STEPS = 4;
+const SOONEST_STEPS = 8;
+
 /** The mouth of a shape, for the lips of a photo. */
 export const poseShape = (shape: Shape, { isOpen, smile }: Pick<Lips, "isOpen" | "smile">): MouthPose => {
   const closed = smoothstep(0.35, 0.65, shape.closed);
@@ -79,7 +86,8 @@ export const poseMouth = (window: ShapeWindow, lips: Pick<Lips, "isOpen" | "smil
   const mouth: MouthPose = { ...poseAt(0), ...meanContact(poseAt) };
   const wanted = measureOpening(mouth, lips.isOpen);
   if (wanted <= 0) return mouth;
-  let most = wanted;
+  const unknown = Math.max(window.newestStep + UNKNOWN_STEPS, SOONEST_STEPS);
+  let most = Math.min(wanted, (FASTEST * unknown * SHAPE_STEP_MS) / 40);
   for (let step = -REACH_STEPS; step <= REACH_STEPS; step++) {
     const way = (FASTEST * Math.abs(step) * SHAPE_STEP_MS) / 40;
     if (way < most) most = Math.min(most, measureOpening(poseAt(step), lips.isOpen) + way);

@@ -9,7 +9,7 @@ import { type Random, randomNormal } from "./random.ts";
  */
 const HIGHEST_RATE = 34;
 const RATE_DISTANCE = Math.log(7);
-const RATE_DEVIATION = 0.55;
+const RATE_DEVIATION = 0.6;
 /** The same people blink 17 times a minute when they listen. */
 const LISTENING = 26 / 17;
 /** Intervals have a log-normal distribution. Deviation of their logarithm. */

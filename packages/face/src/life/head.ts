@@ -5,10 +5,10 @@ import { createNoise, type Random } from "./random.ts";
 /** Angles in radians, ways in eye distances. */
 export type HeadPose = { yaw: number; pitch: number; roll: number; shiftX: number; shiftY: number };
 
-const YAW = 0.085;
+const YAW = 0.08;
 const PITCH = 0.04;
-const ROLL = 0.024;
-const SHIFT_X = 0.02;
+const ROLL = 0.02;
+const SHIFT_X = 0.018;
 const SHIFT_Y = 0.014;
 /** Of the movement of a person who speaks, one who listens makes this much. */
 const LISTENING = 0.55;

@@ -2,6 +2,10 @@ import { expect, test } from "bun:test";
 import { PICTURE_SIZE, planesFrom } from "../picture.ts";
 import { openTestFace, readMesh, readPicture, type TestFace } from "../testing/photo-testing.ts";
 import { drawFace, openFace } from "./face.ts";
+import { frameAlong, fromFrame } from "./frame.ts";
+import type { Place } from "./grid.ts";
+import { LANDMARK, landmark } from "./landmarks.ts";
+import { measureHeadMove, updateMaps } from "./maps.ts";
 import { REST } from "./pose.ts";
 
 const FACES: readonly TestFace[] = ["closed", "smile"];
@@ -54,6 +58,25 @@ for (const name of FACES) {
     for (const x of [0, PICTURE_SIZE - 1]) expect(column(turned.y, x)).toEqual(column(face.photo.y, x));
   });
 }
+
+test("a head turned by 6°: the nose moves by more than 6 pixels, what is beside the head by less than one", async () => {
+  for (const name of FACES) {
+    const face = await openTestFace(name);
+    const mesh = await readMesh(name);
+    const [left, right] = [landmark(mesh, LANDMARK.earLeft), landmark(mesh, LANDMARK.earRight)];
+    const beside = frameAlong(left, left, right);
+    const width = Math.hypot(right.x - left.x, right.y - left.y);
+    for (const turn of [{ yaw: 0.105 }, { pitch: 0.105 }]) {
+      updateMaps(face.maps, face, { ...REST, ...turn });
+      const measureMove = (place: Place): number => {
+        const { x, y } = measureHeadMove(face.maps, place);
+        return Math.hypot(x, y);
+      };
+      expect(measureMove(landmark(mesh, LANDMARK.noseTip))).toBeGreaterThan(6);
+      for (const x of [-0.35 * width, 1.35 * width]) expect(measureMove(fromFrame(beside, x, 0))).toBeLessThan(1);
+    }
+  }
+});
 
 test("a blink: dark irises are covered by skin", async () => {
   const face = await openTestFace("closed");

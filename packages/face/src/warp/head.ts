@@ -19,6 +19,11 @@ export type Head = {
 const LEAST_SHARE = 0.002;
 /** Landmarks blur into the depth of a node over this share of the height of the head. */
 const DEPTH_BLUR = 0.1;
+/**
+ * The head turns around an axis at this share of the depth of the ears: close to the depth of what is behind the face, so that turning
+ * the head does not bend it.
+ */
+const AXIS = 0.95;
 /** A landmark whose squared distance is larger than this, in units of the blur, has no weight. */
 const FARTHEST = 12;
 /** At the edges of the picture, over this share of it, nothing moves. */
@@ -63,7 +68,7 @@ const findDepth = (points: readonly Point[], ears: number, blur: number, x: numb
   }
   const back = ears * 1.1;
   const near = weights > 1e-6 ? sum / weights : back;
-  return mix(back, near, weights / (weights + 0.15)) - ears * 0.6;
+  return mix(back, near, weights / (weights + 0.15)) - ears * AXIS;
 };
 
 /** Makes the head of a mesh. */

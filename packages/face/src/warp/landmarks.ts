@@ -9,6 +9,7 @@ export const LANDMARK_COUNT = 468;
 export const LANDMARK = {
   forehead: 10,
   chin: 152,
+  noseTip: 1,
   noseBase: 2,
   mouthLeft: 61,
   mouthRight: 291,

@@ -38,9 +38,6 @@ export type Face = {
   maps: Maps;
 };
 
-/** Landmarks of a smaller face are no guide for a warp, in pixels. */
-const LEAST_EYE_DISTANCE = 16;
-
 /**
  * Opens the face of a photo.
  *

@@ -151,6 +151,32 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
     expectQuiet(owner);
   });
 
+  test("an avatar that is ready: moves under the pointer, for people who allow motion", async () => {
+    await page.keyboard.press("Escape");
+    const card = page.getByRole("listitem").filter({ has: page.getByRole("button", { name: "Grace" }) });
+    const moving = card.locator("img[data-moving]");
+    await card.hover();
+    expect(await moving.count()).toBe(0);
+    await page.mouse.move(0, 0);
+    await page.emulateMedia({ reducedMotion: "no-preference" });
+    await card.hover();
+    await moving.waitFor();
+    const width = await moving.evaluate(async (image: HTMLImageElement) => {
+      await image.decode();
+      return image.naturalWidth;
+    });
+    expect(width).toBe(256);
+    const picture = async () => Bun.hash(await card.locator("img").first().screenshot());
+    const pictures = new Set<number | bigint>();
+    await until(async () => pictures.add(await picture()).size > 4, { pollMs: 50, state: () => pictures.size });
+    await page.mouse.move(0, 0);
+    expect(await moving.count()).toBe(0);
+    await page.emulateMedia({ reducedMotion: "reduce" });
+    await card.getByRole("button", { name: "Grace", exact: true }).click();
+    await page.getByRole("dialog", { name: "Grace" }).getByText("ready", { exact: true }).waitFor();
+    expectQuiet(owner);
+  });
+
   test("an avatar, renamed, disabled, enabled and deleted: done; a double click deletes nothing", async () => {
     const details = page.getByRole("dialog", { name: "Grace" });
     await details.getByRole("button", { name: "Disable" }).click();

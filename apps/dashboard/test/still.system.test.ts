@@ -61,11 +61,11 @@ describe.skipIf(!BROWSER)("the picture before a call, in Chromium", () => {
       avatar = await call("GET", `/avatars/${avatar["id"]}`);
     }
     expect(avatar["status"]).toBe("ready");
-    // An avatar worker publishes the prepared picture, cut to a square around its middle: `picturesOf`.
+    // An avatar worker publishes the prepared picture, which is a square.
     const prepared = Buffer.from(await (await fetch(`${avatar["previewUrl"]}/picture`)).arrayBuffer());
     const { width, height } = await sharp(prepared).metadata();
-    expect([width, height]).toEqual([600, 800]);
-    const live = sharp(await sharp(prepared).resize(800, 800, { fit: "cover" }).toBuffer());
+    expect([width, height]).toEqual([600, 600]);
+    const live = sharp(await sharp(prepared).resize(800, 800).toBuffer());
     await page.setViewportSize(DESKTOP);
     await page.goto(`${service.url}/dashboard/call?avatar=${avatar["id"]}`);
     const still = page.locator("img[data-still]");

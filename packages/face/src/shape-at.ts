@@ -16,8 +16,8 @@ export type ShapeWindow = {
   /** The shape of the sound, `step` steps after the middle of the picture. */
   raw: (step: number) => Shape;
   /**
-   * The shape to draw. Lips that touch within 10 ms are closed: at 25 pictures a second, half of the p, b and m would be lost
-   * otherwise. The same holds for f, v and the tongue.
+   * The shape to draw. A lower lip that tucks and a tongue within 10 ms count: at 25 pictures a second, half of the f, v, th and l
+   * would be lost otherwise.
    */
   smooth: (step: number) => Shape;
 };
@@ -40,12 +40,12 @@ export const shapesAround = (track: ShapeTrack, timeMs: number, reach: number): 
       round += weight * shape.round;
     }
     const [before, now, after] = [raw(step - 1), raw(step), raw(step + 1)];
-    const most = (name: "closed" | "tuck" | "tongue"): number => Math.max(before[name], now[name], after[name]);
+    const most = (name: "tuck" | "tongue"): number => Math.max(before[name], now[name], after[name]);
     return {
       open: (OPEN_GAIN * open) / SUM,
       wide: wide / SUM,
       round: round / SUM,
-      closed: most("closed"),
+      closed: now.closed,
       tuck: most("tuck"),
       tongue: most("tongue"),
       level: now.level,

@@ -1,7 +1,7 @@
 /** From shapes to the mouth of a pose. */
 import { clamp, smoothstep } from "../numbers.ts";
 import type { ShapeWindow } from "../shape-at.ts";
-import { SHAPE_STEP_MS, type Shape } from "../visemes.ts";
+import type { Shape } from "../visemes.ts";
 import { JAW_OPENING, PART_OPENING, TUCK_OPENING } from "../warp/fields.ts";
 import type { Lips } from "../warp/lips.ts";
 import { PART_SHARE_OPEN } from "../warp/maps.ts";
@@ -10,17 +10,18 @@ import type { Pose } from "../warp/pose.ts";
 export type MouthPose = Pick<Pose, "gap" | "part" | "wide" | "round" | "closed" | "tuck" | "tongue" | "smile">;
 
 /** The widest opening by the jaw, in eye distances. */
-const OPENING = 0.17;
+const OPENING = 0.15;
 /** What lips part by at least, in eye distances, when the lips of the photo are apart; and the tongue needs this much. */
 const LEAST_OPENING = 0.03;
 const TONGUE_OPENING = 0.06;
 /** How far a smile of the photo is taken back for a sound without a smile of its own. */
 const RELAXATION = 0.8;
+/** The widest opening of all, in eye distances. */
+const WIDEST = 0.3;
 /**
- * The lips part and meet by at most this many eye distances in 40 ms: about 7 pixels of a picture. Faster lips look like jerks at 25
- * pictures a second.
+ * Lips that meet or part again do so by at most this many eye distances in 10 ms. Faster lips look like jerks at 25 pictures a second.
  */
-const FASTEST = 0.049;
+const FASTEST = 0.0132;
 /** Steps of 10 ms before and after the picture that bound its opening. */
 export const REACH_STEPS = 12;
 
@@ -58,40 +59,53 @@ export const poseShape = (shape: Shape, { isOpen, smile }: Pick<Lips, "isOpen" |
 const measureOpening = ({ gap, part, tuck }: MouthPose, isOpen: boolean): number =>
   JAW_OPENING * gap + PART_OPENING * part * (isOpen ? PART_SHARE_OPEN : 1) + TUCK_OPENING * tuck;
 
-/** Lips, jaw and tongue have a mass: what they press, tuck and lift is the mean of this many steps before and after a picture. */
-const INERTIA_STEPS = 2;
+/** The jaw, the lips and the tongue have a mass: weights of the shapes before and after a picture, from the middle on. */
+const JAW_WEIGHTS = [5, 4, 3, 2, 1] as const;
+const CONTACT_WEIGHTS = [1, 1, 1] as const;
 
-type Contact = Pick<MouthPose, "closed" | "tuck" | "tongue">;
-
-/** Lips that touch at the time itself stay together. */
-const meanContact = (poseAt: (step: number) => MouthPose): Contact => {
-  const sum: Contact = { closed: 0, tuck: 0, tongue: 0 };
-  for (let step = -INERTIA_STEPS; step <= INERTIA_STEPS; step++) {
-    const { closed, tuck, tongue } = poseAt(step);
-    sum.closed += closed;
-    sum.tuck += tuck;
-    sum.tongue += tongue;
+/** The weighted mean of values of the steps around a picture. */
+const meanAround = (weights: readonly number[], valueAt: (step: number) => number): number => {
+  let [sum, total] = [0, 0];
+  for (let step = 1 - weights.length; step < weights.length; step++) {
+    const weight = weights[Math.abs(step)] as number;
+    sum += weight * valueAt(step);
+    total += weight;
   }
-  const share = 1 / (2 * INERTIA_STEPS + 1);
-  const free = (1 - poseAt(0).closed) * share;
-  return { closed: sum.closed * share, tuck: sum.tuck * free, tongue: sum.tongue * free };
+  return sum / total;
 };
 
-/**
- * The mouth in the middle of a window. Its opening is the largest one that is nowhere wider than the shapes ask for, and nowhere
- * faster than `FASTEST`: lips that meet do so in time, and lips that part between two of these part less.
- */
-export const poseMouth = (window: ShapeWindow, lips: Pick<Lips, "isOpen" | "smile">): MouthPose => {
-  const poseAt = (step: number): MouthPose => poseShape(window.smooth(step), lips);
-  const mouth: MouthPose = { ...poseAt(0), ...meanContact(poseAt) };
-  const wanted = measureOpening(mouth, lips.isOpen);
-  if (wanted <= 0) return mouth;
-  const unknown = Math.max(window.newestStep + UNKNOWN_STEPS, SOONEST_STEPS);
-  let most = Math.min(wanted, (FASTEST * unknown * SHAPE_STEP_MS) / 40);
+/** The widest opening from which the lips still meet in time for a p, b or m, and to which they can open after it. */
+const findRoom = (poseAt: (step: number) => MouthPose, newestStep: number): number => {
+  // Lips could meet soon after the newest shape.
+  let room = FASTEST * Math.max(newestStep + UNKNOWN_STEPS, SOONEST_STEPS);
   for (let step = -REACH_STEPS; step <= REACH_STEPS; step++) {
-    const way = (FASTEST * Math.abs(step) * SHAPE_STEP_MS) / 40;
-    if (way < most) most = Math.min(most, measureOpening(poseAt(step), lips.isOpen) + way);
+    const way = FASTEST * Math.abs(step);
+    if (way < room) room = Math.min(room, way + WIDEST * (1 - poseAt(step).closed));
   }
-  const share = most / wanted;
+  return room;
+};
+
+/** The mouth in the middle of a window. */
+export const poseMouth = (window: ShapeWindow, lips: Pick<Lips, "isOpen" | "smile">): MouthPose => {
+  const poses = new Map<number, MouthPose>();
+  const poseAt = (step: number): MouthPose => {
+    const pose = poses.get(step) ?? poseShape(window.smooth(step), lips);
+    poses.set(step, pose);
+    return pose;
+  };
+  const now = poseAt(0);
+  const free = 1 - now.closed;
+  const mouth: MouthPose = {
+    ...now,
+    gap: meanAround(JAW_WEIGHTS, (step) => poseAt(step).gap),
+    part: meanAround(JAW_WEIGHTS, (step) => poseAt(step).part),
+    closed: meanAround(CONTACT_WEIGHTS, (step) => poseAt(step).closed),
+    tuck: free * meanAround(CONTACT_WEIGHTS, (step) => poseAt(step).tuck),
+    tongue: free * meanAround(CONTACT_WEIGHTS, (step) => poseAt(step).tongue),
+  };
+  const opening = measureOpening(mouth, lips.isOpen);
+  const room = findRoom(poseAt, window.newestStep);
+  if (opening <= room) return mouth;
+  const share = room / opening;
   return { ...mouth, gap: mouth.gap * share, part: mouth.part * share, tuck: mouth.tuck * share };
 };

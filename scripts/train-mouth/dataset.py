@@ -16,10 +16,17 @@ SILENCE = CLASS_NAMES.index("sil")
 # Standard deviations in steps of 10 ms of the Gaussians that stand for coarticulation. Lips close faster than jaws move.
 SMOOTHING = {"open": 2.2, "wide": 2.2, "round": 2.2, "closed": 1.8, "tuck": 1.8, "tongue": 2.0}
 RATE = 16000
+# A mouth takes its shape this long before it is heard.
+LEAD_S = 0.01
 STREAM_UTTERANCES = 5
+# The length of the vocal tract varies by this much, without a change of the speed.
+LARGEST_WARP = 0.1
 # A factor of speed also changes the length of the vocal tract: men become women, and women children.
 SPEEDS_OF_MEN = (0.82, 0.9, 1.1, 1.18, 1.26, 1.34)
 SPEEDS_OF_WOMEN = (0.82, 0.9, 1.06, 1.12)
+# Microphones differ by so much. More, and an f sounds like an s.
+TILTS = (-0.3, 0.5)
+LARGEST_GAIN_DB = 4
 
 
 def smooth(targets):
@@ -34,10 +41,10 @@ def smooth(targets):
 
 
 def step_classes(labels, count):
-    """The class of each of `count` steps, as an index. Step k is centred at 10 k + 12.5 ms."""
+    """The class that the mouth shows at each of `count` steps, as an index. Step k is centred at 10 k + 12.5 ms."""
     classes = np.full(count, SILENCE)
     for start, end, name in labels:
-        first, last = (max(0, round((time - 0.0125) * 100)) for time in (start, end))
+        first, last = (max(0, round((time - LEAD_S - 0.0125) * 100)) for time in (start, end))
         classes[first:last] = CLASS_NAMES.index(name)
     return classes
 
@@ -56,15 +63,15 @@ def join(utterances, random, pause=None):
 
 
 def _colour(samples, random):
-    """Another microphone: a tilt, and three broad gains of up to 8 dB at random frequencies."""
-    samples = scipy.signal.lfilter([1, -random.uniform(-0.5, 0.7)], [1], samples)
+    """Another microphone: a tilt, and three broad gains at random frequencies."""
+    samples = scipy.signal.lfilter([1, -random.uniform(*TILTS)], [1], samples)
     count = scipy.fft.next_fast_len(len(samples))
     spectrum = np.fft.rfft(samples, count)
     octave = np.log2(np.maximum(np.fft.rfftfreq(count, 1 / RATE), 30))
     decibels = np.zeros_like(octave)
     for _ in range(3):
         centre, width = random.uniform(6.5, 13), random.uniform(0.4, 1.5)
-        decibels += random.uniform(-8, 8) * np.exp(-0.5 * ((octave - centre) / width) ** 2)
+        decibels += random.uniform(-LARGEST_GAIN_DB, LARGEST_GAIN_DB) * np.exp(-0.5 * ((octave - centre) / width) ** 2)
     return np.fft.irfft(spectrum * 10 ** (decibels / 20), count)[: len(samples)]
 
 
@@ -94,9 +101,20 @@ def to_pcm(samples):
     return (np.clip(raised, -1, 1) * 32767).astype(np.int16)
 
 
-def example(samples, labels):
+def _warp(bands, factor):
+    """The bands of a vocal tract that is shorter by `factor`."""
+    mel = np.linspace(*features.MEL_RANGE, features.BANDS + 2)[1:-1]
+    hertz = 700 * (10 ** (mel / 2595) - 1)
+    positions = np.interp(hertz * factor, hertz, np.arange(features.BANDS))
+    low = np.minimum(positions.astype(int), features.BANDS - 2)
+    share = positions - low
+    return bands[:, low] * (1 - share) + bands[:, low + 1] * share
+
+
+def example(samples, labels, warp=1.0):
     """The features, the shapes and the classes of a sound, one row for each 10 ms."""
-    rows = features.features(to_pcm(samples))
+    bands = features.mel_bands(features.resample(to_pcm(samples)))
+    rows = features.normalize(bands if warp == 1 else _warp(bands, warp))
     classes = step_classes(labels, len(rows))
     return rows, smooth(SHAPES[classes]), classes
 
@@ -110,12 +128,14 @@ def training_examples(voices, copies, random):
             order = random.permutation(len(utterances))
             for first in range(0, len(order), STREAM_UTTERANCES):
                 samples, labels = join([utterances[i] for i in order[first : first + STREAM_UTTERANCES]], random)
+                warp = 1.0
                 if copy == 0:
                     samples = samples + random.normal(0, 1e-4, len(samples))
                 else:
                     speed = 1 if copy == 1 else random.choice(speeds)
                     samples, labels = vary(samples, labels, speed, random)
-                result.append(example(samples, labels))
+                    warp = random.uniform(1 - LARGEST_WARP, 1 + LARGEST_WARP)
+                result.append(example(samples, labels, warp))
     return result
 
 

@@ -18,9 +18,11 @@ def _low_pass():
     return taps / taps.sum()
 
 
+MEL_RANGE = [2595 * np.log10(1 + hertz / 700) for hertz in (80, 7600)]
+
+
 def _triangles():
-    mel = lambda hz: 2595 * np.log10(1 + hz / 700)
-    edges = 700 * (10 ** (np.linspace(mel(80), mel(7600), BANDS + 2) / 2595) - 1)
+    edges = 700 * (10 ** (np.linspace(*MEL_RANGE, BANDS + 2) / 2595) - 1)
     hz = np.arange(FFT_SIZE // 2 + 1) * RATE / FFT_SIZE
     low, middle, high = edges[:-2, None], edges[1:-1, None], edges[2:, None]
     return np.maximum(0, np.minimum((hz - low) / (middle - low), (high - hz) / (high - middle)))
@@ -47,9 +49,11 @@ def mel_bands(samples):
 
 
 def normalize(bands):
-    """What the network sees of each step: 24 bands against their slow mean, and the level. An array of steps × 25."""
+    """
+    What the network sees of each step: 24 bands against their slow mean, the level, and that mean. An array of steps × 49.
+    """
     loudest = bands.max(axis=1)
-    result = np.empty((len(bands), FEATURES), np.float32)
+    result = np.empty((len(bands), FEATURES + BANDS), np.float32)
     peak, mean = FIRST_PEAK, np.zeros(BANDS)
     for step, step_bands in enumerate(bands):
         peak = max(loudest[step], peak - PEAK_FALL, LOWEST_PEAK)
@@ -59,6 +63,7 @@ def normalize(bands):
             mean += (step_bands - mean) * MEAN_RATE
         result[step, :BANDS] = np.maximum(step_bands, LOWEST_BAND) - mean
         result[step, BANDS] = level
+        result[step, FEATURES:] = mean
     return result
 
 

@@ -8,7 +8,7 @@ import features
 
 BATCH = 512
 LEARNING_RATE, LAST_LEARNING_RATE = 2e-3, 3e-5
-WEIGHT_DECAY, DROPOUT, INPUT_NOISE = 1e-4, 0.1, 0.1
+WEIGHT_DECAY, DROPOUT, INPUT_NOISE = 1e-4, 0.1, 0.05
 
 
 def _sigmoid(values):
@@ -20,9 +20,15 @@ def context_indices(count, past, future):
     return np.clip(np.arange(count)[:, None] + np.arange(-past, future + 1), 0, count - 1)
 
 
+def inputs(rows, context):
+    """The inputs for steps whose context is given: the features of all steps around each, and the slow mean at the last one."""
+    around = rows[context, : features.FEATURES].reshape(len(context), -1)
+    return np.concatenate([around, rows[context[:, -1], features.FEATURES :]], axis=1)
+
+
 def run(layers, rows, past, future):
     """The outputs for the features of one stream: an array of steps × outputs."""
-    values = rows[context_indices(len(rows), past, future)].reshape(len(rows), -1)
+    values = inputs(rows, context_indices(len(rows), past, future))
     for index, (weights, bias) in enumerate(layers):
         values = values @ weights + bias
         values = np.maximum(0, values) if index < 2 else _sigmoid(values)
@@ -44,31 +50,34 @@ class Trainer:
         self._targets = np.concatenate([targets for _, targets, _ in streams])
         self._weights = np.concatenate([weights for _, _, weights in streams])
         self._span = past + 1 + future
-        sizes = [self._span * features.FEATURES, *hidden, self._targets.shape[1]]
+        sizes = [self._span * features.FEATURES + features.BANDS, *hidden, self._targets.shape[1]]
         self._parameters = []
-        for inputs, outputs in zip(sizes, sizes[1:]):
-            scale = np.sqrt((1 if outputs == sizes[-1] else 2) / inputs)
-            self._parameters.append(random.normal(0, scale, (inputs, outputs)).astype(np.float32))
+        for count, outputs in zip(sizes, sizes[1:]):
+            scale = np.sqrt((1 if outputs == sizes[-1] else 2) / count)
+            self._parameters.append(random.normal(0, scale, (count, outputs)).astype(np.float32))
             self._parameters.append(np.zeros(outputs, np.float32))
         self._first = [np.zeros_like(parameter) for parameter in self._parameters]
         self._second = [np.zeros_like(parameter) for parameter in self._parameters]
         self._step = 0
 
     def _gradients(self, batch):
-        """The gradients of the weighted squared error, and the error itself."""
+        """
+        The gradients of the weighted cross-entropy, and the weighted squared error. The squared error itself learns rare outputs
+        slowly: its gradient vanishes where an output is near 0.
+        """
         w1, b1, w2, b2, w3, b3 = self._parameters
-        inputs = self._rows[self._context[batch]].reshape(len(batch), -1)
-        inputs = inputs + self._random.standard_normal(inputs.shape, np.float32) * np.float32(INPUT_NOISE)
+        x = inputs(self._rows, self._context[batch])
+        x += self._random.standard_normal(x.shape, np.float32) * np.float32(INPUT_NOISE)
         kept = (self._random.random((len(batch), w1.shape[1]), np.float32) > DROPOUT) / np.float32(1 - DROPOUT)
-        first = np.maximum(0, inputs @ w1 + b1) * kept
+        first = np.maximum(0, x @ w1 + b1) * kept
         second = np.maximum(0, first @ w2 + b2)
         outputs = _sigmoid(second @ w3 + b3)
         weighted = (outputs - self._targets[batch]) * self._weights[batch]
         error = float((weighted * (outputs - self._targets[batch])).sum())
-        d3 = weighted * outputs * (1 - outputs) / 128
+        d3 = weighted / len(batch)
         d2 = (d3 @ w3.T) * (second > 0)
         d1 = (d2 @ w2.T) * (first > 0) * kept
-        gradients = (inputs.T @ d1, d1.sum(0), first.T @ d2, d2.sum(0), second.T @ d3, d3.sum(0))
+        gradients = (x.T @ d1, d1.sum(0), first.T @ d2, d2.sum(0), second.T @ d3, d3.sum(0))
         return gradients, error
 
     def _apply(self, gradients, rate):
@@ -96,7 +105,10 @@ class Trainer:
     def layers(self):
         """The layers, for features as they are: their scale is part of the first layer."""
         w1, b1, w2, b2, w3, b3 = self._parameters
-        mean, deviation = np.tile(self._mean, self._span), np.tile(self._deviation, self._span)
+        mean, deviation = (
+            np.concatenate([np.tile(values[: features.FEATURES], self._span), values[features.FEATURES :]])
+            for values in (self._mean, self._deviation)
+        )
         return [(w1 / deviation[:, None], b1 - (mean / deviation) @ w1), (w2, b2), (w3, b3)]
 
 

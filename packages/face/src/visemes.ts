@@ -1,6 +1,6 @@
 /** From the sound of a voice to the shape of the mouth. docs/face.md tells how the network was trained, and how well it does. */
 import { createFeatures, FEATURES } from "./sound/features.ts";
-import { createEvaluation, readNetwork } from "./sound/network.ts";
+import { countInputs, createEvaluation, readNetwork } from "./sound/network.ts";
 import { createResampler } from "./sound/resample.ts";
 
 /**
@@ -40,16 +40,18 @@ export const createVisemes = (): Visemes => {
   const evaluate = createEvaluation(network);
   const resample = createResampler();
   const steps = network.past + 1 + network.future;
-  /** The features of the last steps, the newest last. */
-  const context = new Float32Array(steps * FEATURES);
-  const newest = context.length - FEATURES;
+  /** The features of the last steps, the newest last, and the usual energy of the bands. */
+  const context = new Float32Array(countInputs(steps));
+  const end = steps * FEATURES;
+  const newest = end - FEATURES;
   const levelIndex = (network.past + 1) * FEATURES - 1;
   let heard = 0;
   let shapes: Shape[] = [];
 
-  const measure = createFeatures((features) => {
-    context.copyWithin(0, FEATURES);
+  const measure = createFeatures((features, usual) => {
+    context.copyWithin(0, FEATURES, end);
     context.set(features, newest);
+    context.set(usual, end);
     // Before the first step, the sound is taken to be like the first step.
     if (heard === 0) for (let start = 0; start < newest; start += FEATURES) context.set(features, start);
     heard++;

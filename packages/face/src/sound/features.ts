@@ -1,4 +1,4 @@
-/** What the network sees of each 10 ms of sound. It depends neither on the gain nor on the tone of the microphone. */
+/** What the network sees of each 10 ms of sound. It does not depend on the gain of the microphone. */
 import { BANDS, createMelBands, HOP, WINDOW } from "./mel-bands.ts";
 
 /** The bands, and the level. */
@@ -15,11 +15,15 @@ const MEAN_RATE = 0.004;
 const SPEECH_LEVEL = -2;
 
 /**
- * Takes consecutive pieces of sound (16 kHz), and calls `found` for each step of 10 ms that became known, with 25 numbers that
- * are overwritten at the next step: 24 bands, as orders of magnitude above or below their usual energy in this voice, and the
- * level, which is 0 when the step is the loudest of the last seconds, and negative otherwise.
+ * Takes consecutive pieces of sound (16 kHz), and calls `found` for each step of 10 ms that became known. Its arguments are
+ * overwritten at the next step:
+ * - `features`: 24 bands, as orders of magnitude above or below their usual energy in this voice, and the level, which is 0 when
+ *   the step is the loudest of the last seconds, and negative otherwise.
+ * - `usual`: the usual energy of the 24 bands, as orders of magnitude below the loudest band.
  */
-export const createFeatures = (found: (features: Float32Array) => void): ((samples: Float32Array) => void) => {
+export const createFeatures = (
+  found: (features: Float32Array, usual: Float32Array) => void,
+): ((samples: Float32Array) => void) => {
   const melBands = createMelBands();
   const mean = new Float32Array(BANDS);
   const features = new Float32Array(FEATURES);
@@ -40,7 +44,7 @@ export const createFeatures = (found: (features: Float32Array) => void): ((sampl
       features[index] = Math.max(band, LOWEST_BAND) - usual;
     }
     features[BANDS] = level;
-    found(features);
+    found(features, mean);
   };
 
   return (piece) => {

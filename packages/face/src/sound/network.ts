@@ -26,11 +26,14 @@ const readLayer = (bytes: ArrayBuffer, start: number, columns: number, rows: num
   return { layer: { rows, columns, weights, bias }, end: start + 8 * rows + Math.ceil((rows * columns) / 4) * 4 };
 };
 
+/** Inputs of a network that sees this many steps: their features, and the usual energy of the bands at the last one. */
+export const countInputs = (steps: number): number => steps * FEATURES + BANDS;
+
 /** Parses the bytes of `mouth.bin`. Throws when they do not describe a network for these features. */
 export const parseNetwork = (bytes: ArrayBuffer): Network => {
   if (bytes.byteLength < HEADER_BYTES) throw new Error("mouth.bin has no header.");
   const [bands = 0, past = 0, future = 0, inputs = 0, first = 0, second = 0, outputs = 0] = new Int32Array(bytes, 0, 8);
-  if (bands !== BANDS || inputs !== FEATURES * (past + 1 + future)) {
+  if (bands !== BANDS || inputs !== countInputs(past + 1 + future)) {
     throw new Error(`mouth.bin expects ${inputs} inputs of ${bands} bands. This program computes others.`);
   }
   const one = readLayer(bytes, HEADER_BYTES, inputs, first);

@@ -21,7 +21,7 @@ const WIDEST = 0.3;
 /**
  * Lips that meet or part again do so by at most this many eye distances in 10 ms. Faster lips look like jerks at 25 pictures a second.
  */
-const FASTEST = 0.0132;
+const FASTEST = 0.0135;
 /** Steps of 10 ms before and after the picture that bound its opening. */
 export const REACH_STEPS = 12;
 
@@ -74,15 +74,36 @@ const meanAround = (weights: readonly number[], valueAt: (step: number) => numbe
   return sum / total;
 };
 
-/** The widest opening from which the lips still meet in time for a p, b or m, and to which they can open after it. */
+/** Lips that touch within this many steps of 10 ms of a picture are shut in it. */
+const TOUCH_STEPS = 0.6;
+
+/** The opening that the contact of a pose allows: none for lips that touch, and the teeth for a lip that tucks. */
+const boundOpening = ({ closed, tuck }: MouthPose): number =>
+  Math.min(WIDEST * (1 - closed), TUCK_OPENING + WIDEST * (1 - tuck));
+
+/**
+ * The widest opening from which the lips still meet in time, and to which they can open after it. Contacts of 40 ms
+ * would fall between two pictures otherwise.
+ */
 const findRoom = (poseAt: (step: number) => MouthPose, newestStep: number): number => {
   // Lips could meet soon after the newest shape.
   let room = FASTEST * Math.max(newestStep + UNKNOWN_STEPS, SOONEST_STEPS);
   for (let step = -REACH_STEPS; step <= REACH_STEPS; step++) {
-    const way = FASTEST * Math.abs(step);
-    if (way < room) room = Math.min(room, way + WIDEST * (1 - poseAt(step).closed));
+    const way = FASTEST * Math.max(0, Math.abs(step) - TOUCH_STEPS);
+    if (way < room) room = Math.min(room, way + boundOpening(poseAt(step)));
   }
   return room;
+};
+
+/** Music has small shapes only. Speech has a vowel within this many steps of 10 ms, whose jaw or corners go further than this. */
+const VOWEL_STEPS = 20;
+const VOWEL = [0.45, 0.7] as const;
+
+/** From 0, no vowel is near, to 1. */
+const findVowel = ({ raw }: ShapeWindow): number => {
+  let most = 0;
+  for (let step = -VOWEL_STEPS; step <= VOWEL_STEPS; step++) most = Math.max(most, raw(step).open + raw(step).wide);
+  return smoothstep(...VOWEL, most);
 };
 
 /** The mouth in the middle of a window. */
@@ -105,7 +126,6 @@ export const poseMouth = (window: ShapeWindow, lips: Pick<Lips, "isOpen" | "smil
   };
   const opening = measureOpening(mouth, lips.isOpen);
   const room = findRoom(poseAt, window.newestStep);
-  if (opening <= room) return mouth;
-  const share = room / opening;
+  const share = findVowel(window) * (opening <= room ? 1 : room / opening);
   return { ...mouth, gap: mouth.gap * share, part: mouth.part * share, tuck: mouth.tuck * share };
 };

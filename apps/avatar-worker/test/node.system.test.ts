@@ -7,11 +7,12 @@ import { startLivekit } from "@realtime-avatar/testing/livekit/server";
 import { startCollector } from "@realtime-avatar/testing/network/collector";
 import { runToEnd, startProcess } from "@realtime-avatar/testing/processes";
 import { startControlPlane } from "./support/control-plane.ts";
+import { preparedFace } from "./support/faces.ts";
 import { joinAsPerson } from "./support/person.ts";
 
 setDefaultTimeout(60_000);
 
-const SOURCES = ["bun.lock", "apps/avatar-worker/{package.json,src/**}", "packages/{domain,runtime}/src/**"];
+const SOURCES = ["bun.lock", "apps/avatar-worker/{package.json,src/**}", "packages/{domain,face,runtime}/src/**"];
 
 /** Builds as `bun run build` does, into a folder of the tests. */
 const build = async (): Promise<string> => {
@@ -27,7 +28,7 @@ const binary = await livekitBinary();
 const missing = binary.kind === "missing" ? binary.reason : Bun.which("node") ? null : "there is no Node";
 
 describe.skipIf(missing !== null)(`an avatar worker on Node${missing ? ` (skipped: ${missing})` : ""}`, () => {
-  test("given a call: renders it to its end, and exports its spans", async () => {
+  test("given a call of an avatar with a face: renders it to its end, and exports its spans", async () => {
     const livekit = await startLivekit(binary.kind === "found" ? binary.path : "");
     const control = await startControlPlane(livekit);
     const collector = startCollector();
@@ -37,12 +38,15 @@ describe.skipIf(missing !== null)(`an avatar worker on Node${missing ? ` (skippe
       // As docs/deployment.md says: otherwise LiveKit's library writes its failures to standard error.
       RUST_LOG: "off",
     });
-    const call = await control.start({ mode: "avatar" });
+    const { image, file, manifest } = await preparedFace();
+    control.files.set(file, image);
+    const call = await control.start({ mode: "avatar", avatar: { avatar_id: "ava_x", manifest } });
     const person = await joinAsPerson(livekit.url, call.personToken);
+    // In silence, a portrait would be one picture.
+    await person.until(() => new Set(person.seen.map(({ digest }) => digest)).size > 5);
     await person.publishMicrophone();
     person.speak(true);
     await person.until(() => person.heard.some(({ level }) => level > 0.1));
-    await person.until(() => new Set(person.seen.map(({ digest }) => digest)).size > 5);
     control.end(call.session, "user_ended");
     expect(await control.untilReported(call.session, "ended")).toMatchObject({ reason: "user_ended" });
     await person.leave();

@@ -1,7 +1,8 @@
 /// <reference path="../assets.d.ts" />
 /** The network in `mouth.bin`: two hidden layers and six outputs between 0 and 1. scripts/train-mouth makes the file. */
 import { readFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { isAbsolute } from "node:path";
+import { fileURLToPath } from "node:url";
 import file from "../mouth.bin" with { type: "file" };
 import { FEATURES } from "./features.ts";
 import { BANDS } from "./mel-bands.ts";
@@ -44,9 +45,11 @@ export const parseNetwork = (bytes: ArrayBuffer): Network => {
   return { past, future, layers: [one.layer, two.layer, three.layer] };
 };
 
-/** The file is part of a bundle and of a compiled program. In a bundle its path is relative to the bundle. */
+/** The file is part of a bundle and of a compiled program. In a bundle, which Node may run, its path is relative to the bundle. */
+const PATH = isAbsolute(file) ? file : fileURLToPath(new URL(file, import.meta.url));
+
 export const readNetwork = (): Network => {
-  const { buffer, byteOffset, byteLength } = readFileSync(resolve(import.meta.dir, file));
+  const { buffer, byteOffset, byteLength } = readFileSync(PATH);
   return parseNetwork(buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer);
 };
 

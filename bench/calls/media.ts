@@ -6,14 +6,11 @@
  * process, which also decodes.
  */
 import { randomBytes } from "node:crypto";
-import { writeFile } from "node:fs/promises";
 import { loadavg } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { BROWSER } from "@realtime-avatar/testing/browser";
 import { seedCaller } from "@realtime-avatar/testing/credits";
-import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
-import { freePorts } from "@realtime-avatar/testing/network/ports";
 import { seedAvatar, seedTenant } from "@realtime-avatar/testing/seeds";
 import { joinAsPerson } from "../../apps/avatar-worker/test/support/person.ts";
 import { joinAsStranger } from "../../apps/avatar-worker/test/support/stranger.ts";
@@ -22,41 +19,9 @@ import { percentile, start } from "../machine.ts";
 import { buildService, startService } from "../processes.ts";
 import { print } from "../progress.ts";
 import { measureBrowser } from "./browser.ts";
+import { startLivekit, until } from "./livekit.ts";
 
-const POLL_MS = 1;
 const MUCH = 1_000_000_000_000_000;
-
-const until = async (condition: () => boolean | Promise<boolean>): Promise<void> => {
-  while (!(await condition())) await Bun.sleep(POLL_MS);
-};
-
-/** Starts the LiveKit server. The variables are those of the service. */
-const startLivekit = async (folder: string) => {
-  const binary = await livekitBinary();
-  if (binary.kind === "missing") throw new Error(`There is no LiveKit server: ${binary.reason}.`);
-  const [port, tcp_port, udp_port] = await freePorts(3);
-  const variables = { LIVEKIT_API_KEY: "APIbench", LIVEKIT_API_SECRET: randomBytes(32).toString("hex") };
-  const file = join(folder, "livekit.yaml");
-  const addresses = { node_ip: "127.0.0.1", use_external_ip: false, interfaces: { includes: ["lo"] } };
-  const configuration = {
-    ...{
-      port,
-      bind_addresses: ["127.0.0.1"],
-      room: { auto_create: false },
-      keys: { APIbench: variables.LIVEKIT_API_SECRET },
-    },
-    rtc: { ...addresses, tcp_port, udp_port, enable_loopback_candidate: true },
-  };
-  await writeFile(file, JSON.stringify(configuration), { mode: 0o600 });
-  const log = Bun.file(join(folder, "livekit.log"));
-  const server = Bun.spawn([binary.path, "--config", file], { stdout: log, stderr: log });
-  await until(async () => (await fetch(`http://127.0.0.1:${port}`).catch(() => null))?.ok === true);
-  const end = async (): Promise<void> => {
-    server.kill("SIGKILL");
-    await server.exited;
-  };
-  return { variables: { LIVEKIT_URL: `ws://127.0.0.1:${port}`, ...variables }, end };
-};
 
 type Caller = Awaited<ReturnType<typeof seedCaller>>;
 type World = { database: Database; url: string; root: Caller; avatarId: string };

@@ -20,8 +20,14 @@ const HOLD_MS = 1000;
 const POLL_MS = 20;
 const LEASE_SECONDS = 15;
 
+/** A LiveKit server: the address of its signal and of its API, and the key for both. */
+type LivekitAddress = Pick<LivekitServer, "url" | "apiUrl" | "apiKey" | "apiSecret">;
+
 /** Signs a token as the service does. */
-export const sign = ({ apiKey, apiSecret }: LivekitServer, token: CallToken): Promise<string> => {
+export const sign = (
+  { apiKey, apiSecret }: Pick<LivekitAddress, "apiKey" | "apiSecret">,
+  token: CallToken,
+): Promise<string> => {
   const { identity, kind, ttlSeconds, attributes, video } = token;
   const { canPublishSources, ...grant } = video;
   const signed = new AccessToken(apiKey, apiSecret, { identity, ttl: ttlSeconds, attributes });
@@ -86,7 +92,7 @@ const respond = async (state: State, request: Request, leaseSeconds: () => numbe
 
 /** Creates the room of a call, and assigns the call to the next worker that asks: by voice, which takes far less processor time. */
 const start = async (
-  livekit: LivekitServer,
+  livekit: LivekitAddress,
   rooms: RoomServiceClient,
   { assigned }: State,
   options: Partial<AssignedCall>,
@@ -116,7 +122,7 @@ const start = async (
   return { session, room, personToken: await sign(livekit, personToken(room)) };
 };
 
-export const startControlPlane = async (livekit: LivekitServer) => {
+export const startControlPlane = async (livekit: LivekitAddress) => {
   const secret = randomBytes(32).toString("hex");
   const rooms = new RoomServiceClient(livekit.apiUrl, livekit.apiKey, livekit.apiSecret, { requestTimeout: 2 });
   const files = new Map<string, Uint8Array>();

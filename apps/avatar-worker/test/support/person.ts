@@ -49,8 +49,18 @@ export const receivedBy = async (room: Room): Promise<{ senders: number[]; lostF
   };
 };
 
-/** `subscribes`: whether the person receives the tracks. Without them messages still arrive, for a tenth of the processor time. */
-export const joinAsPerson = async (url: string, token: string, { subscribes = true } = {}) => {
+type PersonOptions = {
+  /** Whether the person receives the tracks. Without them messages still arrive, for a tenth of the processor time. */
+  subscribes?: boolean;
+  /** What it says, frame by frame, again and again; a tone by default. */
+  voice?: readonly Int16Array[];
+};
+
+export const joinAsPerson = async (
+  url: string,
+  token: string,
+  { subscribes = true, voice = [] }: PersonOptions = {},
+) => {
   const room = new Room();
   const seen: Seen[] = [];
   const heard: { at: number; level: number }[] = [];
@@ -93,7 +103,8 @@ export const joinAsPerson = async (url: string, token: string, { subscribes = tr
   let isGone = false;
   const speakLoop = async (source: AudioSource, isSilent: boolean): Promise<void> => {
     for (let start = 0; !isGone; start += FRAME_SAMPLES) {
-      const pcm = isSpeaking && !isSilent ? tone(start) : new Int16Array(FRAME_SAMPLES);
+      const said = voice[(start / FRAME_SAMPLES) % voice.length] ?? tone(start);
+      const pcm = isSpeaking && !isSilent ? said : new Int16Array(FRAME_SAMPLES);
       await source.captureFrame(new AudioFrame(pcm, SAMPLE_RATE, 1, FRAME_SAMPLES));
     }
   };

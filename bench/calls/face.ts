@@ -1,0 +1,101 @@
+/**
+ * Benchmark of the face in calls: `bun bench/calls/face.ts`. It starts the LiveKit server of the tests and the built avatar worker,
+ * once with faces and once with portraits, and has 1 and 4 calls in which a person speaks and listens. It prints what the process of a
+ * call costs, and how evenly its pictures come. The persons decode in this process, on the same machine.
+ */
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { cpus, loadavg, tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { startControlPlane } from "../../apps/avatar-worker/test/support/control-plane.ts";
+import { preparedFace, speechFrames } from "../../apps/avatar-worker/test/support/faces.ts";
+import { joinAsPerson } from "../../apps/avatar-worker/test/support/person.ts";
+import { cpuOf, median, percentile, ROOT, start } from "../machine.ts";
+import { print } from "../progress.ts";
+import { startLivekit } from "./livekit.ts";
+
+const WARM_SECONDS = 5;
+const PICTURE_MS = 40;
+const COUNTS = [1, 4];
+
+/** The processes of calls: the children of a worker, and the spare one, which has no threads of LiveKit. */
+const callProcesses = async (worker: number): Promise<number[]> => {
+  const text = await readFile(`/proc/${worker}/task/${worker}/children`, "utf8");
+  return text.trim().split(" ").filter(Boolean).map(Number);
+};
+
+/** Memory of a process in MiB: what it shares counts in part. */
+const proportionalMiB = async (pid: number): Promise<number> =>
+  Number(/^Pss:\s+(\d+)/m.exec(await readFile(`/proc/${pid}/smaps_rollup`, "utf8").catch(() => ""))?.[1] ?? 0) / 1024;
+
+const { values } = parseArgs({ options: { seconds: { type: "string", default: "20" } } });
+const seconds = Number(values.seconds);
+const folder = await mkdtemp(join(tmpdir(), "realtime-avatar-bench-"));
+const server = await startLivekit(folder);
+const { LIVEKIT_URL: url, LIVEKIT_API_KEY: apiKey, LIVEKIT_API_SECRET: apiSecret } = server.variables;
+const control = await startControlPlane({ url, apiUrl: url.replace("ws", "http"), apiKey, apiSecret });
+const { image, file, manifest } = await preparedFace();
+control.files.set(file, image);
+const voice = await speechFrames();
+
+/** Has `count` calls at once. Prints the medians over their processes, and the times between the pictures that all persons got. */
+const measureCalls = async (worker: number, renderer: string, count: number): Promise<void> => {
+  const avatar = { avatar_id: "ava_x", manifest };
+  const before = new Set(await callProcesses(worker));
+  const startedAt = performance.now();
+  const calls = await Promise.all(Array.from({ length: count }, () => control.start({ mode: "avatar", avatar })));
+  const persons = await Promise.all(calls.map(({ personToken }) => joinAsPerson(url, personToken, { voice })));
+  await Promise.all(persons.map((person) => person.until(() => person.seen.some(({ width }) => width === 512))));
+  const firstMs = Math.max(...persons.map(({ seen }) => seen[0]?.at ?? 0)) - startedAt;
+  for (const person of persons) {
+    await person.publishMicrophone();
+    person.speak(true);
+  }
+  await Bun.sleep(1000 * WARM_SECONDS);
+  const all = await callProcesses(worker);
+  const from = await Promise.all(all.map(cpuOf));
+  const marks = persons.map(({ seen }) => seen.length);
+  await Bun.sleep(1000 * seconds);
+  const cores = (await Promise.all(all.map(cpuOf))).map((used, index) => (used - (from[index] ?? 0)) / seconds);
+  const memory = await Promise.all(all.map(proportionalMiB));
+  // The spare process is idle.
+  const busy = all
+    .map((pid, index) => ({ pid, cores: cores[index] ?? 0, mib: memory[index] ?? 0 }))
+    .filter((one) => one.cores > 0.01);
+  const gaps = persons.flatMap(({ seen }, index) =>
+    seen
+      .slice(marks[index])
+      .map(({ at }, picture, own) => at - (own[picture - 1]?.at ?? at))
+      .slice(1),
+  );
+  const rate = gaps.length / seconds / count;
+  const late = gaps.filter((gap) => gap > 2 * PICTURE_MS).length;
+  print(
+    [
+      `${renderer.padEnd(9)} ${count} ${count === 1 ? "call " : "calls"}`,
+      `${median(busy.map((one) => one.cores)).toFixed(3)} core, ${median(busy.map(({ mib }) => mib)).toFixed(0)} MiB PSS a call`,
+      `${rate.toFixed(1)} pictures/s, p99 between two ${percentile(gaps, 0.99).toFixed(0)} ms, ${late} of ${gaps.length} later than ${2 * PICTURE_MS} ms`,
+      `first picture after ${firstMs.toFixed(0)} ms, ${busy.length} of ${before.size + count} processes busy`,
+    ].join("; "),
+  );
+  for (const { session } of calls) control.end(session, "user_ended");
+  await Promise.all(calls.map(({ session }) => control.untilReported(session, "ended")));
+  await Promise.all(persons.map((person) => person.leave()));
+};
+
+try {
+  for (const renderer of ["face", "portrait"]) {
+    const program = [process.execPath, join(ROOT, "apps/avatar-worker/dist/main.js")];
+    const variables = { ...control.variables, AVATAR_SLOTS: "8", RENDERER: renderer, RUST_LOG: "off" };
+    const worker = await start(program, join(folder, `${renderer}.log`), variables);
+    await measureCalls(worker.pid, `(${renderer})`, 1);
+    for (const count of COUNTS) await measureCalls(worker.pid, renderer, count);
+    await worker.end();
+  }
+  print(`load of the machine: ${loadavg()[0]?.toFixed(1)} on ${cpus().length} cores`);
+} finally {
+  await control.stop();
+  await server.end();
+  await rm(folder, { recursive: true });
+}
+process.exit(0);

@@ -74,8 +74,9 @@ const meanAround = (weights: readonly number[], valueAt: (step: number) => numbe
   return sum / total;
 };
 
-/** Lips that touch within this many steps of 10 ms of a picture are shut in it. */
+/** Lips that touch within this many steps of 10 ms of a picture are shut in it. Lips that are open in the photo need more time. */
 const TOUCH_STEPS = 0.6;
+const TOUCH_STEPS_OPEN = 1.2;
 
 /** The opening that the contact of a pose allows: none for lips that touch, and the teeth for a lip that tucks. */
 const boundOpening = ({ closed, tuck }: MouthPose): number =>
@@ -85,11 +86,12 @@ const boundOpening = ({ closed, tuck }: MouthPose): number =>
  * The widest opening from which the lips still meet in time, and to which they can open after it. Contacts of 40 ms
  * would fall between two pictures otherwise.
  */
-const findRoom = (poseAt: (step: number) => MouthPose, newestStep: number): number => {
+const findRoom = (poseAt: (step: number) => MouthPose, newestStep: number, isOpen: boolean): number => {
+  const touch = isOpen ? TOUCH_STEPS_OPEN : TOUCH_STEPS;
   // Lips could meet soon after the newest shape.
   let room = FASTEST * Math.max(newestStep + UNKNOWN_STEPS, SOONEST_STEPS);
   for (let step = -REACH_STEPS; step <= REACH_STEPS; step++) {
-    const way = FASTEST * Math.max(0, Math.abs(step) - TOUCH_STEPS);
+    const way = FASTEST * Math.max(0, Math.abs(step) - touch);
     if (way < room) room = Math.min(room, way + boundOpening(poseAt(step)));
   }
   return room;
@@ -125,7 +127,7 @@ export const poseMouth = (window: ShapeWindow, lips: Pick<Lips, "isOpen" | "smil
     tongue: free * meanAround(CONTACT_WEIGHTS, (step) => poseAt(step).tongue),
   };
   const opening = measureOpening(mouth, lips.isOpen);
-  const room = findRoom(poseAt, window.newestStep);
+  const room = findRoom(poseAt, window.newestStep, lips.isOpen);
   const share = findVowel(window) * (opening <= room ? 1 : room / opening);
   return { ...mouth, gap: mouth.gap * share, part: mouth.part * share, tuck: mouth.tuck * share };
 };

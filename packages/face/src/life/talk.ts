@@ -9,7 +9,8 @@ const SPEECH_LEVEL = -2.2;
 const SPEECH_CLOSED = 0.6;
 /** The mouth gets ready in this time before the first sound, or faster when that becomes known later. */
 const READY_MS = 160;
-const READY_AT_MS = 20;
+/** A first p, b or m is shut this long before its sound. */
+const READY_AT_MS = 90;
 const FASTEST_SECONDS = 0.09;
 /** After this many seconds of silence, the mouth of the photo comes back, in this many seconds. */
 const PAUSE_SECONDS = 0.5;

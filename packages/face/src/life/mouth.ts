@@ -21,7 +21,7 @@ const WIDEST = 0.3;
 /**
  * Lips that meet or part again do so by at most this many eye distances in 10 ms. Faster lips look like jerks at 25 pictures a second.
  */
-const FASTEST = 0.0135;
+const FASTEST = 0.013;
 /** Steps of 10 ms before and after the picture that bound its opening. */
 export const REACH_STEPS = 12;
 
@@ -34,7 +34,7 @@ const SOONEST_STEPS = 8;
 
 /** The mouth of a shape, for the lips of a photo. */
 export const poseShape = (shape: Shape, { isOpen, smile }: Pick<Lips, "isOpen" | "smile">): MouthPose => {
-  const closed = smoothstep(0.35, 0.65, shape.closed);
+  const closed = smoothstep(0.3, 0.6, shape.closed);
   const free = 1 - closed;
   const loudness = 0.75 + 0.35 * clamp((shape.level + 1.8) / 1.8);
   const jaw = clamp(1.1 * shape.open - 0.05) ** 1.15 * loudness;

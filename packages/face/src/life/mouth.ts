@@ -3,8 +3,8 @@ import { clamp, smoothstep } from "../numbers.ts";
 import type { ShapeWindow } from "../shape-at.ts";
 import type { Shape } from "../visemes.ts";
 import { JAW_OPENING, PART_OPENING, TUCK_OPENING } from "../warp/fields.ts";
-import type { Lips } from "../warp/lips.ts";
 import { PART_SHARE_OPEN } from "../warp/maps.ts";
+import type { Lips } from "../warp/photo/lips.ts";
 import type { Pose } from "../warp/pose.ts";
 
 export type MouthPose = Pick<Pose, "gap" | "part" | "wide" | "round" | "closed" | "tuck" | "tongue" | "smile">;

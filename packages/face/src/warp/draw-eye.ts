@@ -1,11 +1,11 @@
 /** Draws an eye: its lids when it blinks, and its gaze. */
 import { clamp, mix, smoothstep } from "../numbers.ts";
 import { PICTURE_SIZE, type Planes } from "../picture.ts";
-import { type Eye, LID_TABLE } from "./eye.ts";
 import { clipBox } from "./frame.ts";
 import { type Place, readMap, readPlane } from "./grid.ts";
-import { BLACK } from "./light.ts";
 import { type Maps, measureHeadMove } from "./maps.ts";
+import { type Eye, LID_TABLE } from "./photo/eye.ts";
+import { BLACK } from "./photo/light.ts";
 
 /** What an eye does. `blink`: from 0, open, to 1, shut. The way of the iris is in pixels. */
 export type EyePose = { blink: number; gazeX: number; gazeY: number };

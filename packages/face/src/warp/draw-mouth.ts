@@ -5,9 +5,9 @@ import { EDGE_TABLE, type Edges, findEdges } from "./edges.ts";
 import { type Box, boxAround, clipBox, fromFrame } from "./frame.ts";
 import { CELL, type Place, readMap, readPlane } from "./grid.ts";
 import { type Colour, createInside, drawInside, drawTip, type Inside } from "./inside.ts";
-import { BLACK, type Light } from "./light.ts";
-import type { Lips } from "./lips.ts";
 import { type Maps, measureHeadMove, type NodeMap } from "./maps.ts";
+import { BLACK, type Light } from "./photo/light.ts";
+import type { Lips } from "./photo/lips.ts";
 import type { Pose } from "./pose.ts";
 
 /** What the drawing needs of a face. */

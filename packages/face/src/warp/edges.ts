@@ -2,8 +2,8 @@
 import { clamp } from "../numbers.ts";
 import { fromFrame } from "./frame.ts";
 import { readField } from "./grid.ts";
-import type { Lips } from "./lips.ts";
 import type { Maps, NodeMap } from "./maps.ts";
+import type { Lips } from "./photo/lips.ts";
 
 /** Columns of the table from corner to corner. */
 export const EDGE_TABLE = 256;

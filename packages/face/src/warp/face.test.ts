@@ -4,8 +4,8 @@ import { openTestFace, readMesh, readPicture, type TestFace } from "../testing/p
 import { drawFace, openFace } from "./face.ts";
 import { frameAlong, fromFrame } from "./frame.ts";
 import type { Place } from "./grid.ts";
-import { LANDMARK, landmark } from "./landmarks.ts";
 import { measureHeadMove, updateMaps } from "./maps.ts";
+import { LANDMARK, landmark } from "./photo/landmarks.ts";
 import { REST } from "./pose.ts";
 
 const FACES: readonly TestFace[] = ["closed", "smile"];

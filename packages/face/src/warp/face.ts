@@ -5,17 +5,17 @@
  * step between two smooth fields: nothing tears, and no triangles are needed.
  */
 import { PICTURE_LENGTH, type Planes, planesFrom } from "../picture.ts";
-import { checkMesh } from "./check-mesh.ts";
 import { drawEye } from "./draw-eye.ts";
 import { drawMouth } from "./draw-mouth.ts";
-import { type Eye, findEyes } from "./eye.ts";
 import { createFields, type Fields } from "./fields.ts";
 import { NODE_COUNT } from "./grid.ts";
 import { createHead, type Head } from "./head.ts";
-import { measureEyeDistance } from "./landmarks.ts";
-import { type Light, measureLight } from "./light.ts";
-import { findLips, type Lips } from "./lips.ts";
 import { createMaps, type Maps, updateMaps } from "./maps.ts";
+import { checkMesh } from "./photo/check-mesh.ts";
+import { type Eye, findEyes } from "./photo/eye.ts";
+import { measureEyeDistance } from "./photo/landmarks.ts";
+import { type Light, measureLight } from "./photo/light.ts";
+import { findLips, type Lips } from "./photo/lips.ts";
 import type { Pose } from "./pose.ts";
 import { findMovingRows, type MovingRow, type PackedPhoto, packPhoto, remap } from "./remap.ts";
 

@@ -5,8 +5,8 @@
 import { mix, smoothstep } from "../numbers.ts";
 import { intoFrame } from "./frame.ts";
 import { CELL, GRID_SIZE, NODE_COUNT, type Place } from "./grid.ts";
-import { EYES, landmark } from "./landmarks.ts";
-import type { Lips } from "./lips.ts";
+import { EYES, landmark } from "./photo/landmarks.ts";
+import type { Lips } from "./photo/lips.ts";
 
 /** Expressions in the order of the basis. `jawRound` opens rounded lips: less at their sides. */
 export const EXPRESSIONS = [

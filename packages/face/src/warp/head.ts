@@ -2,7 +2,7 @@
 import { mix, smoothstep } from "../numbers.ts";
 import { PICTURE_SIZE } from "../picture.ts";
 import { CELL, GRID_SIZE, NODE_COUNT, type Place } from "./grid.ts";
-import { LANDMARK, LANDMARK_COUNT, landmark, OVAL, type Point } from "./landmarks.ts";
+import { LANDMARK, LANDMARK_COUNT, landmark, OVAL, type Point } from "./photo/landmarks.ts";
 
 export type Head = {
   /** From the forehead to the chin, in pixels. */

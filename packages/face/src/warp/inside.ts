@@ -2,9 +2,9 @@
 import { clamp, mix, smoothstep } from "../numbers.ts";
 import type { Edges } from "./edges.ts";
 import { JAW_WAY } from "./fields.ts";
-import { BLACK, type Light } from "./light.ts";
-import type { Lips } from "./lips.ts";
 import type { Maps } from "./maps.ts";
+import { BLACK, type Light } from "./photo/light.ts";
+import type { Lips } from "./photo/lips.ts";
 
 /** Luma and chroma. */
 export type Colour = { y: number; u: number; v: number };

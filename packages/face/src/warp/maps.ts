@@ -3,7 +3,7 @@ import { clamp, mix, smoothstep } from "../numbers.ts";
 import { EXPRESSIONS, type Expression, type Field, type Fields, JAW_WAY, USES_LOWER, USES_UPPER } from "./fields.ts";
 import { CELL, GRID_SIZE, NODE_COUNT, type Place, readMap } from "./grid.ts";
 import type { Head } from "./head.ts";
-import type { Lips } from "./lips.ts";
+import type { Lips } from "./photo/lips.ts";
 import type { Pose } from "./pose.ts";
 
 /** x and y for each node, in pixels. */

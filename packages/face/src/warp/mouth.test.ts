@@ -6,7 +6,7 @@ import type { Shape } from "../visemes.ts";
 import { type Edges, findEdges } from "./edges.ts";
 import { drawFace, type Face } from "./face.ts";
 import { fromFrame } from "./frame.ts";
-import { BLACK } from "./light.ts";
+import { BLACK } from "./photo/light.ts";
 import { REST } from "./pose.ts";
 
 const FACE = await openTestFace("closed");

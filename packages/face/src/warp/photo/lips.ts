@@ -1,8 +1,8 @@
 /** The lips of the photo: their curves and sizes, in the frame of the mouth. */
-import { mix, smoothstep } from "../numbers.ts";
+import { mix, smoothstep } from "../../numbers.ts";
+import { type Frame, frameAlong, intoFrame } from "../frame.ts";
+import type { Place } from "../grid.ts";
 import { type Curve, curveThrough } from "./curve.ts";
-import { type Frame, frameAlong, intoFrame } from "./frame.ts";
-import type { Place } from "./grid.ts";
 import { LANDMARK, LOWER_LIP, landmark, OVAL, UPPER_LIP } from "./landmarks.ts";
 import { findSeam } from "./seam.ts";
 

@@ -1,8 +1,8 @@
 /** The seam of closed lips. Landmarks miss it by 1 to 3 pixels, and the upper lip would keep a dark edge. */
-import { mix } from "../numbers.ts";
+import { mix } from "../../numbers.ts";
+import { type Frame, fromFrame } from "../frame.ts";
+import { lumaNear } from "../grid.ts";
 import type { Curve } from "./curve.ts";
-import { type Frame, fromFrame } from "./frame.ts";
-import { lumaNear } from "./grid.ts";
 
 /** Columns between the corners at which the seam is searched. */
 const COLUMNS = 41;

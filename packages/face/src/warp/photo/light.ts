@@ -1,8 +1,8 @@
 /** The light of the photo: what the inside of the mouth must look like in it. */
-import { clamp } from "../numbers.ts";
-import { PICTURE_SIZE, type Planes } from "../picture.ts";
-import { fromFrame, intoFrame } from "./frame.ts";
-import { lumaNear, readPlane } from "./grid.ts";
+import { clamp } from "../../numbers.ts";
+import { PICTURE_SIZE, type Planes } from "../../picture.ts";
+import { fromFrame, intoFrame } from "../frame.ts";
+import { lumaNear, readPlane } from "../grid.ts";
 import { CHEEKS, landmark, SKIN, UPPER_LIP } from "./landmarks.ts";
 import type { Lips } from "./lips.ts";
 

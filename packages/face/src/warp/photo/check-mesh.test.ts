@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { readMesh } from "../testing/photo-testing.ts";
+import { readMesh } from "../../testing/photo-testing.ts";
 import { checkMesh } from "./check-mesh.ts";
 
 const mesh = await readMesh("closed");

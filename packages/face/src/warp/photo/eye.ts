@@ -1,8 +1,8 @@
 /** The eyes of the photo: their lids as smooth curves. Single landmarks of lids are too noisy: lids would be jagged. */
-import { clamp, mix } from "../numbers.ts";
+import { clamp, mix } from "../../numbers.ts";
+import { type Box, boxAround, type Frame, frameAlong, fromFrame, intoFrame } from "../frame.ts";
+import { lumaNear, type Place } from "../grid.ts";
 import { type Curve, curveThrough, tabulate } from "./curve.ts";
-import { type Box, boxAround, type Frame, frameAlong, fromFrame, intoFrame } from "./frame.ts";
-import { lumaNear, type Place } from "./grid.ts";
 import { EYES, landmark } from "./landmarks.ts";
 
 /** Entries of the tables from corner to corner. */

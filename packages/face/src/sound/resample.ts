@@ -3,13 +3,14 @@
 /** Samples of the input for each sample of the output. */
 const STEP = 3;
 const TAPS = 33;
+const MIDDLE = (TAPS - 1) / 2;
 /** The -6 dB point of the low pass, as a share of the input's rate. */
 const CUTOFF = 7000 / 48_000;
 
 /** A windowed sinc (Hamming), scaled to a gain of 1 at 0 Hz. */
 const lowPass = (): Float64Array => {
   const taps = Float64Array.from({ length: TAPS }, (_, index) => {
-    const distance = index - (TAPS - 1) / 2;
+    const distance = index - MIDDLE;
     const sinc = distance === 0 ? 2 * CUTOFF : Math.sin(2 * Math.PI * CUTOFF * distance) / (Math.PI * distance);
     return sinc * (0.54 - 0.46 * Math.cos((2 * Math.PI * index) / (TAPS - 1)));
   });
@@ -35,8 +36,12 @@ export const createResampler = (): ((pcm: Int16Array) => Float32Array) => {
     const output = new Float32Array(count);
     for (let index = 0; index < count; index++) {
       const start = skip + index * STEP;
-      let sum = 0;
-      for (let tap = 0; tap < TAPS; tap++) sum += (FILTER[tap] as number) * (input[start + tap] as number);
+      // The filter is symmetric: two samples share a tap.
+      let sum = (FILTER[MIDDLE] as number) * (input[start + MIDDLE] as number);
+      for (let tap = 0; tap < MIDDLE; tap++) {
+        const pair = (input[start + tap] as number) + (input[start + TAPS - 1 - tap] as number);
+        sum += (FILTER[tap] as number) * pair;
+      }
       output[index] = sum;
     }
     skip += count * STEP - pcm.length;

@@ -21,8 +21,8 @@ const SPOKEN = recordMouth(FACE, SPEECH);
 const CLOSED = 0.02;
 const OPEN = 0.06;
 
-const gapsOf = (mouths: readonly Mouth[]): number[] => mouths.map(({ gap }) => gap);
-const shareOf = <Item>(items: readonly Item[], isGood: (item: Item) => boolean): number =>
+const readGaps = (mouths: readonly Mouth[]): number[] => mouths.map(({ gap }) => gap);
+const countShare = <Item>(items: readonly Item[], isGood: (item: Item) => boolean): number =>
   items.filter(isGood).length / items.length;
 
 /** How far sounds open the mouth, roughly. All others: 0.15. */
@@ -50,7 +50,7 @@ const findLag = (mouths: readonly Mouth[]): number => {
   const lags = Array.from({ length: 21 }, (_, index) => 10 * (index - 10));
   const score = (lag: number): number =>
     correlation(
-      gapsOf(mouths),
+      readGaps(mouths),
       mouths.map(({ timeMs }) => targetAt(timeMs - lag)),
     );
   return lags.reduce((best, lag) => (score(lag) > score(best) ? lag : best));
@@ -58,30 +58,30 @@ const findLag = (mouths: readonly Mouth[]): number => {
 
 describe("a voice", () => {
   test("p, b and m: at least 88 % of them close the lips", () => {
-    const closes = shareOf(
+    const closes = countShare(
       soundsNamed("p", "b", "m"),
-      (sound) => Math.min(...gapsOf(mouthsIn(SPOKEN, sound))) < CLOSED,
+      (sound) => Math.min(...readGaps(mouthsIn(SPOKEN, sound))) < CLOSED,
     );
     expect(closes).toBeGreaterThanOrEqual(0.88);
   });
 
   test("p, b and m of a photo that smiles: at least 88 % of them close the lips", () => {
     const mouths = recordMouth(SMILE, SPEECH);
-    const closes = shareOf(
+    const closes = countShare(
       soundsNamed("p", "b", "m"),
-      (sound) => Math.min(...gapsOf(mouthsIn(mouths, sound))) < CLOSED,
+      (sound) => Math.min(...readGaps(mouthsIn(mouths, sound))) < CLOSED,
     );
     expect(closes).toBeGreaterThanOrEqual(0.88);
   });
 
   test("a: at least 95 % of them open the lips by 6 % of the distance of the eyes", () => {
-    const opens = shareOf(soundsNamed("aa"), (sound) => Math.max(...gapsOf(mouthsIn(SPOKEN, sound))) >= OPEN);
+    const opens = countShare(soundsNamed("aa"), (sound) => Math.max(...readGaps(mouthsIn(SPOKEN, sound))) >= OPEN);
     expect(opens).toBeGreaterThanOrEqual(0.95);
   });
 
   test("silence: the lips are closed in at least 95 % of the pictures", () => {
     const silent = soundsNamed("pau").flatMap((sound) => mouthsIn(SPOKEN, sound, 30));
-    expect(shareOf(gapsOf(silent), (gap) => gap < CLOSED)).toBeGreaterThanOrEqual(0.95);
+    expect(countShare(readGaps(silent), (gap) => gap < CLOSED)).toBeGreaterThanOrEqual(0.95);
   });
 
   test("oo against ee: the mouth is at least 5 % narrower", () => {
@@ -107,7 +107,7 @@ describe("a voice", () => {
       FACE,
       SPEECH.map((sample) => sample / 10),
     );
-    expect(correlation(gapsOf(SPOKEN), gapsOf(quiet))).toBeGreaterThan(0.95);
+    expect(correlation(readGaps(SPOKEN), readGaps(quiet))).toBeGreaterThan(0.95);
   });
 
   test("a pause of 90 ms, 700 ms or 5 s within it: closed lips, and in step within 20 ms in the second after it", () => {
@@ -138,13 +138,13 @@ test("sounds that are no speech: the lips move less than a third as much", () =>
     chord,
     faint: () => 33 * noise(),
   };
-  const usual = deviation(gapsOf(SPOKEN));
+  const usual = deviation(readGaps(SPOKEN));
   for (const [name, sound] of Object.entries(sounds)) {
     const mouths = recordMouth(
       FACE,
       Int16Array.from({ length: 48_000 * 6 }, (_, time) => sound(time)),
     );
-    expect([name, deviation(gapsOf(mouths)) < usual / 3]).toEqual([name, true]);
+    expect([name, deviation(readGaps(mouths)) < usual / 3]).toEqual([name, true]);
   }
 });
 
@@ -152,7 +152,7 @@ test("an interruption in the middle of a vowel: shut after 120 ms, without a jer
   const clearMs = 2400;
   for (const face of [FACE, SMILE]) {
     const mouths = recordMouth(face, SPEECH, { clearMs, leadMs: 400 });
-    const after = gapsOf(mouths.filter(({ timeMs }) => timeMs > clearMs));
+    const after = readGaps(mouths.filter(({ timeMs }) => timeMs > clearMs));
     const before = mouths.findLast(({ timeMs }) => timeMs < clearMs)?.gap ?? 0;
     expect(before).toBeGreaterThan(OPEN);
     const steps = [before, ...after].slice(0, 4).map((gap, index) => gap - (after[index] ?? 0));

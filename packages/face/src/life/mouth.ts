@@ -11,10 +11,10 @@ export type MouthPose = Pick<Pose, "gap" | "part" | "wide" | "round" | "closed" 
 
 /** The widest opening by the jaw, in eye distances. */
 const OPENING = 0.15;
-/** What lips part by at least, in eye distances, when the lips of the photo are apart; and the tongue needs this much. */
+/** The least opening of lips that are apart in the photo, and the one that the tongue needs, in eye distances. */
 const LEAST_OPENING = 0.03;
 const TONGUE_OPENING = 0.06;
-/** How far a smile of the photo is taken back for a sound without a smile of its own. */
+/** How far a smile of the photo is taken back for a sound without spread lips. */
 const RELAXATION = 0.8;
 /** The widest opening of all, in eye distances. */
 const WIDEST = 0.3;

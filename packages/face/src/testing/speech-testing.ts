@@ -64,7 +64,7 @@ export const recordMouth = (face: Face, pcm: Int16Array, options: SpeechOptions 
   const mouths: Mouth[] = [];
   let heard = 0;
   let isCleared = false;
-  const startOf = (sample: number): number => {
+  const findStart = (sample: number): number => {
     const timeMs = sample / SAMPLES_PER_MS;
     return timeMs + (pause !== undefined && timeMs >= pause.fromMs ? pause.lengthMs : 0);
   };
@@ -73,8 +73,8 @@ export const recordMouth = (face: Face, pcm: Int16Array, options: SpeechOptions 
       hearing.clear(nowMs + PICTURE_MS / 2);
       isCleared = true;
     }
-    while (!isCleared && heard < pcm.length && startOf(heard) < nowMs + leadMs) {
-      hearing.hear(pcm.subarray(heard, heard + PIECE), startOf(heard));
+    while (!isCleared && heard < pcm.length && findStart(heard) < nowMs + leadMs) {
+      hearing.hear(pcm.subarray(heard, heard + PIECE), findStart(heard));
       heard += PIECE;
     }
     const timeMs = nowMs + PICTURE_MS / 2;

@@ -7,7 +7,7 @@ import { type Maps, measureHeadMove } from "./maps.ts";
 import { type Eye, LID_TABLE } from "./photo/eye.ts";
 import { BLACK } from "./photo/light.ts";
 
-/** What an eye does. `blink`: from 0, open, to 1, shut. The way of the iris is in pixels. */
+/** The pose of an eye. `blink`: from 0, open, to 1, shut. The way of the iris is in pixels. */
 export type EyePose = { blink: number; gazeX: number; gazeY: number };
 
 /** Less than this is not drawn. */
@@ -37,7 +37,7 @@ type Spot = {
 
 type Context = { eye: Eye; pose: EyePose; photo: Planes; eyeDistance: number; scale: 1 | 2; fade: number };
 
-/** What the photo shows at a place of the frame of the eye. */
+/** The luma or chroma of the photo at a place of the frame of the eye. */
 const readPhoto = ({ eye, scale }: Context, plane: Uint8Array, x: number, y: number): number => {
   const { frame } = eye;
   const column = frame.x + x * frame.axisX - y * frame.axisY;

@@ -10,7 +10,7 @@ import { BLACK, type Light } from "./photo/light.ts";
 import type { Lips } from "./photo/lips.ts";
 import type { Pose } from "./pose.ts";
 
-/** What the drawing needs of a face. */
+/** The parts of a face that the drawing needs. */
 export type MouthSource = { photo: Planes; eyeDistance: number; lips: Lips; light: Light; maps: Maps };
 
 /** Half of the width of the edge of a lip, in pixels of luma. */
@@ -20,7 +20,7 @@ const MARGIN = 5;
 /** Near the line of the mouth, a cell of the grid has nodes of both maps. This far from it, in pixels, it has not. */
 const LINE_REACH = 2 * CELL;
 
-/** What a mouth with these edges covers, with the line between its maps. */
+/** The box of a mouth with these edges, and of the line between its maps. */
 const findBox = ({ frame }: Lips, { left, width, top, bottom }: Edges, eyeDistance: number): Box => {
   const beside = 0.12 * eyeDistance;
   const highest = Math.min(-LINE_REACH, ...top) - 2;

@@ -1,6 +1,6 @@
 /**
  * The fields of the expressions: how far each node of the grid goes when an expression is at its largest. Each field has a part
- * for the upper map, which draws what is above the seam of the lips, and one for the lower map.
+ * for the upper map, which draws the face above the seam of the lips, and one for the lower map.
  */
 import { mix, smoothstep } from "../numbers.ts";
 import { intoFrame } from "./frame.ts";

@@ -118,7 +118,7 @@ const copyNode = (from: NodeMap, to: NodeMap, node: number): void => {
   to.y[node] = from.y[node] as number;
 };
 
-/** What the maps need of a face. `moving`: the nodes that the head or an expression moves. */
+/** The parts of a face that the maps need. `moving`: the nodes that the head or an expression moves. */
 export type MapSource = { eyeDistance: number; lips: Lips; fields: Fields; head: Head; moving: Int32Array };
 
 /** Undoes the movement of the head. Its angles are small: a nearer place moves with the nose. */

@@ -71,7 +71,7 @@ describe("the mouth of a photo", () => {
     expect(tongue.y).toBeGreaterThan(without.y + 10);
   });
 
-  test("a smile, while it speaks without a smile of its own: at least 8 % narrower", () => {
+  test("a smile, while it says an open vowel: at least 8 % narrower", () => {
     const smiling = SMILE.lips.right - SMILE.lips.left;
     expect(width(SMILE, { open: 0.4 }) * SMILE.eyeDistance).toBeLessThan(0.92 * smiling);
   });

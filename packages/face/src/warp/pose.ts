@@ -1,4 +1,4 @@
-/** What a face does in one picture. */
+/** The pose of a face in one picture. */
 
 /** Shares of the largest movement from 0 to 1, if nothing else is said. */
 export type Pose = {

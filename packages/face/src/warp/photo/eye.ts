@@ -18,7 +18,7 @@ export type Eye = {
   upper: Float32Array;
   lower: Float32Array;
   top: Float32Array;
-  /** What a blink can change, and what the gaze can. */
+  /** The parts of the picture that a blink and the gaze can change. */
   blinkBox: Box;
   gazeBox: Box;
 };

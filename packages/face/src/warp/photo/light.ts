@@ -1,4 +1,4 @@
-/** The light of the photo: what the inside of the mouth must look like in it. */
+/** The light and the colours of the photo, for the inside of the mouth. */
 import { clamp } from "../../numbers.ts";
 import { PICTURE_SIZE, type Planes } from "../../picture.ts";
 import { fromFrame, intoFrame } from "../frame.ts";

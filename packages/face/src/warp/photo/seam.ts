@@ -17,7 +17,7 @@ const SMOOTHING = 2;
 /** For each column, the offset in pixels of the cheapest path. `costAt` is the cost of an offset in a column. */
 const findPath = (
   rows: number,
-  offsetOf: (row: number) => number,
+  findOffset: (row: number) => number,
   costAt: (column: number, offset: number) => number,
 ) => {
   let costs = new Float64Array(rows);
@@ -33,7 +33,7 @@ const findPath = (
         best = cost;
         previous[row] = from;
       }
-      next[row] = best + costAt(column, offsetOf(row));
+      next[row] = best + costAt(column, findOffset(row));
     }
     costs = next;
     previousRows.push(previous);
@@ -41,7 +41,7 @@ const findPath = (
   let row = costs.indexOf(Math.min(...costs));
   const path = previousRows.map(() => 0);
   for (let column = COLUMNS - 1; column >= 0; column--) {
-    path[column] = offsetOf(row);
+    path[column] = findOffset(row);
     row = previousRows[column]?.[row] as number;
   }
   return path;
@@ -66,8 +66,8 @@ export const findSeam = (
 ): number[] => {
   const [left, right] = [xs[0] as number, xs.at(-1) as number];
   const rows = 2 * ROWS_PER_PIXEL * reach + 1;
-  const offsetOf = (row: number): number => row / ROWS_PER_PIXEL - reach;
-  const path = findPath(rows, offsetOf, (column, offset) => {
+  const findOffset = (row: number): number => row / ROWS_PER_PIXEL - reach;
+  const path = findPath(rows, findOffset, (column, offset) => {
     const share = column / (COLUMNS - 1);
     const x = mix(left, right, share);
     const narrow = 0.35 + 0.65 * Math.sin(Math.PI * share);

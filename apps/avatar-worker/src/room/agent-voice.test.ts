@@ -178,11 +178,11 @@ test("the voice of an agent: the renderer knows each frame before it is handed o
   voice.play({ published: published as never, rendering, onActivity: () => {} });
   say(0.4);
   await until(() => playedMs > 0, { pollMs: 1 });
-  // 100 ms are handed on, and 60 more are known.
-  expect([playedMs, knownMs]).toEqual([100, 160]);
+  // 100 ms are handed on, and 140 more are known.
+  expect([playedMs, knownMs]).toEqual([100, 240]);
   queuedMs = 40;
   await until(() => playedMs > 100, { pollMs: 1 });
-  expect([playedMs, knownMs]).toEqual([160, 220]);
+  expect([playedMs, knownMs]).toEqual([160, 300]);
   await interrupt();
   expect([queuedMs, clears]).toEqual([0, 1]);
   [playedMs, knownMs] = [0, 0];

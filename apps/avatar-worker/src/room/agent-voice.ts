@@ -24,8 +24,8 @@ const MAX_PAYLOAD = 1024;
 const MAX_REFUSALS = 20;
 /** How much sound LiveKit has ahead of time: enough for a timer that is late. */
 const LEAD_MS = 100;
-/** How much more sound the renderer knows: lips move before their sound. */
-const LIPS_MS = 60;
+/** How much more sound the renderer knows. Lips move before their sound, and move smoothly where 230 ms of it are known. */
+const LIPS_MS = 140;
 const STEP_MS = 10;
 /** An agent that is told of an end before it has the response to `lk.clear_buffer` waits for another one. */
 const CLEARED_MS = 50;

@@ -183,6 +183,7 @@ test("an unknown or unready preview, requested: 404 in the same bytes", async ()
   // Without a manifest, without the file that it names, and of an avatar that is deleted.
   expect(bare(await get(`${(await prepared()).previewUrl}/picture`))).toEqual(missing);
   expect(bare(await get(`${unknown}/picture`))).toEqual(missing);
+  expect(bare(await get(`${unknown}/animated`))).toEqual(missing);
   for (const end of [
     ({ keys }: Drawn) => api.files.storage.delete(keys.picture),
     ({ keys }: Drawn) => api.files.storage.delete(keys.manifest),

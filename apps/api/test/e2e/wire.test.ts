@@ -322,7 +322,7 @@ const statusOf = (target: string): number => {
   // No LiveKit is configured.
   if (target.startsWith("/internal/")) return 501;
   // And there is no delivery.
-  if (/:(token|name)(\/picture)?$|\/webhook-deliveries\/./.test(target)) return 404;
+  if (/:(token|name)(\/picture|\/animated)?$|\/webhook-deliveries\/./.test(target)) return 404;
   if (target.endsWith("/oidc/callback")) return 303;
   // For browsers alone.
   if (target === "/" || target === "/dashboard/*") return 404;

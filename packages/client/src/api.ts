@@ -2447,9 +2447,7 @@ export interface components {
         | "face_pitch"
         | "cropped"
         | "sharpness"
-        | "brightness"
-        | "eyes"
-        | "mouth";
+        | "brightness";
       /**
        * @description `warn`: the avatar can be used, but may look worse.
        * @enum {string}
@@ -3063,9 +3061,7 @@ export interface components {
         | "face_pitch"
         | "cropped"
         | "sharpness"
-        | "brightness"
-        | "eyes"
-        | "mouth";
+        | "brightness";
       /** @description What is required. */
       description: string;
       /** @description The unit of the bounds and of `measured`. */

@@ -4,7 +4,7 @@ import { listAvatars } from "@realtime-avatar/db/avatars/list";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { retryWhileStale } from "@realtime-avatar/db/query/retry-while-stale";
 import { type AvatarRecord, preparedAgain } from "@realtime-avatar/domain/avatars/avatar";
-import type { CheckCode } from "@realtime-avatar/domain/avatars/checks";
+import { REQUIREMENTS } from "@realtime-avatar/domain/avatars/checks";
 import { AVATAR_LIST, type Avatar } from "@realtime-avatar/domain/avatars/schemas";
 import { type AvatarId, newId, type TenantId } from "@realtime-avatar/domain/id";
 import { itemsOf, type WrittenPage } from "@realtime-avatar/domain/page";
@@ -46,12 +46,13 @@ const startUnlessGone = async (db: Db, owner: Owner, id: AvatarId): Promise<Avat
   }
 };
 
-/** The check that releases before the face did not have: their manifests have no mesh. */
-const FACE_CHECK: CheckCode = "eyes";
+/** The bounds of the yaw that releases with faces recommend. Those of before had the limits of the requirement alone. */
+const RECOMMENDED_YAW: readonly (number | null)[] =
+  REQUIREMENTS.image.find(({ code }) => code === "face_yaw")?.recommended ?? [];
 
-/** Whether an avatar can get a face: it was prepared from a source, by a release that stored none. */
+/** Whether an avatar can get a face: it was prepared from a source with a face, by a release that stored none. */
 const lacksFace = ({ sourceAssetId, checks }: Avatar): boolean =>
-  sourceAssetId !== null && !checks.some(({ code }) => code === FACE_CHECK);
+  sourceAssetId !== null && checks.some(({ code, limit }) => code === "face_yaw" && !RECOMMENDED_YAW.includes(limit));
 
 const PAGE = 100;
 

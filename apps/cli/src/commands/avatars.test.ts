@@ -89,16 +89,17 @@ describe("the avatars commands", () => {
     });
   });
 
-  const CHECK = { verdict: "pass", measured: 90, limit: null, detail: "It was measured." };
+  /** `limit`: of the yaw. Releases before the face had 25. */
   const seedReady = async (
     owner: TenantId,
-    code: string,
+    limit: number,
     source: string | null = "ast_test_ready",
   ): Promise<string> => {
+    const check = { code: "face_yaw", verdict: "pass", measured: 3, limit, detail: "It was measured." };
     const id = await seedAvatar(db, owner, "test");
     await db.client`
       update avatars set status = 'ready', source_asset_id = ${source}, generation = 1, cache_version = 1,
-        checks = ${JSON.stringify([{ code, ...CHECK }])}::text::json
+        checks = ${JSON.stringify([check])}::text::json
       where id = ${id}`;
     return id;
   };
@@ -115,10 +116,10 @@ describe("the avatars commands", () => {
 
   test("all avatars without a face, prepared: each once, the others are left alone, and the failed one is named", async () => {
     const [owner, stranger] = [await seedTenant(db), await seedTenant(db)];
-    const old = [await seedReady(owner, "brightness"), await seedReady(owner, "brightness")];
-    const failing = await seedReady(owner, "brightness");
-    const others = [await seedReady(owner, "eyes"), await seedReady(owner, "brightness", null)];
-    others.push(await seedReady(stranger, "brightness"), await seedAvatar(db, owner, "test"));
+    const old = [await seedReady(owner, 25), await seedReady(owner, 25)];
+    const failing = await seedReady(owner, 25);
+    const others = [await seedReady(owner, 20), await seedReady(owner, -25, null)];
+    others.push(await seedReady(stranger, 25), await seedAvatar(db, owner, "test"));
     const ended = new AbortController();
     const working = work(failing, ended.signal);
     const { code, stdout, stderr } = await cliProcess("avatars", "prepare", "--all", "--tenant", owner, "--json");
@@ -133,7 +134,7 @@ describe("the avatars commands", () => {
 
   test("all avatars, where none lacks a face: nothing is prepared", async () => {
     const owner = await seedTenant(db);
-    await seedReady(owner, "eyes");
+    await seedReady(owner, 20);
     expect(await cli("avatars", "prepare", "--all", "--tenant", owner)).toMatchObject({
       code: 0,
       stdout: "0 prepared, 0 failed.\n",

@@ -25,8 +25,6 @@ const NAMES: Record<Check["code"], string> = {
   cropped: "The whole head",
   sharpness: "Sharpness",
   brightness: "Brightness",
-  eyes: "Open eyes",
-  mouth: "A free mouth",
 };
 
 /** The detail says what was measured, what is required and what to do. */

@@ -7,7 +7,7 @@ import { errorOf, faceChecks, imageChecks, measuredCheck, plainCheck, refusedChe
 
 const FACE = { confidence: 90, size: 45, yaw: 3, pitch: -4, edgeDistance: 60, roll: 0, sharpness: 20, brightness: 50 };
 const FEATURES = { eyes: 40, mouth: 60, mesh: MESH };
-const report = (face: Partial<typeof FACE> = {}) =>
+const report = (face: Partial<typeof FACE & typeof FEATURES> = {}) =>
   ({
     kind: "accepted",
     width: 800,
@@ -103,6 +103,29 @@ test.each([
   const [count] = faceChecks("image", { ...report({ roll }), turned });
   expect(count).toMatchObject({ code: "face_count", verdict: "pass", measured: 1 });
   expect(count?.detail).toBe(`One face was found; exactly 1 face is required.${text}`);
+});
+
+test.each([
+  ["pass", { eyes: 15, mouth: 35 }, []],
+  [
+    "warn",
+    { eyes: 14.9 },
+    [/An eye has a contrast of 14\.9 %; at least 15 % is recommended\. Use a \w+ in which both eyes/],
+  ],
+  [
+    "warn",
+    { mouth: 3 },
+    [/The mouth has a contrast of 3 %; at least 35 % is recommended\. Use a \w+ in which nothing/],
+  ],
+  ["fail", { eyes: 0, mouth: 0, confidence: 10 }, [/^The face was recognized/, /An eye/, /The mouth/]],
+] as const)("the confidence, %s: with %j, its detail says what covers the face", (verdict, face, texts) => {
+  for (const kind of ["image", "video"] as const) {
+    const check = faceChecks(kind, report(face)).find(({ code }) => code === "face_confidence");
+    expect(check).toMatchObject({ verdict, measured: "confidence" in face ? face.confidence : FACE.confidence });
+    for (const text of texts) expect(check?.detail).toMatch(text);
+    expect([kind, Value.Check(CheckSchema, check)]).toEqual([kind, true]);
+    if (texts.length === 0) expect(check?.detail).not.toContain("contrast");
+  }
 });
 
 test("an image, without exactly one face: no checks of the face", () => {

@@ -23,8 +23,6 @@ export const CHECK_CODES = [
   "cropped",
   "sharpness",
   "brightness",
-  "eyes",
-  "mouth",
 ] as const;
 export type CheckCode = (typeof CHECK_CODES)[number];
 
@@ -128,22 +126,6 @@ const FACE: readonly Requirement[] = [
     // Good: 49 to 93. With a quarter of the light: 37 to 44. With an eighth: 31 at most. With four times the light: 99.6 and more.
     required: [35, 97],
     recommended: [45, 94],
-  },
-  {
-    code: "eyes",
-    description: "Both eyes are open, and nothing covers them: their contrast is at least 15 %.",
-    unit: "%",
-    required: null,
-    // Good: 18 and more. Covered by skin: 4 to 21, mostly below 13. Sunglasses: 0.
-    recommended: [15, null],
-  },
-  {
-    code: "mouth",
-    description: "Nothing is before the mouth: its contrast is at least 35 %.",
-    unit: "%",
-    required: null,
-    // Good: 44 and more. Covered by a hand: 30 and less. By a mask: 0.
-    recommended: [35, null],
   },
 ];
 

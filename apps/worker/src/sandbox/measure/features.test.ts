@@ -1,9 +1,9 @@
 /** What is measured of eyes and mouths, on photographs as they are and with something before the face. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFile } from "node:fs/promises";
-import { REQUIREMENTS, verdictOf } from "@realtime-avatar/domain/avatars/checks";
 import { PHOTOS, photoName, photoPath } from "@realtime-avatar/testing/photos";
 import sharp, { type OverlayOptions } from "sharp";
+import { faceChecks } from "../../preparation/checks.ts";
 import { type FindFaces, loadFaces, type Picture, type Point } from "./faces.ts";
 import { eyeContrast, mouthContrast } from "./features.ts";
 
@@ -55,13 +55,35 @@ const skinAt = async (picture: Picture, mesh: readonly Point[], [x, y]: Point, w
   return [{ input, left: Math.round(x - width / 2), top: Math.round(y - height / 2) }];
 };
 
-const verdict = (code: "eyes" | "mouth", measured: number) => {
-  const requirement = REQUIREMENTS.image.find((other) => other.code === code);
-  return requirement && verdictOf(requirement, measured);
-};
+/** What the check of the confidence says of the eyes, and of the mouth. */
 const verdicts = async (picture: Picture) => {
   const mesh = await meshIn(picture);
-  return [verdict("eyes", eyeContrast(picture, mesh)), verdict("mouth", mouthContrast(picture, mesh))];
+  const face = {
+    confidence: 90,
+    size: 45,
+    yaw: 0,
+    pitch: 0,
+    edgeDistance: 60,
+    roll: 0,
+    sharpness: 20,
+    brightness: 50,
+    mesh: "",
+  };
+  const contrasts = { eyes: Math.round(eyeContrast(picture, mesh)), mouth: Math.round(mouthContrast(picture, mesh)) };
+  const report = {
+    kind: "accepted",
+    width: 800,
+    height: 800,
+    turned: 0,
+    faces: 1,
+    face: { ...face, ...contrasts },
+  } as const;
+  const check = faceChecks("image", report).find(({ code }) => code === "face_confidence");
+  const said = ["An eye has a contrast", "The mouth has a contrast"].map(
+    (text) => check?.detail.includes(text) === true,
+  );
+  expect(check?.verdict).toBe(said.includes(true) ? "warn" : "pass");
+  return said.map((isSaid) => (isSaid ? "warn" : "pass"));
 };
 
 describe.each(photos.map((photo) => [photoName(photo), photo] as const))("a face of %s", (_, photo) => {

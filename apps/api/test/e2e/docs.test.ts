@@ -28,7 +28,7 @@ import {
 import { SESSION_END_REASONS, SESSION_STATUSES } from "@realtime-avatar/domain/credits/status";
 import { MINIMUM_ROLES, ROLES } from "@realtime-avatar/domain/people/roles";
 import { FIELD_ERROR_CODES, PROBLEMS } from "@realtime-avatar/domain/problem";
-import { WEBHOOK_EVENT_TYPES } from "@realtime-avatar/domain/webhooks/events";
+import { WEBHOOK_EVENT_GROUPS, WEBHOOK_EVENT_TYPES } from "@realtime-avatar/domain/webhooks/events";
 import {
   CreateWebhookEndpoint,
   RecoverDeliveries,
@@ -42,7 +42,7 @@ import { createApp } from "../../src/app.ts";
 import { readLivekitProgram } from "../../src/children/livekit.ts";
 import { readConfig } from "../../src/config.ts";
 import type { Dependencies } from "../../src/dependencies.ts";
-import { operationsOf } from "../../src/http/operation.ts";
+import { operationsOf, type RouteDetail } from "../../src/http/operation.ts";
 import { problemSchema } from "../../src/http/problem.ts";
 
 // No test asserts a time: a slow disk must not fail one.
@@ -142,11 +142,26 @@ describe("the tables of docs/api.md", () => {
 
   test("the table of operations, compared with the routes: each with its scope and a section", () => {
     const app = createApp({ config: readConfig({}) } as unknown as Dependencies);
-    const routes = app.routes.flatMap(({ method, path }) =>
-      path.startsWith("/api/v1") && method !== "OPTIONS" && !OF_PEOPLE.test(path) ? [`${method} ${path}`] : [],
-    );
+    const routes = app.routes.flatMap(({ method, path, hooks }) => {
+      if (!path.startsWith("/api/v1") || method === "OPTIONS" || OF_PEOPLE.test(path)) return [];
+      const { scope = "none, and no key" }: RouteDetail = hooks?.detail ?? {};
+      const isScope = scope === "*" || scope.includes(":");
+      return [
+        [
+          `${method} ${path}`,
+          isScope
+            ? scope
+                .split(" ")
+                .map((one) => `\`${one}\``)
+                .join(" or ")
+            : scope,
+        ],
+      ];
+    });
     const rows = [...(apiDocument ?? "").matchAll(/^\| \[(.+)\]\(#(.+)\) \| `(\w+ \S+)` \| (.+) \|$/gm)];
-    expect(rows.map(([, , , route]) => route?.replace(/\{(\w+)\}/, ":$1")).sort()).toEqual(routes.sort());
+    expect(rows.map(([, , , route, scope]) => [route?.replace(/\{(\w+)\}/, ":$1"), scope]).sort()).toEqual(
+      routes.sort(),
+    );
     for (const [, title = "", anchor, route = "", scope = ""] of rows) {
       expect(anchor).toBe(title.toLowerCase().replaceAll(" ", "-"));
       const [, section = ""] = apiDocument?.split(`\n## ${title}\n`) ?? [];
@@ -186,6 +201,11 @@ const valuesIn = (text: string): string[] => {
   return [...new Set([...found].map(([, value = ""]) => value))];
 };
 
+const SELECTABLE_EVENTS = [...WEBHOOK_EVENT_TYPES, ...WEBHOOK_EVENT_GROUPS];
+/** The values of `field`, as the text of a section lists them. */
+const listIn = (section: string, field: string): RegExp =>
+  new RegExp(`(?<=^## ${section}\\n[^]*?^The values of \`${field}\` are )[^]+?\\.\\n\\n`, "m");
+
 test.each<[what: string, document: string, list: RegExp, values: readonly string[]]>([
   ["scopes", "docs/api.md", /^The scopes are [\s\S]+?\. Only/m, SCOPES],
   ["scopes by default", "docs/api.md", /once \| [^\n]+/, DEFAULT_SCOPES],
@@ -195,6 +215,8 @@ test.each<[what: string, document: string, list: RegExp, values: readonly string
   ["roles", "docs/people.md", /^\| Role [\s\S]+?\n\n/m, ROLES],
   ["ends of a session", "docs/credits.md", /^\| `endReason` [\s\S]+?\n\n/m, SESSION_END_REASONS],
   ["ends of a call", "docs/engines.md", /^ {2}reason is [\s\S]+?\.$/m, END_REASONS],
+  ["events of a new endpoint", "docs/api.md", listIn("Add a webhook endpoint", "events"), SELECTABLE_EVENTS],
+  ["events of a changed endpoint", "docs/api.md", listIn("Change a webhook endpoint", "events"), SELECTABLE_EVENTS],
   ["events of webhooks", "docs/webhooks.md", /^<!-- types -->[\s\S]+?\n\n/m, WEBHOOK_EVENT_TYPES],
 ])("the %s, in %s: each and no other", async (_, document, list, values) => {
   const [text = ""] = list.exec(await read(document)) ?? [];

@@ -29,8 +29,9 @@ import {
 import { updatedApiKey } from "./update.ts";
 
 const RUNS = process.env["LONG"] === "1" ? 3000 : 200;
-/** Whether each case of a property occurred: a property over fewer shows nothing. */
-const occurred = (seen: Record<string, number>): boolean => Object.values(seen).every((count) => count > RUNS / 50);
+/** The cases of a property that hardly occurred: a property over the others alone shows too little. */
+const rareCases = (seen: Record<string, number>): [string, number][] =>
+  Object.entries(seen).filter(([, count]) => count <= RUNS / 50);
 const changing = { checkedAt: now, matches: always };
 
 /**
@@ -87,6 +88,12 @@ const tightest = (expiring: readonly Grant[], capped: readonly Grant[]) => {
 };
 
 const effective = (key: Grantor): Grant => ({ ...key, ...tightest([key, effectOf(key)], [key, effectOf(key)]) });
+/** A change that gives another key what `from` may do. A random change rarely gives more, and no more than that. */
+const asMuchAs = (from: ApiKeyRecord): UpdateApiKey => {
+  const { scopes, expiresAt, spendLimitCreditMicros, maxConcurrentSessions } = effective(from);
+  const expiry = expiresAt?.toISOString() ?? null;
+  return { scopes: [...scopes], expiresAt: expiry, spendLimitCreditMicros, maxConcurrentSessions };
+};
 const effectOf = (key: Grantor): Grant => ({ ...key, ...key.inheritedLimits });
 
 describe("the reach of a key", () => {
@@ -132,16 +139,17 @@ describe("the reach of a key", () => {
         else seen[isRelated ? "beyond" : "foreign"]++;
         check(isAllowed, isVisible(from, key), () => rotatedApiKey(key, { overlapSeconds: 60 }, from, random));
       }),
-      { seed: 10, numRuns: RUNS },
+      { seed: 10, numRuns: 3 * RUNS },
     );
     // Each key may always rotate itself, even if its lineage was narrowed, and each case occurs.
-    expect(occurred(seen)).toBe(true);
+    expect(rareCases(seen)).toEqual([]);
   });
 
   test("a change, of random keys: widens descendants only, narrows what it could create", () => {
     const seen = { widened: 0, narrowed: 0, refusedWider: 0, refusedNarrower: 0 };
     fc.assert(
-      fc.property(pair, patch, ([from, key], requested) => {
+      fc.property(pair, fc.option(patch, { freq: 4 }), ([from, key], drawn) => {
+        const requested = drawn ?? asMuchAs(from);
         const scopes = [...new Set(requested.scopes ?? key.scopes)];
         const expectedGrant: Grant = { ...limitsOf(requested, key), environment: key.environment, scopes };
         const isWider = !covers(key, expectedGrant);
@@ -162,7 +170,7 @@ describe("the reach of a key", () => {
       }),
       { seed: 9, numRuns: 3 * RUNS },
     );
-    expect(occurred(seen)).toBe(true);
+    expect(rareCases(seen)).toEqual([]);
   });
 
   test("a revocation, of random keys: itself, descendants, and what it could create but ancestors", () => {
@@ -176,7 +184,7 @@ describe("the reach of a key", () => {
       }),
       { seed: 11, numRuns: RUNS },
     );
-    expect(occurred(seen)).toBe(true);
+    expect(rareCases(seen)).toEqual([]);
   });
 
   test("a key, rotated or widened: only one that the caller's own revocation ends", () => {
@@ -225,7 +233,7 @@ describe("the reach of a key", () => {
       }),
       { seed: 13, numRuns: 2 * RUNS },
     );
-    expect(occurred(seen)).toBe(true);
+    expect(rareCases(seen)).toEqual([]);
   });
 
   test("an equal sibling, changed: narrowed and revoked, not rotated or widened", () => {

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { REPOSITORY } from "@realtime-avatar/testing/processes";
 import { readConfig } from "../apps/api/src/config.ts";
 import { CHILD_ARGUMENT, PROGRAM_ARGUMENT } from "../apps/worker/src/sandbox/command.ts";
+import { OUTPUTS } from "../apps/worker/src/sandbox/report.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: what is in a document is what the tests look at
 export type Yaml = any;
@@ -102,6 +103,6 @@ export const seconds = (text: string): number => Number(/^(\d+)s$/.exec(text)?.[
 /** How the sandbox runs a compiled worker, which confines itself once more, as it does without the confinement of the tests. */
 export const compiledChild = (worker: string, libraries: string) => {
   const program = { paths: [worker, libraries], listed: [], isForeign: false };
-  const launch = JSON.stringify({ program, descriptors: 5, parent: process.pid });
+  const launch = JSON.stringify({ program, descriptors: 3 + Math.max(...Object.values(OUTPUTS)), parent: process.pid });
   return { program, command: (task: string) => [worker, PROGRAM_ARGUMENT, launch, worker, CHILD_ARGUMENT, task] };
 };

@@ -1,4 +1,4 @@
-/** Two faces of the photographs of tests, with the landmarks that the preparation finds in them. */
+/** Three faces of the photographs of tests, with the landmarks that the preparation finds in them. */
 import { join } from "node:path";
 import { PHOTOS, photoName, photoPath } from "@realtime-avatar/testing/photos";
 import sharp from "sharp";
@@ -11,6 +11,8 @@ const FACES = {
   closed: { photo: "material-kit/faces/marc.jpg", region: null },
   /** A woman whose smile shows teeth. */
   smile: { photo: "soft-ui-dashboard/kal-visuals-square.jpg", region: { left: 88, top: 13, width: 670, height: 670 } },
+  /** A woman whose head is turned. The landmarks of her far eye, the left one of the picture, lie on the cheek. */
+  turned: { photo: "soft-ui-dashboard/ivana-square.jpg", region: { left: 8, top: 88, width: 655, height: 655 } },
 } as const;
 export type TestFace = keyof typeof FACES;
 

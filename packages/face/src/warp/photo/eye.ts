@@ -3,6 +3,7 @@ import { clamp, mix } from "../../numbers.ts";
 import { type Box, boxAround, type Frame, frameAlong, fromFrame, intoFrame } from "../frame.ts";
 import { lumaNear, type Place } from "../grid.ts";
 import { type Curve, curveThrough, tabulate } from "./curve.ts";
+import { findEye } from "./find-eye.ts";
 import { EYES, landmark } from "./landmarks.ts";
 
 /** Entries of the tables from corner to corner. */
@@ -67,22 +68,40 @@ const findLidOffset = (luma: Uint8Array, frame: Frame, lid: Lid, half: number, e
   return bestOffset;
 };
 
-const createEye = (luma: Uint8Array, mesh: Float32Array, eyeDistance: number, marks: (typeof EYES)[number]): Eye => {
+/** The frame, the half width and the lids of an eye by its landmarks, moved to where the photo shows the eye. */
+const placeEye = (luma: Uint8Array, mesh: Float32Array, eyeDistance: number, marks: (typeof EYES)[number]) => {
   const point = (index: number) => landmark(mesh, index);
   const [left, right] = [point(marks.upper[0]), point(marks.upper[8])];
   const middle = { x: (left.x + right.x) / 2, y: (left.y + right.y) / 2 };
   const frame = frameAlong(middle, left, right);
   const half = Math.hypot(right.x - left.x, right.y - left.y) / 2;
-  const framed = (indices: readonly number[]) => indices.map((index) => intoFrame(frame, point(index)));
-  const lower = fitLid(framed(marks.lower.slice(1, 8)), half);
-  const upper = fitLid(framed(marks.upper.slice(1, 8)), half);
+  const fit = (indices: readonly number[]): Lid =>
+    fitLid(
+      indices.map((index) => intoFrame(frame, point(index))),
+      half,
+    );
+  const [upper, lower] = [fit(marks.upper.slice(1, 8)), fit(marks.lower.slice(1, 8))];
   upper.height += findLidOffset(luma, frame, upper, half, eyeDistance);
+  const [upperCurve, lowerCurve] = [upper, lower].map(
+    (lid): Curve =>
+      (x) =>
+        readLid(lid, half, x),
+  ) as [Curve, Curve];
+  const found = findEye(luma, { frame, half, upper: upperCurve, lower: lowerCurve }, eyeDistance);
+  if (found === null) return { frame, half, upper, lower };
+  const { scale } = found;
+  const resize = ({ height, skew }: Lid): Lid => ({ height: scale * height, skew: scale * skew });
+  return { frame: found.frame, half: scale * half, upper: resize(upper), lower: resize(lower) };
+};
+
+const createEye = (luma: Uint8Array, mesh: Float32Array, eyeDistance: number, marks: (typeof EYES)[number]): Eye => {
+  const { frame, half, upper, lower } = placeEye(luma, mesh, eyeDistance, marks);
   const upperCurve: Curve = (x) => readLid(upper, half, x);
   const lowerCurve: Curve = (x) => {
     const t = clamp(x / half, -1, 1);
     return Math.max(upperCurve(x) + 0.5 * (1 - t * t), readLid(lower, half, x));
   };
-  const browPoints = framed(marks.brow).sort((a, b) => a.x - b.x);
+  const browPoints = marks.brow.map((index) => intoFrame(frame, landmark(mesh, index))).sort((a, b) => a.x - b.x);
   const brow = curveThrough(
     browPoints.map(({ x }) => x),
     browPoints.map(({ y }) => y),
@@ -91,8 +110,8 @@ const createEye = (luma: Uint8Array, mesh: Float32Array, eyeDistance: number, ma
   const table = (curve: Curve) => tabulate(curve, -half, half, LID_TABLE);
   const reach = 0.16 * eyeDistance + half;
   const blinkBox = boxAround([
-    { x: middle.x - reach, y: middle.y - reach },
-    { x: middle.x + reach, y: middle.y + 0.12 * eyeDistance + half * 0.6 },
+    { x: frame.x - reach, y: frame.y - reach },
+    { x: frame.x + reach, y: frame.y + 0.12 * eyeDistance + half * 0.6 },
   ]);
   const places = [-1, -0.5, 0, 0.5, 1].flatMap((share) => [
     fromFrame(frame, share * half, upperCurve(share * half)),

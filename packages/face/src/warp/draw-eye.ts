@@ -33,6 +33,8 @@ type Spot = {
   lowerEdge: number;
   /** Less near the corners. */
   taper: number;
+  /** By how much the fold of the lid comes down near a corner. */
+  fold: number;
 };
 
 type Context = { eye: Eye; pose: EyePose; photo: Planes; eyeDistance: number; scale: 1 | 2; fade: number };
@@ -46,6 +48,12 @@ const readPhoto = ({ eye, scale }: Context, plane: Uint8Array, x: number, y: num
   return readPlane(plane, PICTURE_SIZE / 2, column / 2 - 0.25, row / 2 - 0.25);
 };
 
+/** Beside the corners of the eye, this share of its half width moves as well. The fold of the lid would break there. */
+const BESIDE = 0.7;
+/** By how much the fold above a corner comes down at most: in eye distances, and as a share of the height of the skin. */
+const FOLD = 0.04;
+const LARGEST_FOLD = 0.35;
+
 /** Fills `spot` for a place in the photo. Returns false outside of the eye. */
 const findSpot = ({ eye, pose, eyeDistance }: Context, place: Place, spot: Spot): boolean => {
   const { frame, half } = eye;
@@ -54,8 +62,11 @@ const findSpot = ({ eye, pose, eyeDistance }: Context, place: Place, spot: Spot)
   const x = right * frame.axisX + down * frame.axisY;
   const y = down * frame.axisX - right * frame.axisY;
   const t = x / half;
-  if (t <= -1 || t >= 1) return false;
-  const entry = (0.5 * t + 0.5) * (LID_TABLE - 1.01);
+  // Without a blink only what lies between the lids moves.
+  const isShutting = pose.blink >= LEAST_BLINK;
+  const reach = isShutting ? 1 + BESIDE : 1;
+  if (t <= -reach || t >= reach) return false;
+  const entry = (0.5 * clamp(t, -1, 1) + 0.5) * (LID_TABLE - 1.01);
   const index = entry | 0;
   const share = entry - index;
   const read = (table: Float32Array): number => {
@@ -68,14 +79,15 @@ const findSpot = ({ eye, pose, eyeDistance }: Context, place: Place, spot: Spot)
   spot.upper = read(eye.upper);
   spot.lower = read(eye.lower);
   spot.top = read(eye.top);
-  // Without a blink only what lies between the lids moves.
-  const isShutting = pose.blink >= LEAST_BLINK;
   const first = isShutting ? spot.top : spot.upper - 1;
-  const last = isShutting ? spot.lower + LOWER_SKIN * eyeDistance : spot.lower;
+  const last = isShutting && spot.side < 1 ? spot.lower + LOWER_SKIN * eyeDistance : spot.lower;
   if (y < first || y > last) return false;
   spot.lowerEdge = spot.lower - (1 - UPPER_SHARE) * pose.blink * (spot.lower - spot.upper);
   spot.edge = spot.upper + pose.blink * (spot.lowerEdge - spot.upper);
   spot.taper = smoothstep(1, 0.8, spot.side);
+  const fold = Math.min(FOLD * eyeDistance, LARGEST_FOLD * (spot.upper - spot.top));
+  const isNear = spot.side < 1 ? smoothstep(0.5, 1, spot.side) : smoothstep(reach, 1, spot.side);
+  spot.fold = pose.blink * fold * isNear;
   return true;
 };
 
@@ -89,13 +101,14 @@ const LOWER_SKIN = 0.11;
  */
 const readLid = (context: Context, plane: Uint8Array, spot: Spot): number => {
   const { pose, fade, eyeDistance, photo } = context;
-  const { x, y, top, edge, upper, lower } = spot;
+  const { x, y, side, top, edge, upper, lower, fold } = spot;
   const lashes = LASHES * eyeDistance;
   const share = clamp((y - top) / Math.max(0.5, edge - top));
   const stop = upper - lashes * fade * spot.taper;
-  const skinY = top + (stop - top) * share ** (1 + 0.25 * pose.blink * (1 - share));
+  const stretch = 0.25 * pose.blink * (side < 1 ? 1 : smoothstep(1 + BESIDE, 1, side));
+  const skinY = top + (stop - top) * share ** (1 + stretch * (1 - share)) - 6.75 * fold * share * share * (1 - share);
   const over = smoothstep(upper - 0.03 * eyeDistance, upper + 0.04 * eyeDistance, y);
-  const mirrored = 0.55 * fade * over * smoothstep(1, 0.6, spot.side);
+  const mirrored = 0.55 * fade * over * smoothstep(1, 0.6, side);
   let drawn = readPhoto(context, plane, x, skinY);
   if (mirrored > 0.01) {
     const below = readPhoto(context, plane, x, lower + 0.045 * eyeDistance + 0.8 * (edge - y));
@@ -126,7 +139,7 @@ const shadeLid = ({ pose, fade, eyeDistance }: Context, luma: number, spot: Spot
   const below = spot.y - spot.edge;
   const width = (below < 0 ? 0.011 : 0.016) * eyeDistance;
   const lashes = 0.62 * fade * spot.taper * Math.exp(-((below / width) ** 2));
-  const isOnEye = below > 0 && spot.y <= spot.lowerEdge;
+  const isOnEye = spot.side < 1 && below > 0 && spot.y <= spot.lowerEdge;
   const shadow = isOnEye ? 0.25 * fade * smoothstep(0.06 * eyeDistance, 0, below) : 0;
   return BLACK + (luma - BLACK) * (1 - lashes) * (1 - shadow);
 };
@@ -138,7 +151,7 @@ const readEye = (context: Context, plane: Uint8Array, spot: Spot, onLid: number)
 };
 
 const place: Place = { x: 0, y: 0 };
-const spot: Spot = { x: 0, y: 0, side: 0, upper: 0, lower: 0, top: 0, edge: 0, lowerEdge: 0, taper: 0 };
+const spot: Spot = { x: 0, y: 0, side: 0, upper: 0, lower: 0, top: 0, edge: 0, lowerEdge: 0, taper: 0, fold: 0 };
 
 /** Draws an eye into `target`, which has the warped photo. */
 export const drawEye = (

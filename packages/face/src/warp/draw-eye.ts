@@ -119,18 +119,25 @@ const readLid = (context: Context, plane: Uint8Array, spot: Spot): number => {
   return mix(ownLashes, drawn, Math.max(fade, smoothstep(lashes * 0.5, lashes, edge - y)));
 };
 
+/** The skin below the eye, which comes up with the lower lid. */
+const readLowerLid = (context: Context, plane: Uint8Array, { x, y, lower, lowerEdge, taper }: Spot): number => {
+  const { fade, eyeDistance } = context;
+  const end = LOWER_SKIN * eyeDistance;
+  const share = clamp((y - lowerEdge) / Math.max(0.5, lower + end - lowerEdge));
+  const skip = 0.025 * eyeDistance * fade * taper;
+  return readPhoto(context, plane, x, lower + skip + share * (end - skip));
+};
+
 /** The eye between its lids, which follows the gaze but for its corners, and the lower lid. */
 const readOpenEye = (context: Context, plane: Uint8Array, spot: Spot): number => {
-  const { pose, fade, eyeDistance } = context;
-  const { x, y, lower, lowerEdge } = spot;
-  if (y > lowerEdge) {
-    const end = LOWER_SKIN * eyeDistance;
-    const share = (y - lowerEdge) / Math.max(0.5, lower + end - lowerEdge);
-    const skip = 0.025 * eyeDistance * fade * spot.taper;
-    return readPhoto(context, plane, x, lower + skip + share * (end - skip));
-  }
+  const { pose, scale } = context;
+  const { x, y, lowerEdge } = spot;
+  // Without a blink the lower lid is that of the photo.
+  const onLowerLid = pose.blink < LEAST_BLINK ? 0 : clamp(0.5 + (y - lowerEdge) / (1.5 * scale));
+  if (onLowerLid >= 1) return readLowerLid(context, plane, spot);
   const follows = smoothstep(0, 0.35, 1 - spot.side);
-  return readPhoto(context, plane, x - pose.gazeX * follows, y - pose.gazeY * follows);
+  const open = readPhoto(context, plane, x - pose.gazeX * follows, y - pose.gazeY * follows);
+  return onLowerLid <= 0 ? open : mix(open, readLowerLid(context, plane, spot), onLowerLid);
 };
 
 /** The lashes, and the shadow of the lid on the eye. */
@@ -139,8 +146,8 @@ const shadeLid = ({ pose, fade, eyeDistance }: Context, luma: number, spot: Spot
   const below = spot.y - spot.edge;
   const width = (below < 0 ? 0.011 : 0.016) * eyeDistance;
   const lashes = 0.62 * fade * spot.taper * Math.exp(-((below / width) ** 2));
-  const isOnEye = spot.side < 1 && below > 0 && spot.y <= spot.lowerEdge;
-  const shadow = isOnEye ? 0.25 * fade * smoothstep(0.06 * eyeDistance, 0, below) : 0;
+  const isOnEye = spot.side < 1 && below > 0 ? clamp(0.5 - (spot.y - spot.lowerEdge) / 1.5) : 0;
+  const shadow = 0.25 * isOnEye * fade * smoothstep(0.06 * eyeDistance, 0, below);
   return BLACK + (luma - BLACK) * (1 - lashes) * (1 - shadow);
 };
 

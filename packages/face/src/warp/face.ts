@@ -49,7 +49,7 @@ export const openFace = (picture: Uint8Array, mesh: Float32Array): Face => {
   checkMesh(mesh);
   const photo = planesFrom(picture);
   const eyeDistance = measureEyeDistance(mesh);
-  const lips = findLips(photo.y, mesh, eyeDistance);
+  const lips = findLips(photo, mesh, eyeDistance);
   const fields = createFields(lips, mesh, eyeDistance);
   const head = createHead(mesh);
   const moving = Int32Array.from({ length: NODE_COUNT }, (_, node) => node).filter(

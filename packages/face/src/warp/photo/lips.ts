@@ -1,10 +1,11 @@
 /** The lips of the photo: their curves and sizes, in the frame of the mouth. */
 import { mix, smoothstep } from "../../numbers.ts";
-import { type Frame, frameAlong, intoFrame } from "../frame.ts";
-import type { Place } from "../grid.ts";
+import type { Planes } from "../../picture.ts";
+import { type Frame, frameAlong, fromFrame, intoFrame } from "../frame.ts";
+import { lumaNear, type Place } from "../grid.ts";
 import { type Curve, curveThrough } from "./curve.ts";
 import { LANDMARK, LOWER_LIP, landmark, OVAL, UPPER_LIP } from "./landmarks.ts";
-import { findSeam } from "./seam.ts";
+import { findSeam, findTeethEnd } from "./seam.ts";
 
 /** Lips that are this far apart, in eye distances, are open. */
 const OPEN_GAP = 0.035;
@@ -53,8 +54,33 @@ const findCheeks = (outline: readonly Place[], left: number, right: number): [le
   ];
 };
 
-/** Finds the lips in the luma of the photo. */
-export const findLips = (luma: Uint8Array, mesh: Float32Array, eyeDistance: number): Lips => {
+/** Teeth are brighter than the lower lip by this, in steps of luma. */
+const TEETH_STEP = 25;
+
+/** The edge of a lip is not sharp: this much of it, in pixels, is as bright as the teeth. */
+const TEETH_RIM = 0.7;
+
+/** Whether open lips show teeth: the middle of the opening is brighter than the red of the lower lip, which ends at `bottom`. */
+const isBrightInside = (
+  luma: Uint8Array,
+  frame: Frame,
+  xs: readonly number[],
+  upperYs: readonly number[],
+  lowerYs: readonly number[],
+  bottom: number,
+): boolean => {
+  let step = 0;
+  const indices = [3, 4, 5, 6, 7];
+  for (const index of indices) {
+    const [x, above, below] = [xs[index] as number, upperYs[index] as number, lowerYs[index] as number];
+    const [inside, lip] = [fromFrame(frame, x, (above + below) / 2), fromFrame(frame, x, (below + bottom) / 2)];
+    step += lumaNear(luma, inside.x, inside.y) - lumaNear(luma, lip.x, lip.y);
+  }
+  return step / indices.length > TEETH_STEP;
+};
+
+/** Finds the lips in the photo. */
+export const findLips = ({ y: luma, v: red }: Planes, mesh: Float32Array, eyeDistance: number): Lips => {
   const point = (index: number) => landmark(mesh, index);
   const [inside, below] = [point(LANDMARK.upperLipInside), point(LANDMARK.lowerLipInside)];
   const origin = { x: (inside.x + below.x) / 2, y: (inside.y + below.y) / 2 };
@@ -74,6 +100,9 @@ export const findLips = (luma: Uint8Array, mesh: Float32Array, eyeDistance: numb
     );
     upperYs = findSeam(luma, frame, xs, middle, Math.ceil(SEAM_REACH * eyeDistance));
     lowerYs = upperYs;
+  } else if (isBrightInside(luma, frame, xs, upperYs, lowerYs, Math.abs(framed(LANDMARK.lowerLipBottom).y))) {
+    const ends = findTeethEnd(red, frame, xs, curveThrough(xs, lowerYs), Math.ceil(SEAM_REACH * eyeDistance));
+    lowerYs = ends.map((y, index) => Math.max(y + TEETH_RIM, upperYs[index] as number));
   }
   const [left, right] = [xs[0] as number, xs.at(-1) as number];
   const [leftCheek, rightCheek] = findCheeks(OVAL.map(framed), left, right);

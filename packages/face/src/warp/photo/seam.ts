@@ -1,16 +1,21 @@
-/** The seam of closed lips. Landmarks miss it by 1 to 3 pixels, and the upper lip would keep a dark edge. */
+/**
+ * The seam of closed lips, and the edge of a lip below teeth. Landmarks miss them by 1 to 3 pixels: the upper lip would keep a dark
+ * edge, and the lower one a row of teeth.
+ */
 import { mix } from "../../numbers.ts";
+import { PICTURE_SIZE } from "../../picture.ts";
 import { type Frame, fromFrame } from "../frame.ts";
-import { lumaNear } from "../grid.ts";
+import { lumaNear, readPlane } from "../grid.ts";
 import type { Curve } from "./curve.ts";
 
 /** Columns between the corners at which the seam is searched. */
 const COLUMNS = 41;
 /** Rows of the search are half a pixel apart. */
 const ROWS_PER_PIXEL = 2;
-/** Costs in steps of luma: of a change of row from one column to the next, and of the largest offset. */
+/** Costs in steps of luma: of a change of row from one column to the next, and of the largest offset of a seam and of teeth. */
 const TURN_COST = 3;
-const OFFSET_COST = 60;
+const SEAM_COST = 60;
+const TEETH_COST = 40;
 /** Columns that are averaged on each side. */
 const SMOOTHING = 2;
 
@@ -53,6 +58,30 @@ const smoothPath = (path: readonly number[]): number[] =>
     return near.reduce((sum, offset) => sum + offset, 0) / near.length;
   });
 
+/** The cheapest line near `guess` between the first and the last of `xs`: y at each of them, in the frame of the mouth. */
+const findLine = (
+  xs: readonly number[],
+  guess: Curve,
+  reach: number,
+  offsetCost: number,
+  costAt: (x: number, y: number) => number,
+): number[] => {
+  const [left, right] = [xs[0] as number, xs.at(-1) as number];
+  const rows = 2 * ROWS_PER_PIXEL * reach + 1;
+  const findOffset = (row: number): number => row / ROWS_PER_PIXEL - reach;
+  const path = findPath(rows, findOffset, (column, offset) => {
+    const share = column / (COLUMNS - 1);
+    const x = mix(left, right, share);
+    const narrow = 0.35 + 0.65 * Math.sin(Math.PI * share);
+    return costAt(x, guess(x) + offset) + offsetCost * (offset / (reach * narrow)) ** 2;
+  });
+  const smooth = smoothPath(path);
+  return xs.map((x) => {
+    const column = Math.round(((x - left) / (right - left)) * (COLUMNS - 1));
+    return guess(x) + (smooth[column] as number);
+  });
+};
+
 /**
  * The darkest line between the corners of closed lips: y at each of `xs`, in the frame of the mouth. `guess` is the seam by the
  * landmarks, and `reach` its largest error in pixels.
@@ -63,20 +92,34 @@ export const findSeam = (
   xs: readonly number[],
   guess: Curve,
   reach: number,
-): number[] => {
-  const [left, right] = [xs[0] as number, xs.at(-1) as number];
-  const rows = 2 * ROWS_PER_PIXEL * reach + 1;
-  const findOffset = (row: number): number => row / ROWS_PER_PIXEL - reach;
-  const path = findPath(rows, findOffset, (column, offset) => {
-    const share = column / (COLUMNS - 1);
-    const x = mix(left, right, share);
-    const narrow = 0.35 + 0.65 * Math.sin(Math.PI * share);
-    const place = fromFrame(frame, x, guess(x) + offset);
-    return lumaNear(luma, place.x, place.y) + OFFSET_COST * (offset / (reach * narrow)) ** 2;
+): number[] =>
+  findLine(xs, guess, reach, SEAM_COST, (x, y) => {
+    const place = fromFrame(frame, x, y);
+    return lumaNear(luma, place.x, place.y);
   });
-  const smooth = smoothPath(path);
-  return xs.map((x) => {
-    const column = Math.round(((x - left) / (right - left)) * (COLUMNS - 1));
-    return guess(x) + (smooth[column] as number);
+
+/** Rows in pixels above and below the edge of a lip whose colours are compared. */
+const ROWS_AT_EDGE = [1, 2, 3] as const;
+/** A step of colour counts this many steps of luma. */
+const COLOUR_WEIGHT = 3;
+
+/**
+ * The upper edge of a lower lip to which teeth reach: y at each of `xs`. `guess` and `reach` as in `findSeam`. Lips are redder than
+ * teeth and than the dark between them. Luma would find the end of the upper teeth instead.
+ */
+export const findTeethEnd = (
+  red: Uint8Array,
+  frame: Frame,
+  xs: readonly number[],
+  guess: Curve,
+  reach: number,
+): number[] => {
+  const readRed = (x: number, y: number): number => {
+    const place = fromFrame(frame, x, y);
+    return readPlane(red, PICTURE_SIZE / 2, place.x / 2 - 0.25, place.y / 2 - 0.25);
+  };
+  return findLine(xs, guess, reach, TEETH_COST, (x, y) => {
+    const step = ROWS_AT_EDGE.reduce((sum, row) => sum + readRed(x, y + row) - readRed(x, y - row), 0);
+    return (-COLOUR_WEIGHT * step) / ROWS_AT_EDGE.length;
   });
 };

@@ -59,12 +59,15 @@ const addMapped = (context: Context, map: NodeMap, column: number, row: number, 
   addPhoto(context, inPhoto, share);
 };
 
+/** Lips that come forward shade the teeth of a smile, the most at the corners. */
+const ROUND_SHADE = 0.85;
+
 /**
  * Mixes what the photo shows between its lips into `colour`. Its teeth are fixed to the skull, and the mouth opens below them. Parted
  * lips without teeth fade to the drawn inside.
  */
 const keepPhotoInside = (context: Context, x: number, y: number, top: number): void => {
-  const { lips, light, pose, photo, eyeDistance, scale, size } = context;
+  const { lips, light, pose, photo, eyeDistance, scale, size, inside } = context;
   const [above, below] = [lips.upper(x), lips.lower(x)];
   const isTeeth = light.hasTeeth ? smoothstep(below + 1.5, below - 1.5, y) * smoothstep(0.5, 2.5, below - above) : 0;
   const share = mix(1, isTeeth, pose.talk);
@@ -73,7 +76,9 @@ const keepPhotoInside = (context: Context, x: number, y: number, top: number): v
   const column = frame.x + x * frame.axisX - fixedY * frame.axisY;
   const row = frame.y + x * frame.axisY + fixedY * frame.axisX;
   if (scale === 1) {
-    const shadow = mix(1, 0.7 + 0.3 * smoothstep(0, 0.035 * eyeDistance, y - top), pose.talk);
+    const upperLip = 0.7 + 0.3 * smoothstep(0, 0.035 * eyeDistance, y - top);
+    const cheeks = 1 - 0.4 * smoothstep(0.5, 1, Math.abs(x - inside.middle) / inside.half);
+    const shadow = mix(1, upperLip * mix(1, ROUND_SHADE * cheeks, clamp(pose.round)), pose.talk);
     colour.y = mix(colour.y, BLACK + (readPlane(photo.y, size, column, row) - BLACK) * shadow, share);
     return;
   }

@@ -126,6 +126,8 @@ export const drawInside = (inside: Inside, x: number, y: number, top: number, bo
   }
   // The lips and the cheeks throw a shadow inwards.
   const toLip = Math.min(y - top + 1, (bottom - y) * 1.4 + 1);
-  const lips = 0.5 + 0.5 * smoothstep(0, Math.max(2.5, 0.3 * gap), toLip);
+  // Below the teeth of a photo only a narrow part of the opening is drawn.
+  const shadow = inside.hasTeeth ? 2.5 : Math.max(2.5, 0.3 * gap);
+  const lips = 0.5 + 0.5 * smoothstep(0, shadow, toLip);
   colour.y = BLACK + (colour.y - BLACK) * lips * (1 - 0.5 * smoothstep(0.6, 1, side));
 };

@@ -1,14 +1,14 @@
 /** The lips of the photo: their curves and sizes, in the frame of the mouth. */
 import { mix, smoothstep } from "../../numbers.ts";
 import type { Planes } from "../../picture.ts";
-import { type Frame, frameAlong, fromFrame, intoFrame } from "../frame.ts";
-import { lumaNear, type Place } from "../grid.ts";
+import { type Frame, frameAlong, intoFrame } from "../frame.ts";
+import type { Place } from "../grid.ts";
 import { type Curve, curveThrough } from "./curve.ts";
 import { LANDMARK, LOWER_LIP, landmark, OVAL, UPPER_LIP } from "./landmarks.ts";
-import { findSeam, findTeethEnd } from "./seam.ts";
+import { findLipEdge, findSeam } from "./seam.ts";
 
-/** Lips that are this far apart, in eye distances, are open. */
-const OPEN_GAP = 0.035;
+/** Lips that are this far apart, in eye distances, are open. Landmarks part closed lips by up to 0.036, and see open ones from 0.04 on. */
+const OPEN_GAP = 0.038;
 /** The largest error of the seam by the landmarks, in eye distances. */
 const SEAM_REACH = 0.035;
 
@@ -54,30 +54,8 @@ const findCheeks = (outline: readonly Place[], left: number, right: number): [le
   ];
 };
 
-/** Teeth are brighter than the lower lip by this, in steps of luma. */
-const TEETH_STEP = 25;
-
-/** The edge of a lip is not sharp: this much of it, in pixels, is as bright as the teeth. */
-const TEETH_RIM = 0.7;
-
-/** Whether open lips show teeth: the middle of the opening is brighter than the red of the lower lip, which ends at `bottom`. */
-const isBrightInside = (
-  luma: Uint8Array,
-  frame: Frame,
-  xs: readonly number[],
-  upperYs: readonly number[],
-  lowerYs: readonly number[],
-  bottom: number,
-): boolean => {
-  let step = 0;
-  const indices = [3, 4, 5, 6, 7];
-  for (const index of indices) {
-    const [x, above, below] = [xs[index] as number, upperYs[index] as number, lowerYs[index] as number];
-    const [inside, lip] = [fromFrame(frame, x, (above + below) / 2), fromFrame(frame, x, (below + bottom) / 2)];
-    step += lumaNear(luma, inside.x, inside.y) - lumaNear(luma, lip.x, lip.y);
-  }
-  return step / indices.length > TEETH_STEP;
-};
+/** The edge of a lip is not sharp: this much of it, in pixels, has the colour of the teeth. */
+const LIP_RIM = 0.7;
 
 /** Finds the lips in the photo. */
 export const findLips = ({ y: luma, v: red }: Planes, mesh: Float32Array, eyeDistance: number): Lips => {
@@ -91,8 +69,9 @@ export const findLips = ({ y: luma, v: red }: Planes, mesh: Float32Array, eyeDis
   // Landmarks of closed lips can cross each other.
   let upperYs = pairs.map(({ top, bottom }) => Math.min(top.y, (top.y + bottom.y) / 2));
   let lowerYs = pairs.map(({ top, bottom }) => Math.max(bottom.y, (top.y + bottom.y) / 2));
-  const gap = Math.max(...lowerYs.map((y, index) => y - (upperYs[index] as number))) / eyeDistance;
-  const isOpen = gap > OPEN_GAP;
+  const measureGap = () => Math.max(...lowerYs.map((y, index) => y - (upperYs[index] as number))) / eyeDistance;
+  const landmarkGap = measureGap();
+  const isOpen = landmarkGap > OPEN_GAP;
   if (!isOpen) {
     const middle = curveThrough(
       xs,
@@ -100,9 +79,9 @@ export const findLips = ({ y: luma, v: red }: Planes, mesh: Float32Array, eyeDis
     );
     upperYs = findSeam(luma, frame, xs, middle, Math.ceil(SEAM_REACH * eyeDistance));
     lowerYs = upperYs;
-  } else if (isBrightInside(luma, frame, xs, upperYs, lowerYs, Math.abs(framed(LANDMARK.lowerLipBottom).y))) {
-    const ends = findTeethEnd(red, frame, xs, curveThrough(xs, lowerYs), Math.ceil(SEAM_REACH * eyeDistance));
-    lowerYs = ends.map((y, index) => Math.max(y + TEETH_RIM, upperYs[index] as number));
+  } else {
+    const ends = findLipEdge(red, frame, xs, curveThrough(xs, lowerYs), Math.ceil(SEAM_REACH * eyeDistance));
+    lowerYs = ends.map((y, index) => Math.max(y + LIP_RIM, upperYs[index] as number));
   }
   const [left, right] = [xs[0] as number, xs.at(-1) as number];
   const [leftCheek, rightCheek] = findCheeks(OVAL.map(framed), left, right);
@@ -119,7 +98,7 @@ export const findLips = ({ y: luma, v: red }: Planes, mesh: Float32Array, eyeDis
     chin: framed(LANDMARK.chin).y,
     upperHeight: Math.max(0.03 * eyeDistance, upper(0) - framed(LANDMARK.upperLipTop).y),
     lowerHeight: Math.max(0.04 * eyeDistance, framed(LANDMARK.lowerLipBottom).y - lower(0)),
-    gap,
+    gap: isOpen ? measureGap() : landmarkGap,
     isOpen,
     smile: smoothstep(...SMILE_WIDTHS, (right - left) / eyeDistance),
   };

@@ -1,6 +1,6 @@
 /**
- * The seam of closed lips, and the edge of a lip below teeth. Landmarks miss them by 1 to 3 pixels: the upper lip would keep a dark
- * edge, and the lower one a row of teeth.
+ * The seam of closed lips, and the edge of the lower lip of open ones. Landmarks miss them by 1 to 3 pixels: the upper lip would
+ * keep a dark edge, and the lower one a row of teeth.
  */
 import { mix } from "../../numbers.ts";
 import { PICTURE_SIZE } from "../../picture.ts";
@@ -12,10 +12,10 @@ import type { Curve } from "./curve.ts";
 const COLUMNS = 41;
 /** Rows of the search are half a pixel apart. */
 const ROWS_PER_PIXEL = 2;
-/** Costs in steps of luma: of a change of row from one column to the next, and of the largest offset of a seam and of teeth. */
+/** Costs in steps of luma: of a change of row from one column to the next, and of the largest offset of a seam and of an edge. */
 const TURN_COST = 3;
 const SEAM_COST = 60;
-const TEETH_COST = 40;
+const EDGE_COST = 40;
 /** Columns that are averaged on each side. */
 const SMOOTHING = 2;
 
@@ -104,10 +104,11 @@ const ROWS_AT_EDGE = [1, 2, 3] as const;
 const COLOUR_WEIGHT = 3;
 
 /**
- * The upper edge of a lower lip to which teeth reach: y at each of `xs`. `guess` and `reach` as in `findSeam`. Lips are redder than
- * teeth and than the dark between them. Luma would find the end of the upper teeth instead.
+ * The upper edge of the lower lip of an open mouth: y at each of `xs`, in the frame of the mouth. `red` is the V plane of the photo;
+ * `guess` and `reach` are as in `findSeam`. Lips are redder than teeth and than the dark between them. Luma would find the end of the
+ * upper teeth instead.
  */
-export const findTeethEnd = (
+export const findLipEdge = (
   red: Uint8Array,
   frame: Frame,
   xs: readonly number[],
@@ -118,7 +119,7 @@ export const findTeethEnd = (
     const place = fromFrame(frame, x, y);
     return readPlane(red, PICTURE_SIZE / 2, place.x / 2 - 0.25, place.y / 2 - 0.25);
   };
-  return findLine(xs, guess, reach, TEETH_COST, (x, y) => {
+  return findLine(xs, guess, reach, EDGE_COST, (x, y) => {
     const step = ROWS_AT_EDGE.reduce((sum, row) => sum + readRed(x, y + row) - readRed(x, y - row), 0);
     return (-COLOUR_WEIGHT * step) / ROWS_AT_EDGE.length;
   });

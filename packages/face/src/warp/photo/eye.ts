@@ -94,6 +94,47 @@ const placeEye = (luma: Uint8Array, mesh: Float32Array, eyeDistance: number, mar
   return { frame: found.frame, half: scale * half, upper: resize(upper), lower: resize(lower) };
 };
 
+/** The brow is at least this far above the edge of the lid, in eye distances. */
+const LEAST_SKIN = 0.06;
+
+/** Columns in which a rim is searched, as shares of the half width, and how many of them it crosses side by side. */
+const RIM_COLUMNS = [-0.8, -0.6, -0.4, -0.2, 0, 0.2, 0.4, 0.6, 0.8] as const;
+const LEAST_RIM_COLUMNS = 3;
+/** A rim is brighter than what is above and below it by this, in steps of luma. Skin between folds reaches 48. */
+const RIM_STEP = 50;
+
+/**
+ * By how much the skin of an upper lid that can be drawn out is higher than its edge, in pixels: up to `top`, or to a bright rim of
+ * glasses below it. The lid would pull the rim down.
+ */
+const findSkinHeight = (
+  luma: Uint8Array,
+  frame: Frame,
+  half: number,
+  [upper, top]: readonly [Curve, Curve],
+  eyeDistance: number,
+): number => {
+  const rim = 0.022 * eyeDistance;
+  let [columns, height] = [0, Number.POSITIVE_INFINITY];
+  let nearest = height;
+  for (const share of RIM_COLUMNS) {
+    const x = share * half;
+    const read = (y: number): number => {
+      const place = fromFrame(frame, x, y);
+      return lumaNear(luma, place.x, place.y);
+    };
+    let found = Number.POSITIVE_INFINITY;
+    for (let y = upper(x) - LEAST_SKIN * eyeDistance; y > top(x); y -= 0.5) {
+      const step = read(y) - Math.max(read(y - rim), read(y + rim));
+      if (step >= RIM_STEP) found = Math.min(found, upper(x) - y);
+    }
+    columns = found < Number.POSITIVE_INFINITY ? columns + 1 : 0;
+    nearest = columns === 0 ? Number.POSITIVE_INFINITY : Math.min(nearest, found);
+    if (columns >= LEAST_RIM_COLUMNS) height = Math.min(height, nearest);
+  }
+  return height - rim;
+};
+
 const createEye = (luma: Uint8Array, mesh: Float32Array, eyeDistance: number, marks: (typeof EYES)[number]): Eye => {
   const { frame, half, upper, lower } = placeEye(luma, mesh, eyeDistance, marks);
   const upperCurve: Curve = (x) => readLid(upper, half, x);
@@ -106,7 +147,9 @@ const createEye = (luma: Uint8Array, mesh: Float32Array, eyeDistance: number, ma
     browPoints.map(({ x }) => x),
     browPoints.map(({ y }) => y),
   );
-  const topCurve: Curve = (x) => mix(upperCurve(x), Math.min(brow(x), upperCurve(x) - 0.06 * eyeDistance), 0.6);
+  const browCurve: Curve = (x) => mix(upperCurve(x), Math.min(brow(x), upperCurve(x) - LEAST_SKIN * eyeDistance), 0.6);
+  const skinHeight = findSkinHeight(luma, frame, half, [upperCurve, browCurve], eyeDistance);
+  const topCurve: Curve = (x) => Math.max(browCurve(x), upperCurve(x) - skinHeight);
   const table = (curve: Curve) => tabulate(curve, -half, half, LID_TABLE);
   const reach = 0.16 * eyeDistance + half;
   const blinkBox = boxAround([

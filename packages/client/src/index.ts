@@ -35,7 +35,7 @@ export type ApiProblem = Error & Problem;
 
 /** The known members of problems. Others are not copied: they could overwrite those of `Error`. */
 const MEMBERS =
-  "type title status detail code requestId retryable errors requiredScope grantedScopes currentStatus allowedStatuses requiredCreditMicros limitedBy requiredRole role".split(
+  "type title status detail code requestId retryable errors requiredScope grantedScopes currentStatus allowedStatuses requiredCreditMicros limitedBy maxConcurrentSessions activeSessions pendingSessions connectingSessions liveSessions requiredRole role".split(
     " ",
   );
 

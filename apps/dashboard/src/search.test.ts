@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { validateSearch } from "./search.ts";
+import { type Search, validateSearch } from "./search.ts";
 import { keepPlace, placeToKeep } from "./sign-in/place.ts";
 
 const ID = "key_01h455vb4pex5vsknk084sn02q";
@@ -43,4 +43,30 @@ test("the sign-in, leaving a page: leads back to it, and to no other address", (
   expect(keepPlace("/sign-in", { key: ID }, true)).toEqual({ ended: true });
   expect(placeToKeep({ to: "/audit", target: ID, ended: true })).toEqual({ to: "/audit", search: { target: ID } });
   expect(placeToKeep({ ended: true })).toEqual({ to: "/", search: {} });
+});
+
+/** A value of each parameter: the compiler asks for that of a new one. */
+const EACH: Required<Search> = {
+  ...{
+    environment: "test",
+    key: ID,
+    avatar: ID,
+    session: ID,
+    endpoint: ID,
+    delivery: ID,
+    tab: "calls",
+    days: 7,
+    all: true,
+  },
+  ...{ filter: "a", create: true, since: "2026-11-20", until: "2026-11-21", ended: true, to: "/usage", action: "a.b" },
+  ...{ target: ID, actor: ID, status: "failed", event: "avatar.prepared", tenant: ID, problem: "denied" },
+};
+
+test("each parameter, read from an address: valid", () => expect(validateSearch(EACH)).toEqual(EACH));
+
+test("each parameter of a page, through a sign-in: the same after it; those of the sign-in and of a dialog are dropped", () => {
+  const { create: _, ended: _ended, to: _to, tenant: _tenant, problem: _problem, ...ofPage } = EACH;
+  const kept = keepPlace("/usage", EACH, false);
+  expect(kept).toEqual({ ...ofPage, to: "/usage" });
+  expect(placeToKeep(validateSearch(kept))).toEqual({ to: "/usage", search: ofPage });
 });

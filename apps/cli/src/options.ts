@@ -18,11 +18,13 @@ export const idParser =
 /** Parses a whole number; other text is returned unchanged, so that validation rejects it. */
 export const parseInteger = (text: string): number | string => (/^\d+$/.test(text) ? Number(text) : text);
 
-/** Parses the number of a shard. */
-export const parseShard = (text: string): number => {
-  if (/^\d{1,4}$/.test(text)) return Number(text);
-  throw new UsageError("The number of a shard must be a whole number, from 0.");
-};
+/** A parser for the number of a shard. `name` is the option or the argument in the error. */
+export const shardParser =
+  (name: string) =>
+  (text: string): number => {
+    if (/^\d{1,4}$/.test(text)) return Number(text);
+    throw new UsageError(`${name}: Must be the number of a shard, from 0.`);
+  };
 
 export const withOutputOptions = (command: Command): Command => command.option("--json", "print one JSON value");
 

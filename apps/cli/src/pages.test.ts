@@ -4,7 +4,7 @@ import { notExecuted } from "@realtime-avatar/db/connection/errors";
 import { Problem } from "@realtime-avatar/domain/problem";
 import { ConfigError } from "@realtime-avatar/runtime/config";
 import { parseShards } from "./commands/migrate.ts";
-import { idParser, parseInteger, parseShard } from "./options.ts";
+import { idParser, parseInteger, shardParser } from "./options.ts";
 import { mergePages } from "./pages.ts";
 import { explain, fields, micros, table, UsageError } from "./terminal.ts";
 
@@ -78,6 +78,7 @@ test.each<[string, unknown, number, string]>([
 
 test("numbers and ids as options: parsed, or left to the validation, or refused", () => {
   expect(["0", "12", "-1", "1.5", "1e3", "", "x"].map(parseInteger)).toEqual([0, 12, "-1", "1.5", "1e3", "", "x"]);
+  const parseShard = shardParser("<shard>");
   expect([parseShard("0"), parseShard("1023"), parseShards("1"), parseShards("1024")]).toEqual([0, 1023, 1, 1024]);
   for (const bad of ["-1", "x", "", "1.5", "10240"]) expect(() => parseShard(bad)).toThrow(UsageError);
   for (const bad of ["0", "1025", "x", "", "1.5"]) expect(() => parseShards(bad)).toThrow(UsageError);

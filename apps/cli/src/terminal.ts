@@ -17,6 +17,7 @@ const OPTION_NAMES: Record<string, string> = {
   environment: "--environment",
   scopes: "--scopes",
   spendLimitCreditMicros: "--spend-limit",
+  maxConcurrentSessions: "--max-concurrent-sessions",
   expiresAt: "--expires-at",
   overlapSeconds: "--overlap",
   email: "--email",

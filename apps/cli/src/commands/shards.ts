@@ -7,7 +7,7 @@ import { countTenants } from "@realtime-avatar/db/tenants/tenants";
 import type { Shards } from "@realtime-avatar/domain/shards";
 import type { Command } from "commander";
 import { withOpenDatabase } from "../database.ts";
-import { type OutputOptions, parseShard, withOutputOptions } from "../options.ts";
+import { type OutputOptions, shardParser, withOutputOptions } from "../options.ts";
 import { type Columns, print, table, UsageError } from "../terminal.ts";
 import { parseShards } from "./migrate.ts";
 
@@ -90,7 +90,7 @@ export const addShards = (program: Command): void => {
     .description("list the shards, with their nodes, tenants, rows (about) and sizes")
     .action(list);
   withOutputOptions(shards.command("move"))
-    .argument("<shard>", "the number of a shard", parseShard)
+    .argument("<shard>", "the number of a shard", shardParser("<shard>"))
     .argument("<node>", "host:port of a node", parseNode)
     .description("move a shard to another node while the service runs")
     .action(move);

@@ -10,7 +10,7 @@ import { CreateTenant, type TenantRecord } from "@realtime-avatar/domain/tenant"
 import { secureRandom as random } from "@realtime-avatar/runtime/random";
 import type { Command } from "commander";
 import { withDatabases } from "../database.ts";
-import { type OutputOptions, parseShard, withOutputOptions } from "../options.ts";
+import { type OutputOptions, shardParser, withOutputOptions } from "../options.ts";
 import { type Columns, print, printable, table, UsageError, usageError } from "../terminal.ts";
 
 const presentTenant = ({ tenantId, name, createdAt }: TenantRecord) => ({
@@ -67,7 +67,11 @@ export const addTenants = (program: Command): void => {
 
   withOutputOptions(tenants.command("create").requiredOption("--name <name>", "name, 1 to 120 characters"))
     .description("create a tenant")
-    .option("--shard <number>", "the shard where it is kept, for ever (default: one with few tenants)", parseShard)
+    .option(
+      "--shard <number>",
+      "the shard where it is kept, for ever (default: one with few tenants)",
+      shardParser("--shard"),
+    )
     .action(create);
 
   withOutputOptions(tenants.command("list")).description("list every tenant, oldest first").action(list);

@@ -109,6 +109,15 @@ describe("a list as a file", () => {
     expect(rows).toEqual(whole.slice(1));
   });
 
+  test("a file with a limit, below, at and above whole pages: as many rows, and the cursor of the next", async () => {
+    const { key } = await newTenant(1100);
+    for (const limit of [1, 499, 500, 501, 617, 1000, 1001, 1100]) {
+      const [, ...rows] = rowsOf((await get(`credits/entries.csv?kind=void&limit=${limit}`, key)).text);
+      const isPart = rows.at(-1)?.[0]?.startsWith("# NOT COMPLETE") ?? false;
+      expect([limit, isPart, rows.length]).toEqual([limit, limit < 1100, limit < 1100 ? limit + 1 : limit]);
+    }
+  });
+
   test("a file, compressed for a client that accepts gzip: the bytes of the plain one", async () => {
     const { key } = await newTenant(1234);
     const read = async (coding: string, method = "GET") => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { CHECK_CODES, type Check, Check as CheckSchema, REQUIREMENTS } from "@realtime-avatar/domain/avatars/checks";
+import { MAX_ERROR_LENGTH } from "@realtime-avatar/domain/avatars/schemas";
 import { Value } from "@sinclair/typebox/value";
 import { MESH } from "../../test/support/source-checks.ts";
 import { refused } from "../sandbox/report.ts";
@@ -162,4 +163,9 @@ test("the error, of failed checks: their details, as many as fit", () => {
   expect(errorOf([size, yaw])).toBe(yaw.detail);
   const long = plainCheck("decodable", "fail", "x".repeat(300));
   expect(errorOf([long, long, yaw])).toBe(long.detail);
+  // To the last character: one more does not fit.
+  const rest = (length: number) => plainCheck("codec", "fail", "y".repeat(length));
+  const room = MAX_ERROR_LENGTH - long.detail.length - 1;
+  expect(errorOf([long, rest(room)])).toHaveLength(MAX_ERROR_LENGTH);
+  expect(errorOf([long, rest(room + 1)])).toBe(long.detail);
 });

@@ -20,6 +20,10 @@ type VideoProperties = Extract<Report<"video">, { kind: "accepted" }>;
 type Portrait = Extract<Report<"portrait">, { kind: "accepted" }>;
 type Frame = { seconds: number; shorterSide: number; checks: Check[]; files: DerivedFiles | null };
 
+/** When frames are taken, in seconds: within the time in which there are pictures. */
+export const frameTimes = ({ shownFrom, shownTo }: Pick<VideoProperties, "shownFrom" | "shownTo">): number[] =>
+  POSITIONS.map((share) => shownFrom + share * (shownTo - shownFrom));
+
 /** The checks of the container. */
 export const containerChecks = ({ codec, seconds, framesPerSecond }: VideoProperties): Check[] => [
   plainCheck("decodable", "pass", "The video could be read whole."),
@@ -66,12 +70,11 @@ const frameAt = async (
   return written.kind === "written" && (await stat(output)).size > 0 ? output : null;
 };
 
-/** The checks and the derived files of the frame at `share` of the video; null where it cannot be decoded. */
-const checkFrame = async (parts: VideoParts, share: number): Promise<Frame | Failed | null> => {
+/** The checks and the derived files of the frame at `seconds` of the video; null where it cannot be decoded. */
+const checkFrame = async (parts: VideoParts, seconds: number): Promise<Frame | Failed | null> => {
   const { runner, properties, ffmpeg, label } = parts;
   if (ffmpeg === null) return null;
-  const { shownFrom, shownTo, colors } = properties;
-  const seconds = shownFrom + share * (shownTo - shownFrom);
+  const { colors } = properties;
   const file =
     (await frameAt(parts, ffmpeg, { seconds, position: "exact" })) ??
     (await frameAt(parts, ffmpeg, { seconds, position: "key_frame" }));
@@ -97,8 +100,8 @@ export const frameChecks = async (
     return { kind: "checked", checks: [plainCheck("frame", "warn", NO_FFMPEG), resolution], files: null };
   }
   let best: Frame | null = null;
-  for (const share of POSITIONS) {
-    const frame = await checkFrame(parts, share);
+  for (const seconds of frameTimes(parts.properties)) {
+    const frame = await checkFrame(parts, seconds);
     if (frame && "kind" in frame) return frame;
     if (frame && (best === null || faultsOf(frame) < faultsOf(best))) best = frame;
     if (best && faultsOf(best) === 0) break;

@@ -1,9 +1,11 @@
 /** For tests: a running service, and a gateway in front of it that injects failures. */
+import { rm } from "node:fs/promises";
 import { createServer, request as forward, type IncomingMessage, type ServerResponse } from "node:http";
 import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
 import { fixture } from "@realtime-avatar/testing/fixture";
 import { bun, startProcess } from "@realtime-avatar/testing/processes";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { createClient } from "./index.ts";
 
 /**
@@ -84,10 +86,16 @@ export type Service = {
   close(): Promise<void>;
 };
 
-/** Starts the service in a process of its own. */
+/** Starts the service in a process of its own, with a data directory that ends with it: the default one is that of development. */
 export const startService = async (variables: Record<string, string> = {}): Promise<Service> => {
   const database = await testDatabase({ isServed: true });
-  const running = startProcess(bun("apps/api/src/main.ts"), { PORT: "0", ...database.variables, ...variables });
+  const DATA_DIR = await temporaryFolder();
+  const running = startProcess(bun("apps/api/src/main.ts"), {
+    PORT: "0",
+    DATA_DIR,
+    ...database.variables,
+    ...variables,
+  });
   const [, url = ""] = await running.waitFor(/"url":"(http:[^"]+)"/);
   const tenantId = await seedTenant(database.db);
   return {
@@ -102,7 +110,7 @@ export const startService = async (variables: Record<string, string> = {}): Prom
     close: async () => {
       running.kill("SIGTERM");
       await running.exited;
-      await database.close();
+      await Promise.all([database.close(), rm(DATA_DIR, { recursive: true, force: true })]);
     },
   };
 };

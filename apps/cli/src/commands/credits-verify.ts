@@ -1,5 +1,5 @@
 /** `credits verify`: compares the counters of credits with the entries and the sessions. */
-import { rename, writeFile } from "node:fs/promises";
+import { rename, rm, writeFile } from "node:fs/promises";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { findCreditBalance } from "@realtime-avatar/db/credits/credits";
 import { type CreditDrift, findCreditDrift, listTenantIds } from "@realtime-avatar/db/credits/invariants";
@@ -70,19 +70,21 @@ const textOf = ({ tenants, findings, drift }: Verified): string => {
 /** Replaces `file` at once by what Prometheus reads of the result: a collector of text files reads it at any time. */
 const writeMetrics = async (file: string, { findings }: Verified): Promise<void> => {
   const temporary = `${file}.${process.pid}.tmp`;
-  await writeFile(
-    temporary,
-    [
-      "# HELP realtime_avatar_credit_drift Counters that differed from the entries when credits were last verified.",
-      "# TYPE realtime_avatar_credit_drift gauge",
-      `realtime_avatar_credit_drift ${findings}`,
-      "# HELP realtime_avatar_credits_verified_timestamp_seconds When credits were last verified, since the epoch.",
-      "# TYPE realtime_avatar_credits_verified_timestamp_seconds gauge",
-      `realtime_avatar_credits_verified_timestamp_seconds ${Math.floor(Date.now() / 1000)}`,
-      "",
-    ].join("\n"),
-  );
-  await rename(temporary, file);
+  const lines = [
+    "# HELP realtime_avatar_credit_drift Counters that differed from the entries when credits were last verified.",
+    "# TYPE realtime_avatar_credit_drift gauge",
+    `realtime_avatar_credit_drift ${findings}`,
+    "# HELP realtime_avatar_credits_verified_timestamp_seconds When credits were last verified, since the epoch.",
+    "# TYPE realtime_avatar_credits_verified_timestamp_seconds gauge",
+    `realtime_avatar_credits_verified_timestamp_seconds ${Math.floor(Date.now() / 1000)}`,
+  ];
+  try {
+    await writeFile(temporary, `${lines.join("\n")}\n`);
+    await rename(temporary, file);
+  } finally {
+    // After the rename there is nothing to remove.
+    await rm(temporary, { force: true });
+  }
 };
 
 const verify = (options: OutputOptions & { tenant?: TenantId; metricsFile?: string }): Promise<void> =>

@@ -1,6 +1,6 @@
 /** `credits`: granted, voided and refunded once, shown, and verified. */
 import { describe, expect, test } from "bun:test";
-import { readdir, readFile, rm } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { releaseSession } from "@realtime-avatar/db/credits/usage-sessions";
 import { isId } from "@realtime-avatar/domain/id";
@@ -188,6 +188,14 @@ describe("a balance", () => {
 });
 
 describe("credits verify", () => {
+  test("metrics in the place of a folder: exit 1, and no other file stays", async () => {
+    const folder = await temporaryFolder();
+    await mkdir(join(folder, "credits.prom"));
+    const { code } = await cli("credits", "verify", "--metrics-file", join(folder, "credits.prom"));
+    expect([code, await readdir(folder)]).toEqual([1, ["credits.prom"]]);
+    await rm(folder, { recursive: true });
+  });
+
   test("credits verify, before and after a counter was changed: 0 findings, then 1, as metrics too", async () => {
     const folder = await temporaryFolder();
     const file = join(folder, "credits.prom");
@@ -196,7 +204,7 @@ describe("credits verify", () => {
     const [{ tenants } = {}] = await db.client`select count(*)::integer as tenants from tenants`;
     expect(good.tenants).toBe(tenants);
     expect(await readFile(file, "utf8")).toContain("\nrealtime_avatar_credit_drift 0\n");
-    expect((await cli("credits", "verify")).stdout).toMatch(/^No drift in \d+ tenants\.\n$/);
+    expect((await cli("credits", "verify")).stdout).toMatch(/^No drift in \d+ tenants?\.\n$/);
 
     const tenant = await seedTenant(db);
     await db.client`update credit_accounts set settled = 5 where tenant_id = ${tenant} and environment = 'test'`;

@@ -4,7 +4,7 @@ import { PICTURE_SIZE, type Planes } from "../picture.ts";
 import { clipBox } from "./frame.ts";
 import { type Place, readMap, readPlane } from "./grid.ts";
 import { type Maps, measureHeadMove } from "./maps.ts";
-import { type Eye, LID_TABLE } from "./photo/eye.ts";
+import { BESIDE, type Eye, LID_TABLE, LOWER_SKIN } from "./photo/eye.ts";
 import { BLACK } from "./photo/light.ts";
 
 /** The pose of an eye. `blink`: from 0, open, to 1, shut. The way of the iris is in pixels. */
@@ -48,8 +48,6 @@ const readPhoto = ({ eye, scale }: Context, plane: Uint8Array, x: number, y: num
   return readPlane(plane, PICTURE_SIZE / 2, column / 2 - 0.25, row / 2 - 0.25);
 };
 
-/** Beside the corners of the eye, this share of its half width moves as well. The fold of the lid would break there. */
-const BESIDE = 0.7;
 /** By how much the fold above a corner comes down at most: in eye distances, and as a share of the height of the skin. */
 const FOLD = 0.04;
 const LARGEST_FOLD = 0.35;
@@ -91,9 +89,8 @@ const findSpot = ({ eye, pose, eyeDistance }: Context, place: Place, spot: Spot)
   return true;
 };
 
-/** Height of the lashes and the rim of a lid, and of the skin under the eye that a blink draws up, in eye distances. */
+/** Height of the lashes and the rim of a lid, in eye distances. */
 const LASHES = 0.03;
-const LOWER_SKIN = 0.11;
 
 /**
  * The upper lid: skin that is drawn out. Its lashes and its rim, which landmarks do not find, are left out the more it closes. Deep

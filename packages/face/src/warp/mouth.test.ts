@@ -1,11 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import { poseShape } from "../life/mouth.ts";
+import { mix } from "../numbers.ts";
 import { PICTURE_SIZE, type Planes, planesFrom } from "../picture.ts";
 import { openTestFace } from "../testing/photo-testing.ts";
 import type { Shape } from "../visemes.ts";
 import { type Edges, findEdges } from "./edges.ts";
 import { drawFace, type Face } from "./face.ts";
 import { fromFrame } from "./frame.ts";
+import { readPlane } from "./grid.ts";
 import { BLACK } from "./photo/light.ts";
 import { REST } from "./pose.ts";
 
@@ -74,5 +76,18 @@ describe("the mouth of a photo", () => {
   test("a smile, while it says an open vowel: at least 8 % narrower", () => {
     const smiling = SMILE.lips.right - SMILE.lips.left;
     expect(width(SMILE, { open: 0.4 }) * SMILE.eyeDistance).toBeLessThan(0.92 * smiling);
+  });
+
+  test("a smile, its lower lip: redder below its edge than above it, all along", () => {
+    const { lips, photo } = SMILE;
+    const readRed = (x: number, y: number): number => {
+      const place = fromFrame(lips.frame, x, y);
+      return readPlane(photo.v, PICTURE_SIZE / 2, place.x / 2 - 0.25, place.y / 2 - 0.25);
+    };
+    for (const share of [0.2, 0.35, 0.5, 0.65, 0.8]) {
+      const x = mix(lips.left, lips.right, share);
+      const edge = lips.lower(x);
+      expect(readRed(x, edge + 2) - readRed(x, edge - 2)).toBeGreaterThan(18);
+    }
   });
 });

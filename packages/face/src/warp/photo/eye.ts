@@ -9,6 +9,11 @@ import { EYES, landmark } from "./landmarks.ts";
 /** Entries of the tables from corner to corner. */
 export const LID_TABLE = 256;
 
+/** Beside the corners of the eye, this share of its half width moves in a blink. The fold of the lid would break there. */
+export const BESIDE = 0.6;
+/** Height of the skin under the eye that a blink draws up, in eye distances. */
+export const LOWER_SKIN = 0.11;
+
 /** All lengths in pixels. */
 export type Eye = {
   /** Origin in the middle between the corners, x along them, y down. */
@@ -151,17 +156,17 @@ const createEye = (luma: Uint8Array, mesh: Float32Array, eyeDistance: number, ma
   const skinHeight = findSkinHeight(luma, frame, half, [upperCurve, browCurve], eyeDistance);
   const topCurve: Curve = (x) => Math.max(browCurve(x), upperCurve(x) - skinHeight);
   const table = (curve: Curve) => tabulate(curve, -half, half, LID_TABLE);
-  const reach = 0.16 * eyeDistance + half;
-  const blinkBox = boxAround([
-    { x: frame.x - reach, y: frame.y - reach },
-    { x: frame.x + reach, y: frame.y + 0.12 * eyeDistance + half * 0.6 },
+  const shares = [-1, -0.75, -0.5, -0.25, 0, 0.25, 0.5, 0.75, 1];
+  const along = (curve: Curve): Place[] => shares.map((share) => fromFrame(frame, share * half, curve(share * half)));
+  const ends = [-half, half].flatMap((x) => [
+    fromFrame(frame, (1 + BESIDE) * x, topCurve(x)),
+    fromFrame(frame, (1 + BESIDE) * x, 0),
   ]);
-  const places = [-1, -0.5, 0, 0.5, 1].flatMap((share) => [
-    fromFrame(frame, share * half, upperCurve(share * half)),
-    fromFrame(frame, share * half, lowerCurve(share * half)),
-  ]);
+  const cheek: Curve = (x) => lowerCurve(x) + LOWER_SKIN * eyeDistance;
+  const blinkBox = boxAround([...along(topCurve), ...along(cheek), ...ends]);
+  const gazeBox = boxAround([...along(upperCurve), ...along(lowerCurve)]);
   const tables = { upper: table(upperCurve), lower: table(lowerCurve), top: table(topCurve) };
-  return { frame, half, ...tables, blinkBox, gazeBox: boxAround(places) };
+  return { frame, half, ...tables, blinkBox, gazeBox };
 };
 
 /** The eyes, from left to right in the picture. */

@@ -10,8 +10,8 @@ const INTERVAL_MS = 1000;
 const MAX_BYTES = 512 * 1024 * 1024;
 /** A call with video has some 40 threads on two cores. */
 const MAX_THREADS = 128 + 8 * cpus().length;
-/** A call takes a quarter of a core. One that takes this share for long is driven by a stranger. */
-const CPU_SHARE = 0.7;
+/** A call with a face takes half a core while it speaks. One that takes this share for long is driven by a stranger. */
+const CPU_SHARE = 0.85;
 /** How much more than its share it may use: for its start, and on a slow machine. */
 const BURST_SECONDS = 20;
 /** The kernel counts processor time in hundredths of a second, and memory in pages. */

@@ -142,7 +142,7 @@ const finish = async (
     [...assets.flatMap((asset) => [originalKey(asset), publicKey(asset)]), ...sources.map(originalKey)].sort(),
   );
   // Each attempt has written equal files.
-  expect(prepared).toHaveLength(3 * avatars.length);
+  expect(prepared).toHaveLength(4 * avatars.length);
 };
 
 /** For states that last for a moment. */

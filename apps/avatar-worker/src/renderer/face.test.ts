@@ -76,7 +76,8 @@ test("an avatar with a face, interrupted: the mouth is closed soon", async () =>
 test("the same avatar: the same pictures; another one blinks at other times", async () => {
   const draw = async (avatar_id: string): Promise<Uint8Array[]> => {
     const { at } = await open(null, { avatar: { avatar_id, manifest: WITH_FACE as never } });
-    return Array.from({ length: 75 }, (_, index) => at(40 * index));
+    // A blink lasts 300 ms.
+    return Array.from({ length: 24 }, (_, index) => at(160 * index));
   };
   const [first, again, other] = [await draw("ava_x"), await draw("ava_x"), await draw("ava_y")];
   expect(again).toEqual(first);

@@ -163,7 +163,8 @@ test("files, however their sending ends: each gives its place up, and is closed"
     for (const method of ["GET", "HEAD"]) {
       const response = await fetch(`${server.url.origin}/${index}`, { method }).catch(() => null);
       const reader = response?.body?.getReader();
-      if (way.endsWith("in part")) await reader?.cancel();
+      // On a busy machine, the server has ended a connection that stalled before it is canceled here.
+      if (way.endsWith("in part")) await reader?.cancel().catch(() => {});
       else
         while (
           await reader?.read().then(

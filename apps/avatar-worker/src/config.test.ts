@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
-import { MARK_CHARACTERS } from "@realtime-avatar/domain/calls/mark";
+import { MARK_CHARACTERS, MAX_MARK_LENGTH } from "@realtime-avatar/domain/calls/mark";
 import { canDraw } from "@realtime-avatar/face/letters";
+import { MAX_LABEL_LENGTH } from "@realtime-avatar/face/marks";
 import { ConfigError } from "@realtime-avatar/runtime/config";
 import { readConfig } from "./config.ts";
 
@@ -76,4 +77,5 @@ test.each([
 
 test("each mark that can be set: can be drawn", () => {
   expect(canDraw(MARK_CHARACTERS)).toBe(true);
+  expect(MAX_MARK_LENGTH).toBeLessThanOrEqual(MAX_LABEL_LENGTH);
 });

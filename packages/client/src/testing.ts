@@ -86,7 +86,7 @@ export type Service = {
   close(): Promise<void>;
 };
 
-/** Starts the service in a process of its own, with a data directory that ends with it: the default one is that of development. */
+/** Starts a service process with a temporary data directory. The default directory belongs to development. */
 export const startService = async (variables: Record<string, string> = {}): Promise<Service> => {
   const database = await testDatabase({ isServed: true });
   const DATA_DIR = await temporaryFolder();

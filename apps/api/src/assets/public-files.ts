@@ -1,7 +1,7 @@
 /**
- * `/public/assets/{token}`, `/public/avatars/{token}` with `/picture` and `/animated`: the re-encoded images of assets, the previews of
- * avatars, the pictures that these were cut from, and the moving previews, for everyone who has the address. The token cannot be
- * guessed, so the response tells nothing to others: what is not there, not ready, deleted or malformed is the same 404.
+ * Public files. `/public/assets/{token}` is the re-encoded image of an asset. `/public/avatars/{token}` is the preview of an avatar;
+ * with `/picture` the picture that calls show, with `/animated` the moving preview. Everyone who has the address can read them. A token
+ * cannot be guessed. A file that is absent, not ready or deleted and a malformed token get the same 404.
  */
 
 import { findPublicAsset } from "@realtime-avatar/db/assets/assets";

@@ -21,24 +21,29 @@ const loudnessStep = (level: number): number => {
   return Math.round(Math.min(1, Math.max(0, share)) * (STEPS - 1));
 };
 
-/** How long a loudness stays in the list of those that are not heard yet. */
+/** A loudness, and when it is heard. */
 type Level = { level: number; heardAt: number };
 
-/** Follows the loudness of the sound that is heard now, from sound that is heard later. */
+/** Returns the loudness of the sound that is heard now, from sound that is told earlier. */
 const createLevelMeter = () => {
   let waiting: Level[] = [];
   let current = 0;
+  const at = (now: number): number => {
+    while (waiting[0] && waiting[0].heardAt <= now) {
+      current = Math.max((waiting.shift() as Level).level, current * DECAY);
+    }
+    return current;
+  };
   return {
-    hear: (level: number, heardAt: number): void => void waiting.push({ level, heardAt }),
+    hear: (level: number, now: number, delayMs: number): void => {
+      // Without viewers, no picture asks for the loudness. The list must not grow then.
+      at(now);
+      waiting.push({ level, heardAt: now + delayMs });
+    },
     clear: (): void => {
       waiting = [];
     },
-    at: (now: number): number => {
-      while (waiting[0] && waiting[0].heardAt <= now) {
-        current = Math.max((waiting.shift() as Level).level, current * DECAY);
-      }
-      return current;
-    },
+    at,
   };
 };
 
@@ -62,7 +67,7 @@ export const openPortrait = async (
   const pictures = await drawSteps(photo, call);
   const meter = createLevelMeter();
   return {
-    hear: (pcm, delayMs) => meter.hear(loudness(pcm), clock() + delayMs),
+    hear: (pcm, delayMs) => meter.hear(loudness(pcm), clock(), delayMs),
     clear: meter.clear,
     picture: () => pictures[loudnessStep(meter.at(clock()))] as VideoFrame,
   };

@@ -1,11 +1,11 @@
-/** Who watches the pictures of an avatar. */
+/** Viewers of the pictures of an avatar. */
 import { type Room, RoomEvent, type Track, TrackKind } from "@livekit/rtc-node";
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
 
 /**
- * Returns whether the pictures of a call are watched now. In a room of the service, the person watches while it is there. In the room
- * of an agent's owner, every other participant may; one that is hidden shows itself only by the first subscription to the pictures,
- * and from then on they count as watched.
+ * Returns a function that tells whether the pictures of a call have viewers now. In a room of the service, the person is the viewer. In
+ * the room of an agent's owner, each participant but the agent counts as a viewer. LiveKit reports a hidden participant only by its
+ * first subscription, so the pictures count as viewed from then on.
  */
 export const watchAudience = (
   room: Room,

@@ -36,7 +36,7 @@ export type Published = {
   close(): Promise<void>;
 };
 
-/** The pictures of a call, and whether they are watched: those that nobody watches are not drawn. */
+/** The pictures of a call, and whether they have viewers. Without viewers, no picture is drawn. */
 export type Shown = { rendering: Rendering; isWatched: () => boolean };
 
 /** Publishes pictures, unless `shown` is null, and a track of sound. */
@@ -49,7 +49,7 @@ export const publishAvatar = async (room: Room, shown: Shown | null): Promise<Pu
   let hasShown = false;
   const show = (): void => {
     if (!picture || isPaused || picture.closed) return;
-    // The first picture is drawn for nobody: until then, the library sends black ones.
+    // The library sends black pictures until the first one. So the first one is drawn without viewers, too.
     if (hasShown && !shown.isWatched()) return;
     hasShown = true;
     picture.captureFrame(shown.rendering.picture());

@@ -69,7 +69,7 @@ const addBytes = (waiting: Waiting, segment: Segment, bytes: Uint8Array): void =
   }
 };
 
-/** Decodes the next piece. False when there is none. */
+/** Decodes the next piece. Returns false when no piece waits. */
 const decodeNext = (waiting: Waiting, { decoder, pieces, frames, bytesPerSecond }: Segment): boolean => {
   const piece = pieces.shift();
   if (!piece || !decoder) return false;
@@ -82,7 +82,7 @@ const decodeNext = (waiting: Waiting, { decoder, pieces, frames, bytesPerSecond 
 /** Decodes until a segment has more than `count` frames, if it has. A resampler can need more than a piece for a frame. */
 const decodeFrames = (waiting: Waiting, segment: Segment, count: number): void => {
   while (segment.frames.length <= count && decodeNext(waiting, segment)) {
-    // Until there are enough.
+    // `decodeNext` does the work.
   }
   if (segment.frames.length > count || !segment.isComplete || segment.isFlushed) return;
   segment.isFlushed = true;

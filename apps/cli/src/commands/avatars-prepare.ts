@@ -71,20 +71,30 @@ async function* withoutFace(db: Db, owner: Owner): AsyncGenerator<AvatarId> {
 const AT_ONCE = 10;
 const POLL_MS = 500;
 
-type Waiting = { db: Db; owner: Owner; id: AvatarId; cacheVersion: number };
+/** A preparation that was started: the avatar as it was then. */
+type Waiting = { db: Db; owner: Owner; started: AvatarRecord };
 type Failure = { tenantId: TenantId; id: AvatarId; error: string };
 type Progress = { prepared: number; failures: Failure[] };
 
-/** Removes those that have ended from `waiting`, and counts them. An avatar that was deleted meanwhile counts as neither. */
+/** Whether the preparation is still under way: it has no result, and was neither canceled nor replaced. */
+const isUnderWay = (current: AvatarRecord, started: AvatarRecord): boolean =>
+  // A change to no source or to `deleted` cancels it; another start replaces it.
+  current.sourceAssetId !== null &&
+  current.status !== "deleted" &&
+  current.generation === started.generation &&
+  current.cacheVersion === started.cacheVersion &&
+  current.error === null;
+
+/** Removes the preparations that have ended from `waiting`, and counts their results. A canceled one has no result. */
 const settle = async (waiting: Waiting[], progress: Progress): Promise<void> => {
-  const records = await Promise.all(waiting.map(({ db, owner, id }) => findAvatar(db, owner, id)));
+  const records = await Promise.all(waiting.map(({ db, owner, started }) => findAvatar(db, owner, started.id)));
   for (const [index, record] of [...records.entries()].reverse()) {
-    const { owner, id, cacheVersion } = waiting[index] as Waiting;
-    if (record !== null && record.cacheVersion === cacheVersion && record.error === null) continue;
+    const { owner, started } = waiting[index] as Waiting;
+    if (record !== null && isUnderWay(record, started)) continue;
     waiting.splice(index, 1);
     if (record === null) continue;
-    if (record.error === null) progress.prepared += 1;
-    else progress.failures.push({ tenantId: owner.tenantId, id, error: record.error });
+    if (record.error !== null) progress.failures.push({ tenantId: owner.tenantId, id: record.id, error: record.error });
+    else if (record.cacheVersion > started.cacheVersion) progress.prepared += 1;
   }
 };
 
@@ -115,7 +125,7 @@ export const prepareAll = (options: OutputOptions & { tenant?: TenantId }): Prom
       for await (const id of withoutFace(db, owner)) {
         await waitForFewer(AT_ONCE, waiting, progress);
         const started = await startUnlessGone(db, owner, id);
-        if (started !== null) waiting.push({ db, owner, id, cacheVersion: started.cacheVersion });
+        if (started !== null) waiting.push({ db, owner, started });
       }
     }
     await waitForFewer(1, waiting, progress);

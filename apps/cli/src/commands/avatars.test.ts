@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import type { TenantId } from "@realtime-avatar/domain/id";
 import { seedTenant } from "@realtime-avatar/testing/seeds";
+import { until } from "@realtime-avatar/testing/until";
 import { cliTests, seedAvatar, UNKNOWN_AVATAR } from "../../test/cli.ts";
 
 const { db, tenantId, cli, cliProcess, json, jsonProcess } = await cliTests();
@@ -131,6 +132,22 @@ describe("the avatars commands", () => {
     const jobs = await db.client`select target_id from jobs where target_id = any(${[...old, failing, ...others]})`;
     expect(jobs.map((job) => job["target_id"]).sort()).toEqual([...old, failing].sort());
   });
+
+  test.each([
+    ["deleted", { status: "deleted" }],
+    ["without a source", { source_asset_id: null }],
+  ])(
+    "an avatar that is %s while its preparation is awaited: the command ends, and counts no result",
+    async (_, change) => {
+      const owner = await seedTenant(db);
+      const id = await seedReady(owner, 25);
+      const running = cliProcess("avatars", "prepare", "--all", "--tenant", owner, "--json");
+      await until(async () => (await db.client`select from avatars where id = ${id} and generation = 2`).length > 0);
+      await db.client`update avatars set ${db.client(change)} where id = ${id}`;
+      const { code, stdout } = await running;
+      expect([code, JSON.parse(stdout)]).toEqual([0, { prepared: 0, failures: [] }]);
+    },
+  );
 
   test("all avatars, where none lacks a face: nothing is prepared", async () => {
     const owner = await seedTenant(db);

@@ -22,7 +22,7 @@ test("the mesh of a face, upright or tilted: accepted", async () => {
 test.each([
   ["of 467 points", mesh.slice(3)],
   ["with all points at one place", mesh.map(() => 256)],
-  ["with numbers that are none", mesh.map(() => Number.NaN)],
+  ["with NaN coordinates", mesh.map(() => Number.NaN)],
   ["smaller than can be drawn", transform(0, 0.1)],
   ["with its points in reverse", mesh.toReversed()],
   ["upside down in its points alone", mesh.map((value, index) => (index % 3 === 1 ? 512 - value : value))],

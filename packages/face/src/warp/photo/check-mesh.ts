@@ -7,7 +7,7 @@ const MIN_EYE_DISTANCE = 24;
 /** Throws a RangeError unless a mesh has 468 points, with eyes, nose, mouth and chin in their order. */
 export const checkMesh = (mesh: Float32Array): void => {
   if (mesh.length !== 3 * LANDMARK_COUNT) throw new RangeError(`The mesh has ${mesh.length} numbers.`);
-  if (!mesh.every(Number.isFinite)) throw new RangeError("The mesh has values that are no numbers.");
+  if (!mesh.every(Number.isFinite)) throw new RangeError("The mesh has values that are not finite.");
   const [left, right] = [landmark(mesh, LANDMARK.eyeOuterLeft), landmark(mesh, LANDMARK.eyeOuterRight)];
   const [acrossX, acrossY] = [right.x - left.x, right.y - left.y];
   if (!(Math.hypot(acrossX, acrossY) >= MIN_EYE_DISTANCE)) throw new RangeError("The eyes of the mesh are too near.");

@@ -173,7 +173,7 @@ const warnAtStart = async (
       "PUBLIC_URL is https and TRUSTED_PROXY_HOPS is 0: behind a proxy all clients share one limit, and one of them can keep the others from signing in. Set TRUSTED_PROXY_HOPS to the number of proxies",
     );
   }
-  // The API also starts while the node of some shards does not respond.
+  // The API also starts while some of several databases do not respond.
   const health = await ready(databases, () => false);
   if (health.status === "unavailable" && health.reason === "migrations_pending") {
     log.warn(

@@ -1,7 +1,7 @@
 /** The wire between this release and the release before, whose both sides refuse fields that they do not know: with a call on it. */
 import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { WIRE_2 } from "@realtime-avatar/domain/calls/worker-sync";
-import { USES_SHARDS } from "@realtime-avatar/testing/database";
+import { IS_ONE_DATABASE } from "@realtime-avatar/testing/database";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { hasPreviousWire, previousWire } from "@realtime-avatar/testing/previous-release";
 import { type RunningProcess, runToEnd } from "@realtime-avatar/testing/processes";
@@ -17,7 +17,7 @@ const why =
   binary.kind === "missing"
     ? binary.reason
     : hasPreviousWire
-      ? USES_SHARDS && "the release before is not tested on shards"
+      ? !IS_ONE_DATABASE && "the release before is tested on one database"
       : "the repository has not the release before";
 
 describe.skipIf(why !== false)(`the release before${why === false ? "" : ` (skipped: ${why})`}`, () => {

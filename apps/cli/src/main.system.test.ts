@@ -1,7 +1,7 @@
 /** What all commands share: the exit codes, the error messages and the help. */
 import { describe, expect, test } from "bun:test";
 import { findCredential } from "@realtime-avatar/db/callers/callers";
-import { testDatabase, USES_SHARDS } from "@realtime-avatar/testing/database";
+import { IS_ONE_DATABASE, testDatabase } from "@realtime-avatar/testing/database";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { cliTests, run, runProcess, UNKNOWN, UNKNOWN_AVATAR, UNKNOWN_TENANT } from "../test/cli.ts";
 
@@ -130,13 +130,15 @@ describe("what cannot be done", () => {
     stderr:
       "Database error (42501). The role of DATABASE_URL may not do this: set DATABASE_URL, for this command, to the URL of the role that owns the tables.\n",
   };
-  test.skipIf(USES_SHARDS).each(["tenants create --name x", "credits grant --amount 1 --reference x --tenant TENANT"])(
+  test
+    .skipIf(!IS_ONE_DATABASE)
+    .each(["tenants create --name x", "credits grant --amount 1 --reference x --tenant TENANT"])(
     "%s, by the role of the service: exit 1, naming the variable and the role",
     async (line) => {
       expect(await run({ DATABASE_URL: serviceUrl }, ...words(line))).toEqual(NOT_OWNER);
     },
   );
-  test.skipIf(USES_SHARDS)(
+  test.skipIf(!IS_ONE_DATABASE)(
     "migrate, by the role of the service: exit 1, naming the variable and the role",
     async () => {
       const empty = await testDatabase({ migrated: false });

@@ -1,4 +1,4 @@
-/** The operator's command line: migrations, shards, health, tenants, users, API keys, avatars, credits, sessions, avatar workers, webhooks and the audit trail. */
+/** The operator's command line: migrations, health, tenants, users, API keys, avatars, credits, sessions, avatar workers, webhooks and the audit trail. */
 import { CommanderError } from "commander";
 import { createProgram } from "./program.ts";
 import { explain } from "./terminal.ts";

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { countFleet } from "@realtime-avatar/db/calls/reconcile";
 import { requireEmbedded } from "@realtime-avatar/db/connection/embedded";
 import type { Db } from "@realtime-avatar/db/connection/pool";
+import { isOneOfSeveral, randomFor } from "@realtime-avatar/db/connection/which-database";
 import { startSweeper } from "@realtime-avatar/db/credits/sweeper";
 import { type Databases, readAll } from "@realtime-avatar/db/databases/databases";
 import { startInEach } from "@realtime-avatar/db/databases/start-in-each";
@@ -41,7 +42,7 @@ import { createPoster } from "./remote/post.ts";
 import { confinementOfMachine } from "./sandbox/limited.ts";
 import { startSweeps } from "./sweeps/schedule.ts";
 import { fileSweeps, rowSweeps } from "./sweeps/sweeps.ts";
-import { SENDER_TIMING, SHARD_TIMING, startSender } from "./webhooks/sender.ts";
+import { SENDER_TIMING, startSender, TIMING_OF_SEVERAL } from "./webhooks/sender.ts";
 
 /** The maximum time for the numbers of the queue. */
 const QUEUE_STATS_MS = 2000;
@@ -96,10 +97,13 @@ const startJobs = async (config: WorkerConfig, shared: Shared, atExit: AtExit): 
   for (const { stop } of sweeps) atExit(() => stop());
   metrics?.showQueue(() => readAll(databases, jobStats, QUEUE_STATS_MS));
   const [inspect, checkSource] = [createInspect(shared), createCheckSource({ ...shared, label: config.label })];
-  const handlersOf = (db: Db): JobHandlers => ({
-    process_asset: createProcessAsset({ ...parts, db, fetchRemote, inspect }),
-    prepare_avatar: createPrepareAvatar({ ...parts, db, checkSource }),
-  });
+  const handlersOf = (db: Db): JobHandlers => {
+    const own = { ...parts, db, random: randomFor(db, secureRandom) };
+    return {
+      process_asset: createProcessAsset({ ...own, fetchRemote, inspect }),
+      prepare_avatar: createPrepareAvatar({ ...own, checkSource }),
+    };
+  };
   const loop = startJobLoop({
     ...parts,
     handlersOf,
@@ -130,9 +134,9 @@ const startWebhooks = async (
       sealingKey,
       assetOrigin,
       userAgent: `realtime-avatar/${version}`,
-      // All shards share the places evenly.
+      // All databases share the places evenly.
       sends: Math.ceil(webhookSends / databases.all().length),
-      timing: db.shard === null ? SENDER_TIMING : SHARD_TIMING,
+      timing: isOneOfSeveral(db) ? TIMING_OF_SEVERAL : SENDER_TIMING,
     }),
   );
   atExit(async (signal) => {

@@ -49,7 +49,7 @@ const applyInTransaction = (
       // Zero would be no limit.
       const left = Math.max(10, Math.ceil(maxWaitMs - (performance.now() - start)));
       await transaction.unsafe(`set local lock_timeout = ${left}`);
-      // By itself: Citus sends its text to the node of a shard as a prepared statement.
+      // By itself: Citus sends its text to a node as a prepared statement.
       await transaction.unsafe(statement);
     }
     await record(transaction, migration, schemas);
@@ -137,7 +137,7 @@ export const applyMigrations = async (
 ): Promise<boolean> => {
   const maxWaitMs = await prepareSession(client);
   const { journal } = schemas;
-  // `id` is Drizzle's. A shard has no sequence.
+  // `id` is Drizzle's. On Citus there is no sequence.
   const id = schemas === ONE_DATABASE ? "id serial primary key, " : "";
   await client.unsafe(`create schema if not exists ${journal};
     create table if not exists ${journal}.__drizzle_migrations (${id}hash text not null, created_at bigint)`);

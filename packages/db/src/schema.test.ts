@@ -1,7 +1,7 @@
 /** What the database itself promises, read from its catalog and tried on its tables. */
 import { beforeAll, describe, expect, test } from "bun:test";
 import { newId } from "@realtime-avatar/domain/id";
-import { USES_SHARDS } from "@realtime-avatar/testing/database";
+import { IS_ONE_DATABASE } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import {
@@ -27,8 +27,8 @@ const TABLES: unknown[] = modules.flatMap((module) => Object.values(module));
 
 const database = await fileDatabase();
 
-/** Shards get their tables from the same migrations; `shards/shard.test.ts` and `verify` look at those. */
-describe.skipIf(USES_SHARDS)("the catalog of one database", () => {
+/** On Citus the tables come from the same migrations; the tests of `verify` look at those. */
+describe.skipIf(!IS_ONE_DATABASE)("the catalog of one database", () => {
   test("tenant_id, in every key and unique index but of api_key_credentials: comes first", async () => {
     const indexes = await database.db.client<{ table: string; first: string }[]>`
       select c.relname as table, a.attname as first

@@ -7,7 +7,15 @@ import { rotatedApiKey } from "./api-keys/rotate.ts";
 import { generateApiKey, isKeyId, parseApiKey } from "./api-keys/secret.ts";
 import { newAsset, newPublicToken } from "./assets/asset.ts";
 import { isId, newId } from "./id.ts";
-import { MAX_SHARDS, newTenantId, type Shards, shardOfTenant, shardsOfKeyId, shardsOfToken } from "./shards.ts";
+import {
+  MAX_SHARDS,
+  newTenantId,
+  randomInShard,
+  type Shards,
+  shardOfTenant,
+  shardsOfKeyId,
+  shardsOfToken,
+} from "./shards.ts";
 
 const random = seededBytes("shards");
 const now = new Date("2026-11-20T12:00:00.000Z");
@@ -26,15 +34,17 @@ describe("a new id in a shard", () => {
           const tenantId = newTenantId(now, random, shards, shard);
           expect(isId("ten", tenantId)).toBe(true);
           expect(shardOfTenant(tenantId, shards)).toBe(shard);
-          const secret = generateApiKey("test", random, shard);
+          const secret = generateApiKey("test", randomInShard(random, shard));
           expect(parseApiKey(secret.reveal())?.keyId).toBe(secret.keyId);
           expect(isKeyId(secret.keyId)).toBe(true);
           expect(shardsOfKeyId(secret.keyId, shards)[0]).toBe(shard);
-          const token = newPublicToken(random, shard);
+          const token = newPublicToken(randomInShard(random, shard));
           expect(token).toMatch(/^[A-Za-z0-9_-]{43}$/);
           expect(shardsOfToken(token, shards)[0]).toBe(shard);
         }
-        expect(shardsOfKeyId(generateApiKey("test", random, shard).keyId, empty(count))).toEqual([shard]);
+        expect(shardsOfKeyId(generateApiKey("test", randomInShard(random, shard)).keyId, empty(count))).toEqual([
+          shard,
+        ]);
       }),
       { seed: 1 },
     );
@@ -43,13 +53,10 @@ describe("a new id in a shard", () => {
   test("ids, of fixed shards: the digits of each alphabet", () => {
     const ends = [0, 1, 31, 32, 1023].map((shard) => newTenantId(now, random, empty(MAX_SHARDS), shard).slice(-2));
     expect(ends).toEqual(["00", "01", "0z", "10", "zz"]);
-    expect([0, 61, 62, 1023].map((shard) => generateApiKey("live", random, shard).keyId.slice(0, 2))).toEqual([
-      "00",
-      "0z",
-      "10",
-      "GV",
-    ]);
-    expect([0, 63, 64, 1023].map((shard) => newPublicToken(random, shard).slice(0, 2))).toEqual([
+    expect(
+      [0, 61, 62, 1023].map((shard) => generateApiKey("live", randomInShard(random, shard)).keyId.slice(0, 2)),
+    ).toEqual(["00", "0z", "10", "GV"]);
+    expect([0, 63, 64, 1023].map((shard) => newPublicToken(randomInShard(random, shard)).slice(0, 2))).toEqual([
       "AA",
       "A_",
       "BA",
@@ -64,15 +71,16 @@ describe("a new id in a shard", () => {
 
   test("keys and assets of a tenant, with and without shards: the digits of its shard, or random ones", () => {
     const tenantId = newTenantId(now, random, empty(16), 9);
-    const issued = issueApiKey({ name: "n" }, OPERATOR, { tenantId, checkedAt: now, now, random, shard: 9 });
+    const source = randomInShard(random, 9);
+    const issued = issueApiKey({ name: "n" }, OPERATOR, { tenantId, checkedAt: now, now, random: source });
     expect(issued.record.keyId.slice(0, 2)).toBe("09");
-    const rotated = rotatedApiKey(issued.record, {}, OPERATOR, random, 9);
+    const rotated = rotatedApiKey(issued.record, {}, OPERATOR, source);
     expect(rotated.record.keyId.slice(0, 2)).toBe("09");
     const asset = { tenantId, environment: "test", kind: "image", status: "uploaded", reservedBytes: 1, now } as const;
-    expect(newAsset({ ...asset, id: newId("ast", now, random) }, random, 9).publicToken.slice(0, 2)).toBe("AJ");
+    expect(newAsset({ ...asset, id: newId("ast", now, random) }, source).publicToken.slice(0, 2)).toBe("AJ");
     const bytes = seededBytes("same");
     const same = seededBytes("same");
-    expect(generateApiKey("test", bytes).reveal()).toBe(generateApiKey("test", same, null).reveal());
+    expect(generateApiKey("test", bytes).reveal()).toBe(generateApiKey("test", randomInShard(same, null)).reveal());
     expect(newPublicToken(bytes)).toBe(Buffer.from(same(32)).toString("base64url"));
   });
 });
@@ -101,6 +109,6 @@ describe("an id from before the split", () => {
 test("an id of a shard that does not exist: nowhere", () => {
   const tenantId = newTenantId(now, random, empty(32), 31);
   expect(shardOfTenant(tenantId, empty(16))).toBeNull();
-  expect(shardsOfKeyId(generateApiKey("test", random, 31).keyId, empty(16))).toEqual([]);
-  expect(shardsOfToken(newPublicToken(random, 31), empty(16))).toEqual([]);
+  expect(shardsOfKeyId(generateApiKey("test", randomInShard(random, 31)).keyId, empty(16))).toEqual([]);
+  expect(shardsOfToken(newPublicToken(randomInShard(random, 31)), empty(16))).toEqual([]);
 });

@@ -26,13 +26,34 @@ const digitsOf = (shard: number, digits: string): string =>
 const numberOf = (text: string, digits: string): number =>
   digits.indexOf(text[0] as string) * digits.length + digits.indexOf(text[1] as string);
 
-/** `keyId` with the number of its shard in its first two characters; null: without shards. */
-export const withShard = (keyId: string, shard: number | null): string =>
-  shard === null ? keyId : digitsOf(shard, BASE62) + keyId.slice(2);
+/** The shard of each source of randomness that is bound to one, and the bound sources of each that is not. */
+const shardOfSource = new WeakMap<RandomBytes, number>();
+const sourcesInShards = new WeakMap<RandomBytes, RandomBytes[]>();
 
-/** The token of a public URL, in base64url, with the number of its shard in its first two characters; null: without shards. */
-export const tokenWithShard = (token: string, shard: number | null): string =>
-  shard === null ? token : digitsOf(shard, BASE64URL) + token.slice(2);
+/**
+ * The source of randomness for what is stored in `shard`: key ids and tokens made from it carry the number. Null, for one database:
+ * `random` itself. Returns the same source each time, because ids from one source sort in creation order.
+ */
+export const randomInShard = (random: RandomBytes, shard: number | null): RandomBytes => {
+  if (shard === null) return random;
+  const sources = sourcesInShards.get(random) ?? [];
+  sourcesInShards.set(random, sources);
+  const source = sources[shard] ?? ((count) => random(count));
+  sources[shard] = source;
+  shardOfSource.set(source, shard);
+  return source;
+};
+
+const marked = (text: string, digits: string, source: RandomBytes): string => {
+  const shard = shardOfSource.get(source);
+  return shard === undefined ? text : digitsOf(shard, digits) + text.slice(2);
+};
+
+/** `keyId` with the number of the shard of `source` in its first two characters; unchanged when `source` is not bound to one. */
+export const markedKeyId = (keyId: string, source: RandomBytes): string => marked(keyId, BASE62, source);
+
+/** The same for the token of a public URL, in base64url. */
+export const markedToken = (token: string, source: RandomBytes): string => marked(token, BASE64URL, source);
 
 /** The id of a new tenant in `shard`. Never older than the split, whatever this clock says: older tenants are in shard 0. */
 export const newTenantId = (now: Date, random: RandomBytes, shards: Shards, shard: number): TenantId => {

@@ -58,9 +58,9 @@ test("a process, its database unreachable: not ready, one check for concurrent c
   expect(checks).toBe(1);
 });
 
-describe("a process of several shards", () => {
-  /** A shard whose check ends so; "waits": never. */
-  const shardThat = (how: "is ready" | "is away" | "is read-only" | "is not migrated" | "waits"): Db => {
+describe("a process of several databases", () => {
+  /** A database whose check ends so; "waits": never. */
+  const databaseThat = (how: "is ready" | "is away" | "is read-only" | "is not migrated" | "waits"): Db => {
     if (how === "is ready") return db;
     const run = async () => {
       if (how === "waits") return new Promise(() => {});
@@ -70,8 +70,8 @@ describe("a process of several shards", () => {
     };
     return { within: () => ({ run }) } as unknown as Db;
   };
-  const readyWith = async (...hows: Parameters<typeof shardThat>[0][]) => {
-    const health = await ready({ ...databases, all: () => hows.map(shardThat) }, () => false);
+  const readyWith = async (...hows: Parameters<typeof databaseThat>[0][]) => {
+    const health = await ready({ ...databases, all: () => hows.map(databaseThat) }, () => false);
     return health.status === "ok" ? "ok" : health.reason;
   };
 

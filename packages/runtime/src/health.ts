@@ -40,12 +40,12 @@ const check = async (db: Db): Promise<Health> => {
   }
 };
 
-/** How long the other shards may still take when one is ready. */
+/** How long the other databases may still take when one is ready. */
 const OTHERS_MS = 250;
 
 /**
- * One shard that does not respond must not take the others out of service: its own tenants get 503 for their requests. Pending migrations of
- * any shard count.
+ * One database that does not respond must not take the others out of service: its own tenants get 503 for their requests. Pending migrations
+ * of any count.
  */
 const checkAll = async (all: readonly Db[]): Promise<Health> => {
   const results: Health[] = [];

@@ -18,10 +18,10 @@ import {
   SERVICE_ROLE,
   TEMPLATE,
 } from "./postgres/prepared.ts";
-import { shardClient, shardDatabase, USES_SHARDS } from "./postgres/shard.ts";
+import { IS_ONE_DATABASE, shardClient, shardDatabase } from "./postgres/shard.ts";
 import { removeAtEnd, temporaryFolder } from "./temporary-folder.ts";
 
-export { client, connectTo, preparedDataDirectory, USES_SHARDS };
+export { client, connectTo, IS_ONE_DATABASE, preparedDataDirectory };
 
 /** `role`: has the rights of the service in each migrated database, and the password of the URL. */
 type Server = { url: string; admin: postgres.Sql; template: string; role: string; close(): Promise<void> };
@@ -143,7 +143,7 @@ const PATIENT = { deadlineMs: 30_000, connectMs: 30_000 };
 /** Creates a database with every migration applied, or with none. */
 export const testDatabase = async (given: TestDatabaseOptions = {}): Promise<TestDatabase> => {
   const { migrated, isOne, isServed, ...options } = given;
-  if (USES_SHARDS && migrated !== false && isOne !== true) return shardDatabase(isServed);
+  if (!IS_ONE_DATABASE && migrated !== false && isOne !== true) return shardDatabase(isServed);
   const serverUrl = process.env["DATABASE_URL"];
   server ??= serverUrl ? useServer(serverUrl) : startServer();
   const { url, admin, template, role } = await server;

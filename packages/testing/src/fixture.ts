@@ -7,10 +7,10 @@ import { grantService } from "@realtime-avatar/db/grant";
 import { shardOptions } from "@realtime-avatar/db/shards/shard";
 import {
   endSessions,
+  IS_ONE_DATABASE,
   client as plainClient,
   type TestDatabase,
   testDatabase,
-  USES_SHARDS,
   watchSessions,
 } from "./database.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
@@ -25,7 +25,7 @@ export const fixture = async <Resource extends { close(): unknown }>(
   resource: Resource | Promise<Resource>,
 ): Promise<Resource> => {
   // On shards, three servers share the machine.
-  setDefaultTimeout(USES_SHARDS ? 300_000 : 60_000);
+  setDefaultTimeout(IS_ONE_DATABASE ? 60_000 : 300_000);
   const ready = await resource;
   opened.push(ready);
   afterAll(async () => {

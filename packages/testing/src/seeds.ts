@@ -5,6 +5,7 @@ import type { Origin } from "@realtime-avatar/db/audit/audit-events";
 import { insertAvatar } from "@realtime-avatar/db/avatars/avatars";
 import { type Caller, findCredential } from "@realtime-avatar/db/callers/callers";
 import type { Db } from "@realtime-avatar/db/connection/pool";
+import { randomFor } from "@realtime-avatar/db/connection/which-database";
 import type { Claim } from "@realtime-avatar/db/idempotency/idempotency-keys";
 import { insertTenant } from "@realtime-avatar/db/tenants/tenants";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
@@ -69,8 +70,7 @@ export const seedKey = async (
     tenantId,
     checkedAt: new Date(0),
     now: origin.now,
-    random,
-    shard: db.shard,
+    random: randomFor(db, random),
   });
   if (!(await insertRootApiKey(asOwner(db), issued.record, issued.secret, origin)))
     throw new Error("the key was not written");

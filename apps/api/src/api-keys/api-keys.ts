@@ -104,7 +104,6 @@ const CREATE_API_KEY = {
       checkedAt,
       now,
       random,
-      shard: db.shard,
     });
     const by = record.environment === "live" ? requirePasskey(caller) : caller;
     const location = `/api/v1/api-keys/${record.id}`;
@@ -125,7 +124,7 @@ const ROTATE_API_KEY = {
   body: RotateApiKey,
   representation: WITH_SECRET,
   plan: ({ body, caller, target, origin, db }: Attempt<RotateApiKey>) => {
-    const rotated = rotatedApiKey(target, body, isPerson(caller) ? grantorOf(caller) : caller, origin.random, db.shard);
+    const rotated = rotatedApiKey(target, body, isPerson(caller) ? grantorOf(caller) : caller, origin.random);
     const { record, secret } = rotated;
     return {
       response: { version: record.version, body: presentApiKeyWithSecret(record, secret) },

@@ -76,21 +76,12 @@ type StoredUpload = { id: AssetId; file: ReceivedFile; keep: () => void };
 const UPLOAD_ASSET = {
   representation: ASSET,
   plan: (attempt: Attempt<StoredUpload>) => {
-    const {
-      body: { id, file },
-      caller,
-      origin,
-      db,
-      dependencies,
-    } = attempt;
+    const { body, caller, origin, dependencies } = attempt;
+    const { id, file } = body;
     const { tenantId, environment } = caller;
     const { declaredKind: _, ...facts } = file;
     const owner = { id, tenantId, environment, now: origin.now };
-    const asset = newAsset(
-      { ...owner, ...facts, status: "uploaded", reservedBytes: file.sizeBytes },
-      origin.random,
-      db.shard,
-    );
+    const asset = newAsset({ ...owner, ...facts, status: "uploaded", reservedBytes: file.sizeBytes }, origin.random);
     return {
       response: {
         location: locationOf(id),
@@ -130,13 +121,13 @@ const CREATE_UPLOAD = {
   lookUp: async (attempt: Attempt<CreateUpload, SignedUpload>): Promise<SignedUpload> =>
     attempt.previous?.basis ?? sign(attempt),
   plan: (attempt: Attempt<CreateUpload, SignedUpload>, signed: SignedUpload) => {
-    const { body, caller, origin, db, dependencies } = attempt;
+    const { body, caller, origin, dependencies } = attempt;
     const { id, url, headers, expiresAt } = signed;
     const { kind, sizeBytes, originalFilename, metadata } = body;
     const { tenantId, environment } = caller;
     const about = { kind, originalFilename, metadata, reservedBytes: sizeBytes };
     const owner = { id, tenantId, environment, now: origin.now };
-    const asset = newAsset({ ...owner, ...about, status: "pending_upload" }, origin.random, db.shard);
+    const asset = newAsset({ ...owner, ...about, status: "pending_upload" }, origin.random);
     const upload = { method: "PUT" as const, url, headers, expiresAt: expiresAt.toISOString() };
     const resource = { ...presentAsset(asset, dependencies.assetOrigin()), upload };
     return {

@@ -62,12 +62,12 @@ const IMPORT_ASSET = {
   errorsOf: ({ remoteUrl }: CreateRemoteAsset) => remoteUrlErrors(remoteUrl),
   representation: ASSET,
   plan: (attempt: Attempt<CreateRemoteAsset>) => {
-    const { body, caller, origin, db, dependencies } = attempt;
+    const { body, caller, origin, dependencies } = attempt;
     const { tenantId, environment } = caller;
     const id = newId("ast", origin.now, origin.random);
     const owner = { id, tenantId, environment, now: origin.now };
     const reservedBytes = ASSET_LIMITS[body.kind].maxBytes;
-    const asset = newAsset({ ...owner, ...body, status: "pending_upload", reservedBytes }, origin.random, db.shard);
+    const asset = newAsset({ ...owner, ...body, status: "pending_upload", reservedBytes }, origin.random);
     const resource = presentAsset(asset, dependencies.assetOrigin());
     return {
       response: { location: `/api/v1/assets/${id}`, version: asset.version, body: resource },

@@ -2,7 +2,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { findCallFile } from "@realtime-avatar/db/calls/fleet";
 import { PREPARED_TYPES, preparedKey, readPreparedFile } from "@realtime-avatar/domain/avatars/preparation";
-import { isWorkerId, SyncRequest, SyncResponse, shardOfWorkerId } from "@realtime-avatar/domain/calls/worker-sync";
+import { isWorkerId, SyncRequest, SyncResponse } from "@realtime-avatar/domain/calls/worker-sync";
 import { isId } from "@realtime-avatar/domain/id";
 import { notFound, Problem } from "@realtime-avatar/domain/problem";
 import type { Secret } from "@realtime-avatar/storage/secret";
@@ -34,12 +34,12 @@ const checkSecret = ({ headers }: Request, secret: Secret): void => {
 export const avatarWorkerRoutes = (dependencies: Dependencies) => {
   const { databases, storage, fileSender } = dependencies;
   const sync = createWorkerSyncs(dependencies);
-  /** The realtime of a request with the secret, for a worker with a valid id, and the database of its shard. */
+  /** The realtime of a request with the secret, for a worker with a valid id, and the database whose calls it takes. */
   const authenticate = (request: Request, workerId: string, context: RequestContext) => {
     const realtime = realtimeOf(dependencies);
     checkSecret(request, realtime.workerSecret);
     if (!isWorkerId(workerId)) throw notFound();
-    return { realtime, db: databases.ofShard(shardOfWorkerId(workerId)).until(context) };
+    return { realtime, db: databases.ofWorker(workerId).until(context) };
   };
   return new Elysia({ name: "avatar-workers", prefix: "/internal/avatar-workers/:id" })
     .use(withRequestContext)

@@ -9,7 +9,7 @@ import { loseWorker } from "@realtime-avatar/db/calls/fleet";
 import { expireWorkers } from "@realtime-avatar/db/calls/reconcile";
 import { describeError } from "@realtime-avatar/db/connection/errors";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import { shardOfWorkerId, WIRE_2 } from "@realtime-avatar/domain/calls/worker-sync";
+import { WIRE_2 } from "@realtime-avatar/domain/calls/worker-sync";
 import { newRequestId } from "@realtime-avatar/domain/id";
 import type { Dependencies } from "../dependencies.ts";
 import { type Realtime, realtimeOf } from "./realtime.ts";
@@ -52,7 +52,7 @@ export const createLostWorkers = (dependencies: Dependencies): LostWorkers => {
   const workers = new Map<string, { arrivals: number; leaseEnds: Date | null }>();
 
   const lose = async (workerId: string, leaseEnds: Date): Promise<void> => {
-    const db = databases.ofShard(shardOfWorkerId(workerId));
+    const db = databases.ofWorker(workerId);
     if (!(await loseWorker(db.within(BACKGROUND_MS), workerId, leaseEnds))) return;
     const moved = await moveCalls(db, dependencies, realtimeOf(dependencies));
     log.warn(

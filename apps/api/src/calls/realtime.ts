@@ -2,6 +2,7 @@
 import { listWorkersWithWork } from "@realtime-avatar/db/calls/fleet";
 import { readInstance } from "@realtime-avatar/db/calls/reconcile";
 import type { Db } from "@realtime-avatar/db/connection/pool";
+import { forEachDatabase } from "@realtime-avatar/db/connection/which-database";
 import type { Databases } from "@realtime-avatar/db/databases/databases";
 import { roomTokenKey } from "@realtime-avatar/domain/calls/brought-room";
 import { callSigningKey } from "@realtime-avatar/domain/calls/call-key";
@@ -43,16 +44,6 @@ type RealtimeOptions = {
   metrics: Metrics | null;
 };
 
-/** Returns a function that gives each database a value of its own, which is made when it is first needed. */
-const forEachDatabase = <Value>(make: (db: Db) => Value): ((db: Db) => Value) => {
-  const made = new Map<number | null, Value>();
-  return (db) => {
-    const known = made.get(db.shard) ?? make(db);
-    made.set(db.shard, known);
-    return known;
-  };
-};
-
 /** Null when LiveKit or the secret of the workers is not configured. */
 export const createRealtime = ({
   config,
@@ -64,12 +55,12 @@ export const createRealtime = ({
   const { livekit, avatarWorkerSecret: workerSecret } = config;
   if (livekit === null || workerSecret === null) return null;
   const rooms = createRooms(livekit, metrics?.livekitResponded);
-  const names = new Map<number | null, string>();
+  const instances = forEachDatabase((): { name: string | null } => ({ name: null }));
   // Read when it is needed: the database may not be migrated yet.
   const instance = async (db: Db): Promise<string> => {
-    const name = names.get(db.shard) ?? (await readInstance(db.within(BACKGROUND_MS)));
-    names.set(db.shard, name);
-    return name;
+    const known = instances(db);
+    known.name ??= await readInstance(db.within(BACKGROUND_MS));
+    return known.name;
   };
   return {
     config: livekit,

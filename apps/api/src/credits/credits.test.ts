@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { CreditBalance, CreditEntryPage, UsageSummaryPage } from "@realtime-avatar/domain/credits/schemas";
 import { validate } from "@realtime-avatar/domain/schema";
-import { connectTo } from "@realtime-avatar/testing/database";
+import { connectTo, IS_ONE_DATABASE } from "@realtime-avatar/testing/database";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { seedEndpoint, typesOf } from "@realtime-avatar/testing/webhooks/events";
 import { callAnew, startApi } from "../../test/support/api.ts";
@@ -48,13 +48,12 @@ describe("credits", () => {
     const expected = await get("/credits/balance");
     const statements: string[] = [];
     const watcher = { statement: (name: string) => void statements.push(name), batch: () => {}, batchRetry: () => {} };
-    const { shard } = api.database;
     const db = connectTo(api.database, { connections: 1, watcher });
     const { status, body } = await callAnew(db)("GET", "/api/v1/credits/balance", { key });
     expect([status, body, statements]).toEqual([
       200,
       expected,
-      [shard ? "find_one_credential" : "find_credential_with_credits"],
+      [IS_ONE_DATABASE ? "find_credential_with_credits" : "find_one_credential"],
     ]);
     await db.close();
   });

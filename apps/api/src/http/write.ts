@@ -9,6 +9,7 @@
  */
 
 import type { Origin } from "@realtime-avatar/db/audit/audit-events";
+import { randomFor } from "@realtime-avatar/db/connection/which-database";
 import type { Claim } from "@realtime-avatar/db/idempotency/idempotency-keys";
 import { pauseBeforeRetry } from "@realtime-avatar/db/query/retry-while-stale";
 import { type FieldError, Problem } from "@realtime-avatar/domain/problem";
@@ -160,7 +161,8 @@ export const executeWithBody = async <Body, Basis, Outcome, Resource>(
   let request = write;
   let previous: Attempt<Body, Basis, Outcome>["previous"] = null;
   for (let attempts = 1; ; attempts++) {
-    const origin = originOf(dependencies, request.caller, requestContext);
+    const random = randomFor(request.db, dependencies.random);
+    const origin = originOf({ clock: dependencies.clock, random }, request.caller, requestContext);
     const attempt: Attempt<Body, Basis, Outcome> = { ...request, body, expectation, origin, previous };
     const result = await makeAttempt(operation, attempt, claimedBody).catch((error) => replayAfter(error, attempt));
     switch (result.kind) {

@@ -1,8 +1,10 @@
 /** A flood of requests that cannot authenticate, and those that can. A real process and a real database. */
 import { describe, expect, test } from "bun:test";
+import { randomFor } from "@realtime-avatar/db/connection/which-database";
 import { checksum } from "@realtime-avatar/domain/api-keys/secret";
-import { USES_SHARDS } from "@realtime-avatar/testing/database";
+import { IS_ONE_DATABASE } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { random } from "@realtime-avatar/testing/random-bytes";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { until } from "@realtime-avatar/testing/until";
 import { type Flood, startFlood, unknownKeys } from "../support/flood.ts";
@@ -10,8 +12,8 @@ import { fileService } from "../support/process.ts";
 
 /** With LONG=1 the flood has its full size, and the service its default configuration. */
 const IS_LONG = process.env["LONG"] === "1";
-/** One connection to the database lets 50 look-ups wait: a part of the flood, as the default does of the full one. A shard has two. */
-const FLOODERS = IS_LONG ? 1200 : USES_SHARDS ? 180 : 90;
+/** One connection to the database lets 50 look-ups wait: a part of the flood, as the default does of the full one. One of several databases has two. */
+const FLOODERS = IS_LONG ? 1200 : IS_ONE_DATABASE ? 90 : 180;
 const SMALL: Record<string, string> = IS_LONG ? {} : { DATABASE_CONNECTIONS: "1", REQUEST_TIMEOUT_MS: "60000" };
 const KEYS = 11;
 const REQUESTS_PER_KEY = 6;
@@ -62,14 +64,14 @@ describe(`a flood of unknown API keys over ${FLOODERS} connections`, () => {
   test("known keys, during the flood: every request is served", async () => {
     const keys = await Promise.all(Array.from({ length: KEYS }, newKey));
     await Promise.all(keys.map(authenticate));
-    await during(await startFlood(url, FLOODERS, unknownKeys(database.db.shard)), async () => {
+    await during(await startFlood(url, FLOODERS, unknownKeys(randomFor(database.db, random))), async () => {
       const statuses = await askAll(keys, REQUESTS_PER_KEY);
       expect(statuses).toEqual(Array(KEYS * REQUESTS_PER_KEY).fill(200));
     });
   });
 
   test("a new key, first used during the flood: it waits its turn, then all is served", async () => {
-    await during(await startFlood(url, FLOODERS, unknownKeys(database.db.shard)), async () => {
+    await during(await startFlood(url, FLOODERS, unknownKeys(randomFor(database.db, random))), async () => {
       const key = await newKey();
       await authenticate(key);
       expect(await askAll([key], REQUESTS_PER_KEY)).toEqual(Array(REQUESTS_PER_KEY).fill(200));

@@ -1,7 +1,7 @@
 /** A caller that changes between its look-up and its write: nothing is written by a key that may no longer write it. */
 import { describe, expect, test } from "bun:test";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
-import { connectTo, session, USES_SHARDS } from "@realtime-avatar/testing/database";
+import { connectTo, IS_ONE_DATABASE, session } from "@realtime-avatar/testing/database";
 import { untilBlocked, watchLookUps, whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { seedKey } from "@realtime-avatar/testing/seeds";
 import { until } from "@realtime-avatar/testing/until";
@@ -256,7 +256,7 @@ describe("an announced change", () => {
     });
     await until(async () => (await announced()) === undefined, { pollMs: 5 });
     // Looked up while the table is there, blocked while it is not.
-    const kind = USES_SHARDS ? "table" : "view";
+    const kind = IS_ONE_DATABASE ? "view" : "table";
     await changeUnder(async () => {
       await untilBlocked(db);
       await db.client.unsafe(`alter ${kind} pending_changes rename to elsewhere`);

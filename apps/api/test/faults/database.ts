@@ -1,6 +1,6 @@
 /** Faults of the database: stopped, cut off, frozen, or locked. */
 import { describe, expect, test } from "bun:test";
-import { client, USES_SHARDS } from "@realtime-avatar/testing/database";
+import { client, IS_ONE_DATABASE } from "@realtime-avatar/testing/database";
 import { CONNECTIONS, cluster, holdLock, terminateBackends, under } from "./support/scene.ts";
 import { coordinatorOf } from "./support/server.ts";
 
@@ -41,8 +41,8 @@ describe("the database", () => {
     });
   });
 
-  test.skipIf(!USES_SHARDS)("the coordinator of a shard, killed and started: no request notices", async () => {
-    const row = await under("coordinator of the shard killed", async ({ load, databaseUrl }) => {
+  test.skipIf(IS_ONE_DATABASE)("the coordinator of Citus, killed and started: no request notices", async () => {
+    const row = await under("coordinator of Citus killed", async ({ load, databaseUrl }) => {
       const coordinator = coordinatorOf(databaseUrl);
       await coordinator?.kill();
       await load.untilSuccesses(500);

@@ -1,11 +1,11 @@
 /** Faults of a service whose database lacks a migration. */
 import { describe, expect, test } from "bun:test";
 import { generateApiKey } from "@realtime-avatar/domain/api-keys/secret";
-import { client, USES_SHARDS } from "@realtime-avatar/testing/database";
+import { client, IS_ONE_DATABASE } from "@realtime-avatar/testing/database";
 import { bun, runToEnd } from "@realtime-avatar/testing/processes";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { ask, cluster, seedRoot, startService, under } from "./support/scene.ts";
-import { notOnShard, ownerOf } from "./support/server.ts";
+import { notOnCitus, ownerOf } from "./support/server.ts";
 
 describe("a migration", () => {
   test("a migration, not yet applied: every write is refused, none unknown", async () => {
@@ -21,8 +21,8 @@ describe("a migration", () => {
     expect([row.refused > 0, row.unknown]).toEqual([true, 0]);
   });
 
-  test.skipIf(USES_SHARDS)(
-    `a migration, of an empty database under a running service: ready and serving after it${notOnShard("a service finds its shards when it starts")}`,
+  test.skipIf(!IS_ONE_DATABASE)(
+    `a migration, of an empty database under a running service: ready and serving after it${notOnCitus("a service finds its databases when it starts")}`,
     async () => {
       const empty = cluster.url("never_migrated");
       const admin = client(cluster.url("postgres"));

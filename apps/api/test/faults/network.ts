@@ -1,10 +1,10 @@
 /** Faults of the network to the database, and of the names of its hosts. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { client, USES_SHARDS } from "@realtime-avatar/testing/database";
+import { client, IS_ONE_DATABASE } from "@realtime-avatar/testing/database";
 import { type Network, startNetwork } from "@realtime-avatar/testing/network/network";
 import { bun, runToEnd } from "@realtime-avatar/testing/processes";
 import { cluster, DEADLINE_MS, SLACK_MS, terminateBackends, under } from "./support/scene.ts";
-import { notOnShard } from "./support/server.ts";
+import { notOnCitus } from "./support/server.ts";
 
 describe("the network to the database", () => {
   let network: Network;
@@ -73,7 +73,7 @@ describe("the network to the database", () => {
   });
 });
 
-describe.skipIf(USES_SHARDS)(`a list of hosts${notOnShard("a node has one host")}`, () => {
+describe.skipIf(!IS_ONE_DATABASE)(`a list of hosts${notOnCitus("a node has one host")}`, () => {
   // `.invalid` is no name anywhere (RFC 2606).
   const reach = (url: string): string => url.replace("127.0.0.1", "database.invalid:5432,127.0.0.1");
 

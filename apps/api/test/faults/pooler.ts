@@ -2,12 +2,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { USES_SHARDS } from "@realtime-avatar/testing/database";
+import { IS_ONE_DATABASE } from "@realtime-avatar/testing/database";
 import { freePort } from "@realtime-avatar/testing/network/ports";
 import { type RunningProcess, runToEnd, startProcess } from "@realtime-avatar/testing/processes";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { cluster, holdLock, possible, under } from "./support/scene.ts";
-import { notOnShard } from "./support/server.ts";
+import { notOnCitus } from "./support/server.ts";
 
 /** PgBouncer, where this machine has one: npm has none. */
 const PGBOUNCER = Bun.which("pgbouncer");
@@ -15,9 +15,9 @@ const POOLED = 6;
 
 const hasPooler = possible("a pooler in transaction mode", PGBOUNCER !== null, "there is no pgbouncer");
 
-const unsupported = notOnShard("PgBouncer is not supported between the service and nodes");
+const unsupported = notOnCitus("PgBouncer is not supported between the service and nodes");
 
-describe.skipIf(!hasPooler || USES_SHARDS)(`a pooler in transaction mode${unsupported}`, () => {
+describe.skipIf(!hasPooler || !IS_ONE_DATABASE)(`a pooler in transaction mode${unsupported}`, () => {
   let folder = "";
   let port = 0;
   let pooler: RunningProcess;

@@ -2,13 +2,13 @@
 import { expect, test } from "bun:test";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { client, USES_SHARDS } from "@realtime-avatar/testing/database";
+import { client, IS_ONE_DATABASE } from "@realtime-avatar/testing/database";
 import { startCluster } from "@realtime-avatar/testing/postgres/cluster";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { until } from "@realtime-avatar/testing/until";
 import type { CallOptions } from "../support/api.ts";
 import { ask, seedRoot, startService, under } from "./support/scene.ts";
-import { notOnShard, startServer } from "./support/server.ts";
+import { notOnCitus, startServer } from "./support/server.ts";
 
 test("a synchronous replica, gone: what it lacks is not acknowledged", async () => {
   const alone = await startServer();
@@ -44,9 +44,9 @@ test("a synchronous replica, gone: what it lacks is not acknowledged", async () 
   await alone.close();
 });
 
-const oneHost = notOnShard("a node has one host, and Citus is told of another");
+const oneHost = notOnCitus("a node has one host, and Citus is told of another");
 
-test.skipIf(USES_SHARDS)(`a failover, both hosts listed: writes go on at the new primary${oneHost}`, async () => {
+test.skipIf(!IS_ONE_DATABASE)(`a failover, both hosts listed: writes go on at the new primary${oneHost}`, async () => {
   const folder = await temporaryFolder();
   const first = await startCluster({ data: join(folder, "a") });
   const databaseUrl = await first.newDatabase();

@@ -1,6 +1,6 @@
 /** Faults that an administrator causes by a setting of the server, while the service works. */
 import { describe, expect, test } from "bun:test";
-import { client, USES_SHARDS } from "@realtime-avatar/testing/database";
+import { client, IS_ONE_DATABASE } from "@realtime-avatar/testing/database";
 import { ask, cluster, DEADLINE_MS, type Scene, under } from "./support/scene.ts";
 
 /** Changes a setting of the whole server. Sessions that are open follow before their next statement. */
@@ -15,8 +15,8 @@ const setOnServer = async (name: string, value: string | null): Promise<void> =>
 /** Sets the `statement_timeout` of one database. It applies to sessions that begin later. */
 const setTimeOut = async (databaseUrl: string, value: string): Promise<void> => {
   const admin = client(databaseUrl);
-  // For a shard, only at its node.
-  if (USES_SHARDS) await admin`set citus.enable_ddl_propagation = off`;
+  // On Citus, only at this node.
+  if (!IS_ONE_DATABASE) await admin`set citus.enable_ddl_propagation = off`;
   await admin.unsafe(`alter database ${new URL(databaseUrl).pathname.slice(1)} set statement_timeout = '${value}'`);
   await admin.end();
 };

@@ -1,7 +1,8 @@
 /** For tests: clients that send requests with well-formed API keys that do not exist, as fast as they are answered. */
 
 import { generateApiKey } from "@realtime-avatar/domain/api-keys/secret";
-import { random } from "@realtime-avatar/testing/random-bytes";
+import type { RandomBytes } from "@realtime-avatar/domain/id";
+import { random as seeded } from "@realtime-avatar/testing/random-bytes";
 import { until } from "@realtime-avatar/testing/until";
 import type { Socket } from "bun";
 
@@ -65,8 +66,8 @@ export const startFlood = async (url: string, connections: number, keyOf = unkno
 };
 
 /** Keys of the right form and with the right checksum, which no database has. */
-export const unknownKeys = (shard: number | null = null): (() => string) => {
-  const keys = Array.from({ length: KEYS }, () => generateApiKey("live", random, shard).reveal());
+export const unknownKeys = (random: RandomBytes = seeded): (() => string) => {
+  const keys = Array.from({ length: KEYS }, () => generateApiKey("live", random).reveal());
   let turn = 0;
   return () => keys[turn++ % KEYS] ?? "";
 };

@@ -5,6 +5,7 @@ import { findCreator } from "@realtime-avatar/db/api-keys/creator";
 import { listApiKeys } from "@realtime-avatar/db/api-keys/list";
 import { findCredential } from "@realtime-avatar/db/callers/callers";
 import type { Db } from "@realtime-avatar/db/connection/pool";
+import { randomFor } from "@realtime-avatar/db/connection/which-database";
 import { retryWhileStale } from "@realtime-avatar/db/query/retry-while-stale";
 import { type ApiKeyRecord, presentApiKey, presentApiKeyWithSecret } from "@realtime-avatar/domain/api-keys/api-key";
 import { issueApiKey } from "@realtime-avatar/domain/api-keys/create";
@@ -94,8 +95,7 @@ const create = async (options: CreateOptions): Promise<void> => {
       tenantId: options.tenant,
       checkedAt: now,
       now,
-      random,
-      shard: db.shard,
+      random: randomFor(db, random),
     });
     if (!(await insertRootApiKey(db, record, secret, origin))) throw new Error("No tenant has this id.");
     const key = presentApiKeyWithSecret(record, secret);
@@ -146,7 +146,7 @@ const rotate = async (id: string, options: TenantOptions & { overlap?: number | 
   await withDatabase(options.tenant, async (db) => {
     const { rotated } = await retryWhileStale(async () => {
       const target = await findKey(db, options.tenant, id);
-      const rotated = rotatedApiKey(target, request as RotateApiKey, OPERATOR, random, db.shard);
+      const rotated = rotatedApiKey(target, request as RotateApiKey, OPERATOR, randomFor(db, random));
       return { ...(await rotateApiKey(db, rotated, null, operatorOrigin())), rotated };
     });
     const key = presentApiKeyWithSecret(rotated.record, rotated.secret);

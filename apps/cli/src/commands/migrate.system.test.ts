@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { testDatabase, USES_SHARDS } from "@realtime-avatar/testing/database";
+import { IS_ONE_DATABASE, testDatabase } from "@realtime-avatar/testing/database";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { cliTests, runProcess } from "../../test/cli.ts";
 
@@ -30,7 +30,7 @@ describe("migrate", () => {
 });
 
 describe("migrate --prune", () => {
-  const OTHER = USES_SHARDS ? "rta_0123456789ab_s00" : "rta_0123456789ab";
+  const OTHER = IS_ONE_DATABASE ? "rta_0123456789ab" : "rta_0123456789ab_s00";
 
   test("migrate --prune, functions of another version present: drops and names them", async () => {
     const { client } = db;

@@ -1,9 +1,9 @@
 /** The commands of shards, where there are none. On Citus: `shards-citus.test.ts`. */
 import { describe, expect, test } from "bun:test";
-import { USES_SHARDS } from "@realtime-avatar/testing/database";
+import { IS_ONE_DATABASE } from "@realtime-avatar/testing/database";
 import { cliTests } from "../../test/cli.ts";
 
-describe.skipIf(USES_SHARDS)("the commands of shards, on one database", async () => {
+describe.skipIf(!IS_ONE_DATABASE)("the commands of shards, on one database", async () => {
   const { cli, cliProcess, db, json } = await cliTests();
 
   test("migrate --shards, on a server without Citus: exit 1, and nothing is changed", async () => {

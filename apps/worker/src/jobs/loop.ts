@@ -3,6 +3,7 @@
  * throws, is tried again later and never ends the worker.
  */
 import type { Db } from "@realtime-avatar/db/connection/pool";
+import { isOneOfSeveral, logFieldsOf } from "@realtime-avatar/db/connection/which-database";
 import type { Databases } from "@realtime-avatar/db/databases/databases";
 import { claimJob, claimJobBeside } from "@realtime-avatar/db/jobs/jobs";
 import { JOB_KINDS } from "@realtime-avatar/domain/job";
@@ -17,16 +18,16 @@ import { createTurns } from "./turns.ts";
  * of an index.
  */
 const IDLE_PAUSE_MS = 200;
-/** The same for each of several shards: there may be many. */
-const IDLE_SHARD_PAUSE_MS = 1000;
+/** The same for each of several databases: there may be many. */
+const IDLE_PAUSE_OF_SEVERAL_MS = 1000;
 /** The mean pause after a claim that failed. */
 const FAILED_PAUSE_MS = 1000;
 /**
- * How long a claim in one of several shards may take, and the pause after one that failed: meanwhile the other shards wait. A job that
- * was claimed all the same goes on when its lease ends.
+ * How long a claim in one of several databases may take, and the pause after one that failed: meanwhile the others wait. A job that was
+ * claimed all the same goes on when its lease ends.
  */
-const SHARD_CLAIM_MS = 1000;
-const FAILED_SHARD_PAUSE_MS = 10_000;
+const CLAIM_OF_SEVERAL_MS = 1000;
+const FAILED_PAUSE_OF_SEVERAL_MS = 10_000;
 /** While claims fail, one is logged each minute. */
 const LOG_INTERVAL_MS = 60_000;
 const LEASE_BYTES = 16;
@@ -60,7 +61,7 @@ export const startJobLoop = (options: JobLoopOptions): JobLoop => {
   let isStopping = false;
   /** Whether the job that runs must run alone. */
   let isAlone = false;
-  /** The shard with a job that must run alone: the jobs of other shards must not keep it from that. */
+  /** The database with a job that must run alone: the jobs of others must not keep it from that. */
   let aloneIn: Db | null = null;
   let loggedAt = Number.NEGATIVE_INFINITY;
 
@@ -70,11 +71,11 @@ export const startJobLoop = (options: JobLoopOptions): JobLoop => {
     const claimedTime = Date.now();
     const lease = Buffer.from(random(LEASE_BYTES)).toString("base64url");
     const claim = { lease, leaseSeconds: timing.leaseSeconds, slots: slotsPerTenant, kinds: JOB_KINDS };
-    const claiming = db.shard === null ? db : db.within(SHARD_CLAIM_MS);
+    const claiming = isOneOfSeveral(db) ? db.within(CLAIM_OF_SEVERAL_MS) : db;
     const job = await (running.size === 0 ? claimJob : claimJobBeside)(claiming, claim);
     // For a job that must run alone, the others are left to end.
-    if (job === "alone" && db.shard !== null) aloneIn = db;
-    if (job === null || job === "alone") return db.shard === null ? IDLE_PAUSE_MS : IDLE_SHARD_PAUSE_MS;
+    if (job === "alone" && isOneOfSeveral(db)) aloneIn = db;
+    if (job === null || job === "alone") return isOneOfSeveral(db) ? IDLE_PAUSE_OF_SEVERAL_MS : IDLE_PAUSE_MS;
     isAlone = job.runsAlone;
     const ended: Promise<void> = runJob(
       { ...options, db, handlers: handlersOf(db) },
@@ -108,9 +109,9 @@ export const startJobLoop = (options: JobLoopOptions): JobLoop => {
         const pauseMs = await claimOne(db).catch((error: unknown) => {
           if (performance.now() - loggedAt >= LOG_INTERVAL_MS) {
             loggedAt = performance.now();
-            log.warn({ error: errorText(error), shard: db.shard ?? undefined }, "failed to claim a job; retrying");
+            log.warn({ error: errorText(error), ...logFieldsOf(db) }, "failed to claim a job; retrying");
           }
-          return db.shard === null ? FAILED_PAUSE_MS : FAILED_SHARD_PAUSE_MS;
+          return isOneOfSeveral(db) ? FAILED_PAUSE_OF_SEVERAL_MS : FAILED_PAUSE_MS;
         });
         turns.pause(db, pauseMs * (0.75 + Math.random() / 2));
         continue;

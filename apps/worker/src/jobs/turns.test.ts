@@ -2,12 +2,13 @@ import { expect, test } from "bun:test";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { createTurns } from "./turns.ts";
 
-const named = (shard: number): Db => ({ shard }) as Db;
+/** Databases, told apart by this. */
+const named = (deadlineMs: number): Db => ({ deadlineMs }) as Db;
 
-test("the turns of shards: each in its turn, none while it pauses, and one that is new as well", () => {
+test("the turns of several databases: each in its turn, none while it pauses, and one that is new as well", () => {
   const all = [named(0), named(1), named(2)];
   const turns = createTurns({ all: () => all });
-  const next = (count: number) => Array.from({ length: count }, () => turns.next().db?.shard ?? null);
+  const next = (count: number) => Array.from({ length: count }, () => turns.next().db?.deadlineMs ?? null);
   expect(next(4)).toEqual([0, 1, 2, 0]);
   turns.pause(all[1] as Db, 60_000);
   expect(next(3)).toEqual([2, 0, 2]);
@@ -20,10 +21,10 @@ test("the turns of shards: each in its turn, none while it pauses, and one that 
   expect(next(1)).toEqual([3]);
   // A job of it has ended: it is asked at once.
   turns.pause(all[1] as Db, 0);
-  expect(turns.next().db?.shard).toBe(1);
+  expect(turns.next().db?.deadlineMs).toBe(1);
 });
 
-test("the turns while there is no shard yet: a pause", () => {
+test("the turns while there is no database yet: a pause", () => {
   const turn = createTurns({ all: () => [] }).next();
   expect(turn.db).toBeNull();
 });

@@ -5,7 +5,7 @@ import type { Databases } from "@realtime-avatar/db/databases/databases";
 /** The database whose turn it is; or none, and in how long the next one has its turn. */
 type Turn = { db: Db } | { db: null; pauseMs: number };
 
-/** The longest pause: a shard that is new is asked this soon. */
+/** The longest pause: a database that is new is asked this soon. */
 const LONGEST_PAUSE_MS = 1000;
 
 export const createTurns = (databases: Pick<Databases, "all">) => {

@@ -196,7 +196,7 @@ const finish = async (
   const { checks, written } = work;
   const { cacheManifestId, previewFile } = written;
   // The URL stays the same, whatever is prepared anew.
-  const previewToken = previewFile === null ? null : (avatar.previewToken ?? newPublicToken(random, options.db.shard));
+  const previewToken = previewFile === null ? null : (avatar.previewToken ?? newPublicToken(random));
   const result = { kind: "ready", checks, cacheManifestId, previewToken, previewFile } as const;
   // It finds out whether the job still belongs to this worker: nothing has to ask before.
   if ((await finishPreparation(db, job, result, origin)) === "finished") {

@@ -61,11 +61,11 @@ test("the sweep, of unknown, failed and deleted assets: removes their files and 
   expect(await sweep(never)).toBe(3);
 });
 
-test("the sweep, of a tenant whose shard is not known: keeps its files, and goes on with those of others", async () => {
+test("the sweep, of a tenant whose database is not known: keeps its files, and goes on with those of others", async () => {
   const [strange, unknown] = [unknownAsset(), unknownAsset()];
   for (const asset of [strange, unknown]) await put(originalKey(asset));
   const one = oneDatabase(world.database.db);
-  const refused = { ...world.database.db, run: () => Promise.reject(new Error("This shard is not known.")) };
+  const refused = { ...world.database.db, run: () => Promise.reject(new Error("This database is not known.")) };
   const databases = { ...one, ofTenant: (id: TenantId) => (id === strange.tenantId ? refused : one.ofTenant(id)) };
   expect(await sweepOf({ databases })(never)).toBe(1);
   expect(await keys()).toEqual([originalKey(strange)]);

@@ -48,7 +48,7 @@ export const createObjectSweep = (options: ObjectSweepOptions): ((signal: AbortS
     // One that does not respond fails the step: what it needs is not known.
     const byDatabase = Map.groupBy(candidates, (key) => databases.ofTenant(tenantOf(key)));
     const known = databases.all();
-    // Files of a shard that this process does not know are kept: the shard may be new.
+    // Files of a tenant whose database this process does not know are kept: the database may be new.
     const sorted = await Promise.all(
       [...byDatabase].map(([db, keys]) =>
         known.includes(db) ? folder.sort(db, keys) : { unused: [], unknown: keys.length },

@@ -35,8 +35,8 @@ export const SENDER_TIMING: SenderTiming = {
   stopMs: 5000,
 };
 
-/** In each of several shards. There may be many, and each is asked for itself. */
-export const SHARD_TIMING: SenderTiming = { ...SENDER_TIMING, idleMs: 1000 };
+/** In each of several databases. There may be many, and each is asked for itself. */
+export const TIMING_OF_SEVERAL: SenderTiming = { ...SENDER_TIMING, idleMs: 1000 };
 
 /** Deliveries of one claim. What becomes due meanwhile waits for the handshakes of all of them. */
 const MAX_BATCH = 50;

@@ -15,6 +15,7 @@ import { type SQL, sql } from "drizzle-orm";
 import { confirmFirstUse as callConfirm, findOneCredential } from "../../generated/functions.ts";
 import { type BatchKind, type Runner, shareEqual } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
+import { isOneOfSeveral } from "../connection/which-database.ts";
 import { FUNCTIONS_SCHEMA } from "../functions/schema.ts";
 import { batchStatement, inputColumn, sweepOf } from "../query/statement.ts";
 import { apiKeyCredentials, apiKeys } from "../schema/api-keys.ts";
@@ -253,7 +254,7 @@ export const findTogether = async (db: Runner, lookUps: readonly LookUp[]): Prom
   return lookUps.map((lookUp, index) => foundIn(rows[index] ?? [], lookUp));
 };
 
-/** Finds a credential as `findTogether` does, in the way that is cheaper in a shard: see `find_one_credential.sql`. */
+/** Finds a credential as `findTogether` does, in the way that is cheaper on Citus: see `find_one_credential.sql`. */
 export const findAlone = async (db: Runner, lookUp: LookUp): Promise<FoundCredential> => {
   const rows = await findOneCredential(db, lookUp);
   return foundIn(rows as unknown as FoundRow[], lookUp);
@@ -278,7 +279,7 @@ const lookUpsBy = (
  * keys neither delays them nor fills their queue.
  */
 const LOOK_UPS = lookUpsBy(findTogether);
-const LOOK_UPS_IN_SHARD = lookUpsBy(async (db, lookUps) => {
+const LOOK_UPS_OF_SEVERAL = lookUpsBy(async (db, lookUps) => {
   const [one, ...others] = lookUps;
   return one && others.length === 0 ? [await findAlone(db, one)] : findTogether(db, lookUps);
 });
@@ -297,7 +298,7 @@ export const findCredential = async (
   knownTenant: TenantId | undefined = undefined,
   including: CreditsOfCaller | null = null,
 ): Promise<StoredCredential | null> => {
-  const kind = db.shard === null ? LOOK_UPS : LOOK_UPS_IN_SHARD;
+  const kind = isOneOfSeveral(db) ? LOOK_UPS_OF_SEVERAL : LOOK_UPS;
   const found = await delayWhilePending(
     () => db.batch(kind, { keyId, targetId, isKnown: knownTenant !== undefined, including }, knownTenant ?? keyId),
     (found) => found?.hasPendingChange ?? false,

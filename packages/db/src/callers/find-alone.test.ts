@@ -1,4 +1,4 @@
-/** The look-up of a shard finds what that of one database finds, for keys in every state. */
+/** The look-up for one of several databases finds what that for one database finds, for keys in every state. */
 import { expect, test } from "bun:test";
 import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
 import { seedCaller, seedMovement, seedSession } from "@realtime-avatar/testing/credits";

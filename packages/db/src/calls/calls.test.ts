@@ -4,7 +4,7 @@ import { newId, type SessionId } from "@realtime-avatar/domain/id";
 import { ageCalls, callRequest, readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls/calls";
 import { seedCaller } from "@realtime-avatar/testing/credits";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
-import { connectTo, USES_SHARDS } from "@realtime-avatar/testing/database";
+import { connectTo, IS_ONE_DATABASE } from "@realtime-avatar/testing/database";
 import { fixture, serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { urlAt } from "@realtime-avatar/testing/postgres/clock";
 import { random } from "@realtime-avatar/testing/random-bytes";
@@ -110,7 +110,7 @@ describe("a start", () => {
 
     const atSlots = await world(10);
     // A ticket ends six seconds after its last request, by the clock. It stands still, however long the thousand take.
-    const url = USES_SHARDS ? database.url : await urlAt(database, new Date().toISOString());
+    const url = IS_ONE_DATABASE ? await urlAt(database, new Date().toISOString()) : database.url;
     const stopped = pools.map(() => connectTo({ url }, BUSY));
     const queued = await Promise.all(thousand((pool) => atSlots.start({}, atSlots.caller, pool), stopped));
     await Promise.all(stopped.map((pool) => pool.close()));

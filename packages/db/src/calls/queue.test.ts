@@ -4,7 +4,7 @@ import { RETRY_MS } from "@realtime-avatar/domain/calls/queue";
 import { callRequest, readyAvatar, seedCall, sync } from "@realtime-avatar/testing/calls/calls";
 import { seedCaller } from "@realtime-avatar/testing/credits";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
-import { connectTo, USES_SHARDS } from "@realtime-avatar/testing/database";
+import { connectTo, IS_ONE_DATABASE } from "@realtime-avatar/testing/database";
 import { fixture, serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { inOneBatch } from "@realtime-avatar/testing/postgres/batching";
 import { urlAt } from "@realtime-avatar/testing/postgres/clock";
@@ -18,7 +18,7 @@ const { client } = database.db;
 await mutate(database.db);
 // A ticket ends when it is not polled for some seconds. Time passes only by `wait`, however slow the machine is.
 const { serviceUrl: url = "" } = database;
-const stopped = USES_SHARDS ? null : await urlAt({ ...database, url }, new Date().toISOString());
+const stopped = IS_ONE_DATABASE ? await urlAt({ ...database, url }, new Date().toISOString()) : null;
 const db = stopped ? { ...(await fixture(connectTo({ url: stopped }))), client } : database.db;
 
 /** One worker, all of whose slots are in use. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { USES_SHARDS } from "@realtime-avatar/testing/database";
+import { IS_ONE_DATABASE } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import postgres from "postgres";
 import { isReadOnly } from "../open.ts";
@@ -23,7 +23,7 @@ describe("the description of an error", () => {
       code: "23514",
       constraint: "tenants_tenant_id_check",
       // The error of a node names its part of the distributed table.
-      table: USES_SHARDS ? expect.stringMatching(/^tenants_\d+$/) : "tenants",
+      table: IS_ONE_DATABASE ? "tenants" : expect.stringMatching(/^tenants_\d+$/),
     });
     expect(JSON.stringify(describeError(error))).not.toMatch(/the-row|the-name/);
   });

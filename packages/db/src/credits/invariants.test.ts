@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import type { TenantId } from "@realtime-avatar/domain/id";
 import { readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls/calls";
 import { PRICE, seedCaller, seedMovement, seedSession } from "@realtime-avatar/testing/credits";
-import { USES_SHARDS } from "@realtime-avatar/testing/database";
+import { IS_ONE_DATABASE } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { findCreditDrift, listKeysAboveCap, listTenantIds } from "./invariants.ts";
@@ -51,7 +51,7 @@ const CHECKS = [
   "alter table usage_sessions drop constraint usage_sessions_used_check",
 ];
 // A node refuses to drop constraints, so the coordinator drops them before the tests.
-if (USES_SHARDS) for (const text of CHECKS) await database.db.client.unsafe(text);
+if (!IS_ONE_DATABASE) for (const text of CHECKS) await database.db.client.unsafe(text);
 
 /** The findings while `change` is in place. It is rolled back, and so is what it does to the append-only trigger. */
 const findingsAfter = async (change: string): Promise<string[]> => {
@@ -59,7 +59,7 @@ const findingsAfter = async (change: string): Promise<string[]> => {
   return client
     .begin(async (transaction) => {
       await transaction.unsafe("alter table credit_entries disable trigger user");
-      for (const text of [...(USES_SHARDS ? [] : CHECKS), ...change.split(";")]) await transaction.unsafe(text);
+      for (const text of [...(IS_ONE_DATABASE ? CHECKS : []), ...change.split(";")]) await transaction.unsafe(text);
       const run = (text: string, parameters: readonly unknown[]) => transaction.unsafe(text, parameters as never[]);
       const drift = await findCreditDrift({ run, within: () => ({ run }) } as never, tenantId, 100);
       throw Object.assign(new Error("undo"), { drift });

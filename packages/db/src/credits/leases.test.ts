@@ -17,7 +17,7 @@ await mutate(db);
 const newCaller = async () => (await seedCaller(db, await seedTenant(db, { live: 1000 * PRICE }))).caller;
 const caller = await newCaller();
 
-// The statistics of a shard are those of its parts.
+// On Citus the statistics are those of the parts of a table.
 ofOneDatabase(
   "reports, in one call and in a batch: write to no index, but for one in a quarter of the lease",
   async () => {

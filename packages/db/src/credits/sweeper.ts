@@ -6,6 +6,7 @@
 import { newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
 import { describeError } from "../connection/errors.ts";
 import type { Db } from "../connection/pool.ts";
+import { logFieldsOf } from "../connection/which-database.ts";
 import { closeOverdueSessions, listOverdueTenants } from "./overdue-sessions.ts";
 
 /** Mean interval between two passes. Each is 0.5 to 1.5 times as long, so that the passes of several processes spread. */
@@ -24,7 +25,7 @@ export type SweepStats = {
 
 type Log = (fields: object, message: string) => void;
 export type SweeperOptions = {
-  db: Pick<Db, "run" | "shard">;
+  db: Db;
   log: { info: Log; warn: Log };
   random: RandomBytes;
   /** By default `SWEEP_INTERVAL_MS`. */
@@ -99,8 +100,10 @@ export const startSweeper = (options: SweeperOptions): Sweeper => {
     const [failure] = done.failures;
     if (failure !== undefined && at - loggedAt >= LOG_INTERVAL_MS) {
       loggedAt = at;
-      const shard = options.db.shard ?? undefined;
-      log.warn({ error: describeError(failure), shard }, "failed to close overdue sessions; retrying");
+      log.warn(
+        { error: describeError(failure), ...logFieldsOf(options.db) },
+        "failed to close overdue sessions; retrying",
+      );
     }
     return { ...done, lagSeconds };
   };

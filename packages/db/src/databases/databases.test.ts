@@ -3,18 +3,19 @@ import type { Db } from "../connection/pool.ts";
 import { combined, findIn } from "./databases.ts";
 
 describe("findIn", () => {
-  const named = (shard: number): Db => ({ shard }) as Db;
+  /** Databases, told apart by this. */
+  const named = (deadlineMs: number): Db => ({ deadlineMs }) as Db;
   const [one, two] = [named(1), named(2)];
   const outcome = (found: Record<number, string | Error | null>) => async (db: Db) => {
-    const value = found[db.shard ?? 0] ?? null;
+    const value = found[db.deadlineMs] ?? null;
     if (value instanceof Error) throw value;
     return value;
   };
 
   test("the first has it: found, and no other is asked", async () => {
-    const asked: (number | null)[] = [];
+    const asked: number[] = [];
     const find = async (db: Db): Promise<string> => {
-      asked.push(db.shard);
+      asked.push(db.deadlineMs);
       return "found";
     };
     expect(await findIn([one, two], find)).toBe("found");

@@ -18,6 +18,8 @@ export type Databases = {
   /** The databases in which a key id, or the token of a public URL, can be, the likely one first: see `findIn`. */
   ofKeyId(keyId: string): readonly Db[];
   ofToken(token: string): readonly Db[];
+  /** The database whose calls an avatar worker takes: see `shardOfWorkerId`. */
+  ofWorker(workerId: string): Db;
   /** The database of the shard with this number; of any number, for one database. */
   ofShard(shard: number): Db;
   /** Calls back with each database, now, and with each that is new later. */
@@ -82,6 +84,7 @@ export const oneDatabase = (db: Db): Databases => {
     ofTenant: () => db,
     ofKeyId: () => all,
     ofToken: () => all,
+    ofWorker: () => db,
     ofShard: () => db,
     each: (start) => start(db),
     stats: db.stats,

@@ -4,7 +4,7 @@ import { combined, type Databases } from "./databases.ts";
 
 type Worker<Stats extends object> = { stats?(): Stats; stop(hasCrashed?: boolean): Promise<void> };
 
-/** Starts `start` in each database, also in those of shards that are new later. */
+/** Starts `start` in each database, also in those that are new later. */
 export const startInEach = <Stats extends object>(
   databases: Databases,
   start: (db: Db) => Worker<Stats>,

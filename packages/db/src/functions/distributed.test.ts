@@ -130,7 +130,7 @@ const faultsOf = (query: string, next: string): string[] => {
     ],
     [
       /\bconstraint_name\b/.test(query) && !/\bregexp_replace\(v_constraint\b/.test(next),
-      "the name of a constraint ends with a number in a shard: remove it before the name is compared",
+      "the name of a constraint ends with a number on Citus: remove it before the name is compared",
     ],
   ];
   return faults.flatMap(([isFault, text]) => (isFault ? [text] : []));

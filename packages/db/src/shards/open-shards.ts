@@ -3,6 +3,7 @@
  * is asked where the shards are, at the start and then again and again. Any node can serve any shard: on a connection to the node of before,
  * a statement costs a hop. So the service goes on with what it knows when the coordinator does not respond.
  */
+import { shardOfWorkerId } from "@realtime-avatar/domain/calls/worker-sync";
 import { type Shards, shardOfTenant, shardsOfKeyId, shardsOfToken } from "@realtime-avatar/domain/shards";
 import { notExecuted } from "../connection/errors.ts";
 import { connect, type Db, type PoolOptions } from "../connection/pool.ts";
@@ -153,6 +154,7 @@ export const openShards = async (url: string, coordinator: Db, options: ShardedO
     ofTenant: (tenantId) => pools.at(shardOfTenant(tenantId, pools.shards)),
     ofKeyId: (keyId) => shardsOfKeyId(keyId, pools.shards).map((shard) => pools.at(shard)),
     ofToken: (token) => shardsOfToken(token, pools.shards).map((shard) => pools.at(shard)),
+    ofWorker: (workerId) => pools.at(shardOfWorkerId(workerId)),
     ofShard: (shard) => pools.at(shard),
     each: (start) => pools.each(start),
     stats: () => pools.stats(),

@@ -27,7 +27,7 @@ const selectCount = statement<{ tenants: number }>(
 /** How many tenants the database has. It reads them all: there are not many. */
 export const countTenants = async (db: Db): Promise<number> => (await selectCount(db, {}))[0]?.tenants ?? 0;
 
-/** Of two databases by chance the one with fewer tenants: of many shards, that keeps all about equally full. */
+/** Of two databases by chance the one with fewer tenants: of many databases, that keeps all about equally full. */
 export const emptierOfTwo = async (databases: readonly Db[]): Promise<Db> => {
   const two = databases.toSorted(() => Math.random() - 0.5).slice(0, 2);
   if (two.length < 2) return two[0] as Db;

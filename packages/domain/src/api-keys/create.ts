@@ -8,20 +8,13 @@ import { type ApiKeySecret, generateApiKey } from "./secret.ts";
 
 /**
  * Creates a key with the grant that `creator` grants by `request`, a valid `CreateApiKey`. `checkedAt` is the time with which
- * the expiry is compared, `now` the creation time,
- * `shard` that of the tenant, in an installation with shards. Throws the problem `validation_failed` when the expiry is not in the
- * future, and `grant_exceeds_caller` with every refusal when the grant exceeds the creator's.
+ * the expiry is compared, `now` the creation time, `random` a source for the database of the tenant. Throws the problem
+ * `validation_failed` when the expiry is not in the future, and `grant_exceeds_caller` with every refusal when the grant exceeds the creator's.
  */
 export const issueApiKey = (
   request: CreateApiKey,
   creator: Grantor,
-  {
-    tenantId,
-    checkedAt,
-    now,
-    random,
-    shard = null,
-  }: { tenantId: TenantId; checkedAt: Date; now: Date; random: RandomBytes; shard?: number | null },
+  { tenantId, checkedAt, now, random }: { tenantId: TenantId; checkedAt: Date; now: Date; random: RandomBytes },
 ): { record: ApiKeyRecord; secret: ApiKeySecret } => {
   checkFuture(request.expiresAt, checkedAt);
   const attenuated = attenuate(creator, request);
@@ -29,7 +22,7 @@ export const issueApiKey = (
     const detail = "The new key would be able to do more than the calling key.";
     throw new Problem("grant_exceeds_caller", detail, { errors: attenuated.refusals });
   }
-  const secret = generateApiKey(attenuated.grant.environment, random, shard);
+  const secret = generateApiKey(attenuated.grant.environment, random);
   const record: ApiKeyRecord = {
     ...attenuated.grant,
     id: newId("key", now, random),

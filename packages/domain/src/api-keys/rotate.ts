@@ -14,14 +14,13 @@ const MIN_OWN_OVERLAP_SECONDS = 60;
  * Gives the key `stored` a new credential. Returns the key before and after, the new secret, and how long the old one stays
  * valid. The request is a valid `RotateApiKey`. Throws the problems `not_found`, `validation_failed`, `grant_exceeds_caller`
  * and `invalid_transition`, checked in this order. The SQL statement that rotates checks under its locks whether an earlier
- * overlap has ended. `shard`: that of the key, in an installation with shards.
+ * overlap has ended. `random`: a source for the database that has the key.
  */
 export const rotatedApiKey = (
   stored: ApiKeyRecord | null,
   { overlapSeconds = 0 }: RotateApiKey,
   caller: Grantor & { credentialKeyId?: string },
   random: RandomBytes,
-  shard: number | null = null,
 ): { target: ApiKeyRecord; record: ApiKeyRecord; secret: ApiKeySecret; overlapSeconds: number } => {
   const target = visibleApiKey(caller, stored);
   // With the older secret of an overlap, that overlap keeps its end, and `overlapSeconds` is ignored.
@@ -36,7 +35,7 @@ export const rotatedApiKey = (
   }
   checkRotation(caller, target);
   checkActive(target);
-  const secret = generateApiKey(target.environment, random, shard);
+  const secret = generateApiKey(target.environment, random);
   const record = { ...target, keyId: secret.keyId, version: target.version + 1 };
   return { target, record, secret, overlapSeconds };
 };

@@ -15,7 +15,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { Environment } from "../environment.ts";
 import type { RandomBytes } from "../id.ts";
 import { BASE62 as DIGITS, randomBase62 } from "../secrets/base62.ts";
-import { withShard } from "../shards.ts";
+import { markedKeyId } from "../shards.ts";
 
 export const KEY_ID_LENGTH = 16;
 const SECRET_LENGTH = 43;
@@ -107,13 +107,9 @@ export class ApiKeySecret {
 /** Parses a full secret; `null` when the format or the checksum is wrong. */
 export const parseApiKey = (text: string): ApiKeySecret | null => ApiKeySecret.parse(text);
 
-/** Generates a new secret, in an installation with shards for a key of `shard`: see `shards.ts`. */
-export const generateApiKey = (
-  environment: Environment,
-  random: RandomBytes,
-  shard: number | null = null,
-): ApiKeySecret => {
-  const keyId = withShard(randomBase62(KEY_ID_LENGTH, random), shard);
+/** Generates a new secret from `random`, a source for the database that is to have the key. */
+export const generateApiKey = (environment: Environment, random: RandomBytes): ApiKeySecret => {
+  const keyId = markedKeyId(randomBase62(KEY_ID_LENGTH, random), random);
   const body = `rta_${environment}_${keyId}_${randomBase62(SECRET_LENGTH, random)}`;
   return parseApiKey(body + checksum(body)) as ApiKeySecret;
 };

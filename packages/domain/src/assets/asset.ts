@@ -3,7 +3,7 @@ import type { Environment } from "../environment.ts";
 import type { AssetId, RandomBytes, TenantId } from "../id.ts";
 import { jsonText } from "../json-text.ts";
 import { presentAs } from "../present.ts";
-import { tokenWithShard } from "../shards.ts";
+import { markedToken } from "../shards.ts";
 import type { AssetKind } from "./limits.ts";
 import { Asset } from "./schemas.ts";
 import type { AssetStatus } from "./status.ts";
@@ -45,16 +45,12 @@ type NewAsset = {
 
 const TOKEN_BYTES = 32;
 
-/** A new token of a public URL, in an installation with shards of `shard`. `random` is a cryptographically secure source. */
-export const newPublicToken = (random: RandomBytes, shard: number | null = null): string =>
-  tokenWithShard(Buffer.from(random(TOKEN_BYTES)).toString("base64url"), shard);
+/** A new token of a public URL. `random` is a cryptographically secure source for the database that is to have the token. */
+export const newPublicToken = (random: RandomBytes): string =>
+  markedToken(Buffer.from(random(TOKEN_BYTES)).toString("base64url"), random);
 
-/** A new asset. `random` is a cryptographically secure source: the token of its public URL comes from it. */
-export const newAsset = (
-  { now, ...asset }: NewAsset,
-  random: RandomBytes,
-  shard: number | null = null,
-): AssetRecord => ({
+/** A new asset. The token of its public URL comes from `random`: see `newPublicToken`. */
+export const newAsset = ({ now, ...asset }: NewAsset, random: RandomBytes): AssetRecord => ({
   id: asset.id,
   tenantId: asset.tenantId,
   environment: asset.environment,
@@ -63,7 +59,7 @@ export const newAsset = (
   contentType: asset.contentType ?? null,
   sizeBytes: asset.sizeBytes ?? null,
   sha256: asset.sha256 ?? null,
-  publicToken: newPublicToken(random, shard),
+  publicToken: newPublicToken(random),
   publicType: null,
   remoteUrl: asset.remoteUrl ?? null,
   reservedBytes: asset.reservedBytes,

@@ -67,8 +67,8 @@ describe("the folder of files", () => {
   test("a file, stored: named after its key, in the folder of its hash", async () => {
     const directory = newDirectory();
     await put(await openAt(directory), "ast_1/original", bytesOf(0, 1));
-    const shard = new Bun.CryptoHasher("sha256").update("ast_1/original").digest("hex").slice(0, 2);
-    expect(await onlyFile(directory)).toBe(join(directory, "objects", shard, "ast_1.original"));
+    const folder = new Bun.CryptoHasher("sha256").update("ast_1/original").digest("hex").slice(0, 2);
+    expect(await onlyFile(directory)).toBe(join(directory, "objects", folder, "ast_1.original"));
   });
 
   test("the folder, opened again: has all its files", async () => {

@@ -55,8 +55,8 @@ export type DiskConfig = {
 };
 
 /** The folders of `objects`, in the order of `list`. */
-const SHARDS = Array.from({ length: 256 }, (_, index) => index.toString(16).padStart(2, "0"));
-const shardOf = (key: string): string => createHash("sha256").update(key).digest("hex").slice(0, 2);
+const FOLDERS = Array.from({ length: 256 }, (_, index) => index.toString(16).padStart(2, "0"));
+const folderOf = (key: string): string => createHash("sha256").update(key).digest("hex").slice(0, 2);
 const nameOf = (key: string): string => key.replaceAll("/", ".");
 
 /** A shorter secret in the folder was not written by this service. */
@@ -106,7 +106,7 @@ const md5Check = (md5: string) => {
 const createFiles = (directory: string) => {
   const objects = join(directory, "objects");
   const temporary = join(directory, "temporary");
-  const placeOf = (key: string) => ({ folder: join(objects, shardOf(key)), name: nameOf(key) });
+  const placeOf = (key: string) => ({ folder: join(objects, folderOf(key)), name: nameOf(key) });
   const pathOf = (key: string): string => {
     checkKey(key);
     const { folder, name } = placeOf(key);
@@ -174,15 +174,15 @@ async function* list(
   limit: number,
 ): AsyncGenerator<StoredFile> {
   let left = limit;
-  const start = after === null ? { shard: "", name: "" } : { shard: shardOf(after), name: nameOf(after) };
-  for (const shard of SHARDS) {
-    if (shard < start.shard) continue;
-    const names = (await readdir(join(objects, shard))).filter((name) => name.startsWith(nameOf(prefix))).sort();
+  const start = after === null ? { folder: "", name: "" } : { folder: folderOf(after), name: nameOf(after) };
+  for (const folder of FOLDERS) {
+    if (folder < start.folder) continue;
+    const names = (await readdir(join(objects, folder))).filter((name) => name.startsWith(nameOf(prefix))).sort();
     for (const name of names) {
       if (left === 0) return;
       const key = name.replaceAll(".", "/");
-      if ((shard === start.shard && name <= start.name) || !isKey(key)) continue;
-      const found = await unlessMissing(stat(join(objects, shard, name)));
+      if ((folder === start.folder && name <= start.name) || !isKey(key)) continue;
+      const found = await unlessMissing(stat(join(objects, folder, name)));
       if (found === null) continue;
       left--;
       yield { key, sizeBytes: found.size - TRAILER_BYTES, modifiedAt: found.mtime };
@@ -219,7 +219,7 @@ export const openDisk = async (
   const { objects, temporary, placeOf, pathOf, withErrors, store, openFile } = files;
   await withErrors(async () => {
     await createFolder(directory, 0o700);
-    for (const folder of [temporary, ...SHARDS.map((shard) => join(objects, shard))])
+    for (const folder of [temporary, ...FOLDERS.map((name) => join(objects, name))])
       await mkdir(folder, { recursive: true, mode: 0o700 });
   });
   const secret = signingSecret ?? (await withErrors(() => readSecret(directory, temporary)));

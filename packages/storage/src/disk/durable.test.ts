@@ -23,7 +23,7 @@ const openStore = () => {
 /** Paths within a folder, with the random names of files that are being written as `*`. */
 const within = (folder: string, path: string): string => path.replace(`${folder}/`, "").replace(/[0-9a-f]{32}$/, "*");
 
-const shardOf = (key: string): string => new Bun.CryptoHasher("sha256").update(key).digest("hex").slice(0, 2);
+const folderOf = (key: string): string => new Bun.CryptoHasher("sha256").update(key).digest("hex").slice(0, 2);
 const put = (storage: Storage, key: string) =>
   storage.put(key, { stream: streamOf([bytesOf(1, 1000)]), sizeBytes: 1000 }, "image/png");
 
@@ -43,15 +43,15 @@ test.skipIf(!canSeeSyncs).each<[string, (storage: Storage) => Promise<unknown>]>
   const { directory, storage: opening } = openStore();
   const storage = await opening;
   await put(storage, "old/one");
-  const shard = shardOf("new/one");
-  const file = join(directory, "objects", shard, "new.one");
+  const folder = folderOf("new/one");
+  const file = join(directory, "objects", folder, "new.one");
   const syncs = await syncsOf(
     () => store(storage),
     () => (existsSync(file) ? statSync(file).size : null),
   );
   expect(syncs.map(({ path, seen }) => [within(directory, path), seen])).toEqual([
     ["temporary/*", null],
-    [`objects/${shard}`, 1000 + TRAILER_BYTES],
+    [`objects/${folder}`, 1000 + TRAILER_BYTES],
   ]);
 });
 
@@ -59,12 +59,12 @@ test.skipIf(!canSeeSyncs)("a file, deleted: its absence is durable", async () =>
   const { directory, storage: opening } = openStore();
   const storage = await opening;
   await put(storage, "old/one");
-  const file = join(directory, "objects", shardOf("old/one"), "old.one");
+  const file = join(directory, "objects", folderOf("old/one"), "old.one");
   const syncs = await syncsOf(
     () => storage.delete("old/one"),
     () => existsSync(file),
   );
-  expect(syncs).toEqual([{ path: join(directory, "objects", shardOf("old/one")), seen: false }]);
+  expect(syncs).toEqual([{ path: join(directory, "objects", folderOf("old/one")), seen: false }]);
 });
 
 test.skipIf(!canSeeSyncs)("a new store: the names of its folders are durable, up to one that was there", async () => {

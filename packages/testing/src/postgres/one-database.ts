@@ -1,10 +1,10 @@
 /** Tests of what only one database has, or does in the same way each time. With TEST_SHARD they are skipped. */
 import { test } from "bun:test";
-import { USES_SHARDS } from "./shard.ts";
+import { IS_ONE_DATABASE } from "./shard.ts";
 
 /**
  * A test that is skipped with TEST_SHARD. Of plans: Citus sends its parts of a statement to the node, which plans those. Of rights and
  * migrations: shards have tests of these in `shards/` and `shards.test.ts` of the API. Of triggers that write to further tables: Citus does
  * not let them.
  */
-export const ofOneDatabase = test.skipIf(USES_SHARDS);
+export const ofOneDatabase = test.skipIf(!IS_ONE_DATABASE);

@@ -15,7 +15,8 @@ import { CITUS_BIN, dropDatabase, newDatabase, startCitus } from "./citus.ts";
 import { client, shardOfUrl } from "./client.ts";
 
 const THROUGH = process.env["TEST_SHARD"];
-export const USES_SHARDS = THROUGH === "node" || THROUGH === "coordinator";
+/** Whether the tests run on one database, as without TEST_SHARD. */
+export const IS_ONE_DATABASE = THROUGH !== "node" && THROUGH !== "coordinator";
 
 let citus: Promise<string> | null = null;
 const coordinatorUrl = (): Promise<string> => {

@@ -1,6 +1,6 @@
 /** Waits for what other connections do on a database of the tests. */
 import { session, type TestDatabase, type TestDb } from "../database.ts";
-import { USES_SHARDS } from "./shard.ts";
+import { IS_ONE_DATABASE } from "./shard.ts";
 
 /** Repeats `query` until it finds a row. Throws after 10,000 times. */
 const until = async (query: () => Promise<readonly unknown[]>): Promise<void> => {
@@ -12,10 +12,10 @@ const until = async (query: () => Promise<readonly unknown[]>): Promise<void> =>
   throw new Error("The event that the test waits for did not happen.");
 };
 
-/** What `column` is of the statements on this database that wait for a lock; with shards, on each node. */
+/** What `column` is of the statements on this database that wait for a lock; on Citus, on each node. */
 const blocked = async ({ client }: TestDb, column: string): Promise<readonly unknown[]> => {
   const text = `select ${column} from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-  if (!USES_SHARDS) return client.unsafe(text);
+  if (IS_ONE_DATABASE) return client.unsafe(text);
   return client`
     select result from run_command_on_all_nodes(${`select string_agg(found::text, ' ') from (${text}) as one (found)`})
     where result <> ''`;
@@ -27,16 +27,16 @@ export const untilBlocked = (db: TestDb, isOver = (): boolean => false): Promise
 
 /**
  * Waits until exactly `count` statements on this database wait for another transaction; with `holder`, for that of this session, which
- * is not possible with shards.
+ * is not possible on Citus.
  */
 export const untilWaiting = async ({ client }: TestDb, count: number, holder?: TestDb): Promise<void> => {
   const [row] = holder ? await holder.client<{ pid: number }[]>`select pg_backend_pid() as pid` : [];
   const waits = row ? `${row.pid} = any (pg_blocking_pids(pid))` : "cardinality(pg_blocking_pids(pid)) > 0";
   const text = `select count(*)::text as result from pg_stat_activity where datname = current_database() and ${waits}`;
   await until(async () => {
-    const nodes = USES_SHARDS
-      ? await client<{ result: string }[]>`select result from run_command_on_all_nodes(${text})`
-      : await client.unsafe<{ result: string }[]>(text);
+    const nodes = IS_ONE_DATABASE
+      ? await client.unsafe<{ result: string }[]>(text)
+      : await client<{ result: string }[]>`select result from run_command_on_all_nodes(${text})`;
     return nodes.reduce((sum, { result }) => sum + Number(result), 0) === count ? [1] : [];
   });
 };

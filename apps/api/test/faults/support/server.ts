@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { schemaOf } from "@realtime-avatar/db/shards/shard";
 import { migrateShards } from "@realtime-avatar/db/shards/split";
-import { client, USES_SHARDS } from "@realtime-avatar/testing/database";
+import { client, IS_ONE_DATABASE } from "@realtime-avatar/testing/database";
 import { CITUS_BIN, dropDatabase, newDatabase, startShardNode } from "@realtime-avatar/testing/postgres/citus";
 import { withDatabase } from "@realtime-avatar/testing/postgres/client";
 import { type Cluster, type ClusterOptions, startCluster } from "@realtime-avatar/testing/postgres/cluster";
@@ -40,7 +40,7 @@ const startNode = async (options: ClusterOptions): Promise<Cluster> => {
 
 /** Starts a server that can be stopped, killed and frozen. */
 export const startServer = (options: ClusterOptions = {}): Promise<Cluster> =>
-  USES_SHARDS ? startNode(options) : startCluster(options);
+  IS_ONE_DATABASE ? startCluster(options) : startNode(options);
 
 /** The variables with which a service connects to a database. For a shard, its node is at the host and port of the URL. */
 export const variablesOf = async (url: string): Promise<Record<string, string>> => {
@@ -57,7 +57,7 @@ export const variablesOf = async (url: string): Promise<Record<string, string>> 
 };
 
 /** The end of the title of a fault that cannot happen to a shard; empty without TEST_SHARD. */
-export const notOnShard = (reason: string): string => (USES_SHARDS ? ` (not on a shard: ${reason})` : "");
+export const notOnCitus = (reason: string): string => (IS_ONE_DATABASE ? "" : ` (not on Citus: ${reason})`);
 
 /** A client that may change the tables of a database. */
 export const ownerOf = (url: string): ReturnType<typeof client> =>

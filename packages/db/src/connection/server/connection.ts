@@ -45,7 +45,7 @@ export type ConnectionOptions = {
    * such a request is refused, with the code WEAK_AUTH_REFUSED.
    */
   allowWeakAuth?: boolean | undefined;
-  /** Of a shard: where its tables are. Its statements are planned as the server decides. */
+  /** Of one of several databases: where its tables are. Its statements are planned as the server decides. */
   searchPath?: string | undefined;
 };
 

@@ -66,7 +66,7 @@ begin
     perform rta.insert_user_session(p_session, p_max_sessions, p_idle_seconds, p_ended_event);
   exception when unique_violation then
     get stacked diagnostics v_constraint = constraint_name;
-    -- In a shard, its name ends with a number.
+    -- On Citus, its name ends with a number.
     v_constraint := regexp_replace(v_constraint, '_[0-9]+$', '');
     return case
       -- The second name is that of the index before the migration 0032.

@@ -1,0 +1,25 @@
+/** What depends on which database of an installation it is: the only one, or one of several, its shards. */
+import type { RandomBytes } from "@realtime-avatar/domain/id";
+import { randomInShard } from "@realtime-avatar/domain/shards";
+import type { Db } from "./pool.ts";
+
+type Which = Pick<Db, "shard">;
+
+/** Whether the installation has several databases. */
+export const isOneOfSeveral = ({ shard }: Which): boolean => shard !== null;
+
+/** `random` as the source of all ids and tokens that are stored in this database: they say where they are. */
+export const randomFor = ({ shard }: Which, random: RandomBytes): RandomBytes => randomInShard(random, shard);
+
+/** What a log line says about the database: nothing of the only one. */
+export const logFieldsOf = ({ shard }: Which): { shard?: number } => (shard === null ? {} : { shard });
+
+/** Returns a function that gives each database its own value, which is made when it is first needed. */
+export const forEachDatabase = <Value>(make: (db: Db) => Value): ((db: Db) => Value) => {
+  const values = new Map<number | null, Value>();
+  return (db) => {
+    const value = values.get(db.shard) ?? make(db);
+    values.set(db.shard, value);
+    return value;
+  };
+};

@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import type { VideoFrame } from "@livekit/rtc-node";
 import { encodeMesh, manifestFace } from "@realtime-avatar/domain/avatars/face-mesh";
+import type { SessionId } from "@realtime-avatar/domain/id";
 import { facePoints, preparedFace, speechFrames } from "../../test/support/faces.ts";
 import { createFaceRenderer } from "./face.ts";
 import type { RendererCall, Rendering } from "./renderer.ts";
@@ -10,7 +11,11 @@ const [points, frames] = await Promise.all([facePoints(), speechFrames()]);
 const { image: picture, manifest: WITH_FACE } = await preparedFace();
 const PICTURES = WITH_FACE.pictures;
 const callOf = (manifest: Record<string, unknown> | null, change: Partial<RendererCall> = {}): RendererCall => ({
-  ...{ avatar: { avatar_id: "ava_x", manifest: manifest as never }, input: { stt_mode: "server" } },
+  ...{
+    session_id: "ses_one" as SessionId,
+    avatar: { avatar_id: "ava_x", manifest: manifest as never },
+    input: { stt_mode: "server" },
+  },
   ...{ environment: "live", mode: "avatar", label: "", ...change },
 });
 
@@ -48,6 +53,7 @@ const difference = (one: Uint8Array, other: Uint8Array, [left, top, right, botto
 const at = (index: number): readonly [number, number] => [points[index]?.[0] ?? 0, points[index]?.[1] ?? 0];
 const MOUTH = [at(61)[0], at(0)[1], at(291)[0], at(17)[1]].map(Math.round);
 const CORNER = [0, 0, 40, 40];
+const EYE = [at(33)[0], at(159)[1], at(133)[0], at(145)[1]].map(Math.round);
 
 test("an avatar with a face: I420 of 512 pixels, whose mouth moves with speech, and the background does not", async () => {
   const call = await open(WITH_FACE);
@@ -73,15 +79,24 @@ test("an avatar with a face, interrupted: the mouth is closed soon", async () =>
   expect(differences.at(-1)).toBeLessThan(1.5);
 });
 
-test("the same avatar: the same pictures; another one blinks at other times", async () => {
-  const draw = async (avatar_id: string): Promise<Uint8Array[]> => {
-    const { at } = await open(null, { avatar: { avatar_id, manifest: WITH_FACE as never } });
-    // A blink lasts 300 ms.
-    return Array.from({ length: 24 }, (_, index) => at(160 * index));
-  };
-  const [first, again, other] = [await draw("ava_x"), await draw("ava_x"), await draw("ava_y")];
-  expect(again).toEqual(first);
-  expect(other).not.toEqual(first);
+/** A lid of this photo is brighter than an eye: mean luma of the left eye. */
+const LID_LUMA = 87;
+/** The pictures in which the eye shuts, in six seconds of silence at 25 pictures a second. */
+const findBlinks = async (change: Partial<RendererCall>): Promise<number[]> => {
+  const call = await open(WITH_FACE, change);
+  const black = new Uint8Array(512 * 512);
+  const isShut = Array.from({ length: 150 }, (_, index) => difference(call.at(40 * index), black, EYE) > LID_LUMA);
+  return isShut.flatMap((shut, index) => (shut && !isShut[index - 1] ? [index] : []));
+};
+
+test("two calls of an avatar, and another avatar: blinks at different times; the same call at another worker: at the same", async () => {
+  const first = await findBlinks({});
+  expect(first.length).toBeGreaterThan(1);
+  expect(await findBlinks({})).toEqual(first);
+  const avatar = { avatar_id: "ava_y", manifest: WITH_FACE as never };
+  for (const change of [{ session_id: "ses_two" as SessionId }, { avatar }]) {
+    expect(await findBlinks(change)).not.toEqual(first);
+  }
 });
 
 test("the marks of a call: drawn into each picture", async () => {

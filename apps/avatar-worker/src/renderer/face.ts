@@ -20,7 +20,7 @@ const openSpeaker = (photo: Photo, call: RendererCall, clock: () => number): Ren
   const { avatar_id, manifest } = call.avatar;
   const mesh = originalSize === null ? null : readMesh(manifest, originalSize, size);
   if (mesh === null) return null;
-  const speaker = createSpeaker(openFace(toI420(pixels), mesh), { seed: seedFrom(avatar_id) });
+  const speaker = createSpeaker(openFace(toI420(pixels), mesh), { seed: seedFrom(avatar_id + call.session_id) });
   const drawMarks = callMarks(call);
   return {
     hear: (pcm, delayMs) => speaker.hear(pcm, delayMs, clock()),

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import type { VideoFrame } from "@livekit/rtc-node";
+import type { SessionId } from "@realtime-avatar/domain/id";
 import { isLoud } from "./loudness.ts";
 import { loadPhoto } from "./photo.ts";
 import { openPortrait, portrait } from "./portrait.ts";
@@ -9,7 +10,15 @@ const frame = (amplitude: number): Int16Array =>
   Int16Array.from({ length: 960 }, (_, index) => amplitude * Math.sin((index / 48_000) * 2 * Math.PI * 440));
 const noFile = () => Promise.reject(new Error("There is no file."));
 const avatar = { avatar_id: "ava_x", manifest: { pictures: null } };
-const call = { avatar, environment: "live", input: { stt_mode: "server" }, mode: "avatar", label: "AI" } as const;
+const call = {
+  ...{
+    session_id: "ses_one" as SessionId,
+    avatar,
+    environment: "live" as const,
+    input: { stt_mode: "server" as const },
+  },
+  ...{ mode: "avatar" as const, label: "AI" },
+};
 
 test("speech and the noise of a quiet room: told apart by loudness", () => {
   expect([0, 100, 1000, 12_000].map((amplitude) => isLoud(frame(amplitude)))).toEqual([false, false, true, true]);

@@ -10,7 +10,7 @@ export const FRAME_MS = 20;
 export const PICTURES_PER_SECOND = 25;
 
 /** What a renderer reads of a call. */
-export type RendererCall = Pick<AssignedCall, "avatar" | "input" | "environment" | "mode"> & {
+export type RendererCall = Pick<AssignedCall, "session_id" | "avatar" | "input" | "environment" | "mode"> & {
   /** Drawn into each picture: see `createMarks`. */
   label: string;
 };

@@ -68,6 +68,7 @@ const roomWith = (...kinds: TrackKind[]) => ({
 });
 const { KIND_AUDIO, KIND_VIDEO } = TrackKind;
 const call = {
+  session_id: "ses_x",
   avatar: { avatar_id: "ava_x", manifest: { pictures: null } },
   environment: "test",
   mode: "avatar",

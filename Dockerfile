@@ -20,6 +20,7 @@ COPY packages/domain/package.json packages/domain/
 COPY packages/face/package.json packages/face/
 COPY packages/livekit/package.json packages/livekit/
 COPY packages/runtime/package.json packages/runtime/
+COPY packages/speech/package.json packages/speech/
 COPY packages/storage/package.json packages/storage/
 COPY packages/testing/package.json packages/testing/
 # The optional packages are the libraries of sharp for this platform, and the embedded PostgreSQL, which the programs do not

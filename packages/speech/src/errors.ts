@@ -1,0 +1,26 @@
+/** Why a text did not become speech. */
+
+/** Each code, and whether the same request can succeed when it is repeated. */
+export const SPEECH_ERRORS = {
+  /** The provider refuses the request: the key, the model, the voice, or the text. */
+  voice_refused: { isRepeatable: false, message: "The voice provider refused the request." },
+  /** Too many requests, or the provider cannot work or be reached now. */
+  voice_busy: { isRepeatable: true, message: "The voice provider is busy or not available." },
+  voice_timeout: { isRepeatable: true, message: "The voice provider did not respond in time." },
+  /** What came is not sound, too much of it, or half of it. */
+  voice_malformed: { isRepeatable: true, message: "The voice provider sent no valid sound." },
+} as const;
+export type SpeechErrorCode = keyof typeof SPEECH_ERRORS;
+
+/** Has nothing that the provider sent, no address, no key and no text: it can be logged and shown. */
+export class SpeechError extends Error {
+  override readonly name = "SpeechError";
+
+  constructor(readonly code: SpeechErrorCode) {
+    super(SPEECH_ERRORS[code].message);
+  }
+
+  get isRepeatable(): boolean {
+    return SPEECH_ERRORS[this.code].isRepeatable;
+  }
+}

@@ -1,0 +1,40 @@
+import { expect, test } from "bun:test";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileFolder } from "@realtime-avatar/testing/fixture";
+import { runToEnd } from "@realtime-avatar/testing/processes";
+import { DIGESTS, TEXT } from "./flite.testing.ts";
+
+const folder = await fileFolder();
+
+/** A program that says the text, and prints the digest of its sound. */
+const entry = join(folder, "say.ts");
+await writeFile(
+  entry,
+  `import { createHash } from "node:crypto";
+import { speakWithFlite } from ${JSON.stringify(join(import.meta.dir, "flite.ts"))};
+const hash = createHash("sha256");
+for await (const pcm of speakWithFlite(${JSON.stringify(TEXT)}, { providerVoice: "slt" })) hash.update(new Uint8Array(pcm.buffer));
+process.stdout.write(hash.digest("hex"));
+`,
+);
+
+const BUNDLE = join(folder, "bundle");
+const COMMANDS: [string, string[], string[]][] = [
+  [
+    "a bundle, under Node",
+    ["--target=node", "--conditions=bun", "--splitting", `--outdir=${BUNDLE}`],
+    ["node", join(BUNDLE, "say.js")],
+  ],
+  ["a bundle, under Bun", ["--target=bun", `--outdir=${BUNDLE}`], [process.execPath, join(BUNDLE, "say.js")]],
+  ["a compiled program", ["--compile", `--outfile=${join(folder, "say")}`], [join(folder, "say")]],
+];
+
+test.each(COMMANDS)(
+  "Flite, in %s in another folder: finds its program, and says the same bytes",
+  async (_, options, command) => {
+    const { code, stderr } = await runToEnd([process.execPath, "build", entry, ...options]);
+    expect({ code, stderr }).toMatchObject({ code: 0 });
+    expect(await runToEnd(command)).toEqual({ code: 0, stdout: DIGESTS["flite-slt"] ?? "", stderr: "" });
+  },
+);

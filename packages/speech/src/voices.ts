@@ -1,0 +1,57 @@
+/** The voices of the service: those of Flite, which come with it, and those of a provider that the operator has set. */
+
+/** Who makes the sound: Flite, in the process; or a server with OpenAI's API of `/audio/speech`. */
+export const VOICE_PROVIDERS = ["flite", "openai"] as const;
+export type VoiceProvider = (typeof VOICE_PROVIDERS)[number];
+
+export type Voice = {
+  /** 8 to 160 characters, as `defaultVoiceId` and `voiceId` of requests. */
+  id: string;
+  /** For people. */
+  name: string;
+  /** A BCP 47 tag; null for a voice that speaks the language of the text. */
+  language: string | null;
+  provider: VoiceProvider;
+  /** The name that the provider has for it. Only the provider is told. */
+  providerVoice: string;
+};
+
+/** What an operator decides about the list of voices. */
+export type VoiceSettings = {
+  /** The voices of the provider; none without one. */
+  voices: readonly Voice[];
+  defaultVoiceId: string;
+};
+
+const flite = (providerVoice: string, name: string, language: string): Voice => ({
+  id: `flite-${providerVoice}`,
+  name,
+  language,
+  provider: "flite",
+  providerVoice,
+});
+
+/** The voices that need no configuration. They speak English, and sound like a machine. */
+export const FLITE_VOICES: readonly Voice[] = [
+  flite("slt", "Flite slt (female, American)", "en-US"),
+  flite("rms", "Flite rms (male, American)", "en-US"),
+  flite("awb", "Flite awb (male, Scottish)", "en-GB"),
+  flite("kal16", "Flite kal16 (male, American)", "en-US"),
+];
+
+/** The voice without configuration. */
+export const DEFAULT_FLITE_VOICE_ID = "flite-slt";
+
+/** All voices, in the order of the list: those of the operator first. */
+export const listVoices = ({ voices }: VoiceSettings): readonly Voice[] => [...voices, ...FLITE_VOICES];
+
+/** The voice with this id; null when there is none. */
+export const findVoice = (settings: VoiceSettings, id: string): Voice | null =>
+  listVoices(settings).find((voice) => voice.id === id) ?? null;
+
+/** The voice of a request and an avatar that name none. */
+export const defaultVoice = (settings: VoiceSettings): Voice => {
+  const voice = findVoice(settings, settings.defaultVoiceId);
+  if (voice === null) throw new Error("The default voice is not in the list of voices.");
+  return voice;
+};

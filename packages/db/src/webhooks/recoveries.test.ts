@@ -311,7 +311,7 @@ describe("the budget of a host", () => {
     for (const one of [caller, stranger, ofTest]) await recovering(one, SPELLINGS);
     for (const one of [caller, stranger, ofTest]) {
       await passMinute();
-      await client`update webhook_endpoints set recovery_next_at = now() where tenant_id = ${one.tenantId}`;
+      await client`update webhook_endpoints set recovery_next_at = now() - interval '1 second' where tenant_id = ${one.tenantId}`;
     }
     const held = await claimSome(db, { perTenant: 500 });
     const tenants = held.map(({ tenantId, environment }) => `${tenantId} ${environment}`);

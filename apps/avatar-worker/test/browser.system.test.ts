@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { BROWSER, type Browser, type Page, sharedBrowser } from "@realtime-avatar/testing/browser";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { type LivekitServer, startLivekit } from "@realtime-avatar/testing/livekit/server";
-import { type RunningProcess, source, startProcess } from "@realtime-avatar/testing/processes";
+import { bun, type RunningProcess, startProcess } from "@realtime-avatar/testing/processes";
 import { type ControlPlane, startControlPlane } from "./support/control-plane.ts";
 
 setDefaultTimeout(60_000);
@@ -35,7 +35,7 @@ describe.skipIf(missing !== null || !LONG)(`a page in a call${missing ? ` (skipp
   beforeAll(async () => {
     livekit = await startLivekit(binary.kind === "found" ? binary.path : "");
     control = await startControlPlane(livekit);
-    worker = startProcess(source("apps/avatar-worker/src/main.ts"), control.variables);
+    worker = startProcess(bun("apps/avatar-worker/src/main.ts"), control.variables);
     browser = await sharedBrowser();
     pages = Bun.serve({
       hostname: "127.0.0.1",

@@ -6,7 +6,7 @@ import { preparedFile } from "@realtime-avatar/domain/avatars/preparation";
 import { LIFECYCLE_TOPIC } from "@realtime-avatar/domain/calls/lifecycle";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { type LivekitServer, startLivekit } from "@realtime-avatar/testing/livekit/server";
-import { type RunningProcess, source, startProcess } from "@realtime-avatar/testing/processes";
+import { bun, type RunningProcess, startProcess } from "@realtime-avatar/testing/processes";
 import { until } from "@realtime-avatar/testing/until";
 import sharp from "sharp";
 import { type ControlPlane, startControlPlane } from "./support/control-plane.ts";
@@ -31,7 +31,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
   let worker: RunningProcess;
 
   const startWorker = (): RunningProcess =>
-    startProcess(source("apps/avatar-worker/src/main.ts"), {
+    startProcess(bun("apps/avatar-worker/src/main.ts"), {
       ...control.variables,
       AVATAR_SLOTS: "8",
       AVATAR_WORKER_METRICS_PORT: "0",

@@ -4,7 +4,7 @@ import { AVATAR_IDENTITY } from "@realtime-avatar/domain/calls/room";
 import { WIRE_2 } from "@realtime-avatar/domain/calls/worker-sync";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { type LivekitServer, startLivekit } from "@realtime-avatar/testing/livekit/server";
-import { type RunningProcess, source, startProcess } from "@realtime-avatar/testing/processes";
+import { bun, type RunningProcess, startProcess } from "@realtime-avatar/testing/processes";
 import { until } from "@realtime-avatar/testing/until";
 import { type ControlPlane, startControlPlane } from "./support/control-plane.ts";
 import { joinAsPerson } from "./support/person.ts";
@@ -31,7 +31,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
       OTEL_EXPORTER_OTLP_ENDPOINT: hanging.url.origin,
       OTEL_BSP_SCHEDULE_DELAY: "50",
     };
-    const worker = startProcess(source("apps/avatar-worker/src/main.ts"), traced);
+    const worker = startProcess(bun("apps/avatar-worker/src/main.ts"), traced);
     workers.push(worker);
     await worker.waitFor(/"started"/);
     return worker;
@@ -145,7 +145,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
   test.skipIf(!LONG)("a LiveKit server that is killed: the call is reported as ended", async () => {
     const other = await startLivekit(binary.kind === "found" ? binary.path : "");
     const plane = await startControlPlane(other);
-    const worker = startProcess(source("apps/avatar-worker/src/main.ts"), plane.variables);
+    const worker = startProcess(bun("apps/avatar-worker/src/main.ts"), plane.variables);
     workers.push(worker);
     const call = await plane.start();
     const person = await joinAsPerson(other.url, call.personToken);

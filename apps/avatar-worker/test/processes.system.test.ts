@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { type LivekitServer, startLivekit } from "@realtime-avatar/testing/livekit/server";
-import { type RunningProcess, source, startProcess } from "@realtime-avatar/testing/processes";
+import { bun, type RunningProcess, startProcess } from "@realtime-avatar/testing/processes";
 import { until } from "@realtime-avatar/testing/until";
 import { type ControlPlane, startControlPlane } from "./support/control-plane.ts";
 import { joinAsPerson, type Person } from "./support/person.ts";
@@ -19,7 +19,7 @@ describe.skipIf(binary.kind === "missing" || process.platform !== "linux")(title
   let workers: RunningProcess[] = [];
 
   const startWorker = async (): Promise<RunningProcess> => {
-    const worker = startProcess(source("apps/avatar-worker/src/main.ts"), control.variables);
+    const worker = startProcess(bun("apps/avatar-worker/src/main.ts"), control.variables);
     workers.push(worker);
     await worker.waitFor(/"started"/);
     return worker;

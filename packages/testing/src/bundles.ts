@@ -137,7 +137,7 @@ export const releaseOfApi = (): string => {
 
 /** Builds what most test processes need, all at the same time. */
 export const buildAll = async (): Promise<void> => {
-  const apps = ["api", "cli", "worker"].map((app) => recipeOf(`apps/${app}/src/main.ts`));
+  const apps = ["api", "avatar-worker", "cli", "worker"].map((app) => recipeOf(`apps/${app}/src/main.ts`));
   await Promise.all([dashboard(), ...apps].map(fillBeside));
   releaseOfApi();
 };

@@ -9,14 +9,14 @@ import { seedCaller } from "@realtime-avatar/testing/credits";
 import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
 import { startLivekit } from "@realtime-avatar/testing/livekit/server";
 import { freePorts } from "@realtime-avatar/testing/network/ports";
-import { bun, type RunningProcess, source, startProcess } from "@realtime-avatar/testing/processes";
+import { bun, type RunningProcess, startProcess } from "@realtime-avatar/testing/processes";
 import { seedAvatar, seedTenant } from "@realtime-avatar/testing/seeds";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { until } from "@realtime-avatar/testing/until";
 import type { LossyNetwork } from "./lossy-network.ts";
 
 /** The command for an avatar worker. */
-export const AVATAR_WORKER = source("apps/avatar-worker/src/main.ts");
+export const AVATAR_WORKER = bun("apps/avatar-worker/src/main.ts");
 
 export type StartedCall = { id: SessionId; room: string; token: string; url: string };
 

@@ -4,7 +4,7 @@ import { BROWSER } from "@realtime-avatar/testing/browser";
 import { fixture } from "@realtime-avatar/testing/fixture";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { startLivekit } from "@realtime-avatar/testing/livekit/server";
-import { source, startProcess } from "@realtime-avatar/testing/processes";
+import { bun, startProcess } from "@realtime-avatar/testing/processes";
 import { fileWorld } from "./world.ts";
 
 const binary = await livekitBinary();
@@ -26,7 +26,7 @@ export const callWorld = async (variables: Record<string, string>) => {
     SWEEP_IN_API: "true",
     ...variables,
   });
-  const worker = startProcess(source("apps/avatar-worker/src/main.ts"), {
+  const worker = startProcess(bun("apps/avatar-worker/src/main.ts"), {
     SERVICE_URL: world.service.url.replace("localhost", "127.0.0.1"),
     AVATAR_WORKER_SECRET: SECRET,
     AVATAR_WORKER_PORT: "0",

@@ -97,14 +97,21 @@ const findRoom = (poseAt: (step: number) => MouthPose, newestStep: number, isOpe
   return room;
 };
 
-/** Music has small shapes only. Speech has a vowel within this many steps of 10 ms, whose jaw or corners go further than this. */
+/**
+ * Music has small shapes only. Speech has a vowel within this many steps of 10 ms, whose jaw or corners go further than this, or a
+ * tongue: the vowel of "the" is a small shape as well.
+ */
 const VOWEL_STEPS = 20;
 const VOWEL = [0.45, 0.7] as const;
+const TONGUE_AS_VOWEL = 1.6;
 
 /** From 0, no vowel is near, to 1. */
 const findVowel = ({ raw }: ShapeWindow): number => {
   let most = 0;
-  for (let step = -VOWEL_STEPS; step <= VOWEL_STEPS; step++) most = Math.max(most, raw(step).open + raw(step).wide);
+  for (let step = -VOWEL_STEPS; step <= VOWEL_STEPS; step++) {
+    const { open, wide, tongue } = raw(step);
+    most = Math.max(most, open + wide, TONGUE_AS_VOWEL * tongue);
+  }
   return smoothstep(...VOWEL, most);
 };
 

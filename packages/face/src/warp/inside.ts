@@ -21,6 +21,8 @@ export type Inside = {
   throat: Colour;
   tongue: Colour;
   tooth: Colour;
+  /** The inner side of the lips. */
+  lip: Colour;
   /** How much the tip of the tongue is at the upper teeth. */
   tip: number;
   /** Teeth that the photo shows are not drawn. */
@@ -34,6 +36,8 @@ const UPPER_EDGE = 0.024;
 const LOWER_EDGE = 0.035;
 /** Half of the width of the tip of the tongue, as a share of half of that of the mouth. */
 const TIP_WIDTH = 0.5;
+/** How much of the lips is seen at the corners of the opening. */
+const CORNER = 0.65;
 /** Edges of teeth are soft over this many pixels on both sides. */
 const SOFT = 1.3;
 
@@ -58,6 +62,7 @@ export const createInside = ({ lips, light, maps, eyeDistance }: InsideSource, e
       v: mix(tint(1.2, skinV), light.lipV, 0.5),
     },
     tooth: { y: BLACK + 219 * clamp(bright * 0.88), u: tint(0.45, skinU), v: tint(0.3, skinV) },
+    lip: { y: BLACK + 0.65 * (light.lipY - BLACK), u: tint(0.6, light.lipU), v: tint(0.6, light.lipV) },
     tip,
     hasTeeth: light.hasTeeth,
   };
@@ -124,6 +129,8 @@ export const drawInside = (inside: Inside, x: number, y: number, top: number, bo
     drawTeeth(inside, x, y, top, colour);
     drawTip(inside, x, y, bottom, colour);
   }
+  // Near the corners the lips meet behind the opening. Black would end there in a sharp triangle.
+  blend(colour, inside.lip.y, inside.lip, CORNER * smoothstep(0.7, 1, side));
   // The lips and the cheeks throw a shadow inwards.
   const toLip = Math.min(y - top + 1, (bottom - y) * 1.4 + 1);
   // Below the teeth of a photo only a narrow part of the opening is drawn.

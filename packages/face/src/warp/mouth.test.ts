@@ -27,10 +27,20 @@ const draw = (face: Face, shape: Partial<Shape>): DrawnMouth => {
 const gap = (face: Face, shape: Partial<Shape>): number => draw(face, shape).edges.gap / face.eyeDistance;
 const width = (face: Face, shape: Partial<Shape>): number => draw(face, shape).edges.width / face.eyeDistance;
 
-/** Mean luma and V between the lips near the middle of the mouth: from 0 at the upper lip to 1 at the lower one. */
-const colourBetween = (face: Face, { edges, planes }: DrawnMouth, from: number, to: number) => {
+/** Columns of the table of the edges: near the middle of the mouth, and near its left corner. */
+const MIDDLE = [96, 160] as const;
+const CORNER = [14, 30] as const;
+
+/** Mean luma and V between the lips, in some columns: from 0 at the upper lip to 1 at the lower one. */
+const colourBetween = (
+  face: Face,
+  { edges, planes }: DrawnMouth,
+  from: number,
+  to: number,
+  [first, end]: readonly [number, number] = MIDDLE,
+) => {
   const sum = { y: 0, v: 0, count: 0 };
-  for (let column = 96; column < 160; column += 4) {
+  for (let column = first; column < end; column += 4) {
     const x = edges.left + (edges.width * column) / 255;
     const [top, bottom] = [edges.top[column] as number, edges.bottom[column] as number];
     for (let share = from; share <= to; share += 0.05) {
@@ -64,6 +74,11 @@ describe("the mouth of a photo", () => {
       expect(width(face, { round: 1, open: 0.2 })).toBeLessThan(0.7 * width(face, { wide: 1, open: 0.2 }));
     });
   }
+
+  test("closed lips, a wide ee: the corner of the opening has the colour of lips, and is not black", () => {
+    const corner = colourBetween(FACE, draw(FACE, { open: 0.35, wide: 1 }), 0.3, 0.7, CORNER);
+    expect(corner.y).toBeGreaterThan(BLACK + 0.15 * (FACE.light.lipY - BLACK));
+  });
 
   test("closed lips, th: a tongue, redder than the teeth and brighter than the throat", () => {
     const shape = { open: 0.3, wide: 0.2 };

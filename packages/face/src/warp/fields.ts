@@ -206,6 +206,8 @@ export type Fields = {
   expressions: readonly Field[];
   /** For each node of the grid: 0 if no expression moves it, otherwise the maps that are read there. */
   uses: Uint8Array;
+  upperNodes: Int32Array;
+  lowerNodes: Int32Array;
 };
 
 /** A move that changes no value of a pixel, in eye distances. */
@@ -262,5 +264,7 @@ export const createFields = (lips: Lips, mesh: Float32Array, eyeDistance: number
     nodes: Int32Array.from(nodes),
     moves: Float32Array.from(moves),
   }));
-  return { expressions, uses };
+  const nodesOf = (map: number) =>
+    Int32Array.from({ length: NODE_COUNT }, (_, node) => node).filter((node) => ((uses[node] as number) & map) !== 0);
+  return { expressions, uses, upperNodes: nodesOf(USES_UPPER), lowerNodes: nodesOf(USES_LOWER) };
 };

@@ -1,6 +1,6 @@
 /** The maps of a picture: for each node of the grid, where in the photo it comes from. */
 import { clamp, mix, smoothstep } from "../numbers.ts";
-import { EXPRESSIONS, type Expression, type Field, type Fields, JAW_WAY, USES_LOWER, USES_UPPER } from "./fields.ts";
+import { EXPRESSIONS, type Expression, type Field, type Fields, JAW_WAY } from "./fields.ts";
 import { CELL, GRID_SIZE, NODE_COUNT, type Place, readMap } from "./grid.ts";
 import type { Head } from "./head.ts";
 import type { Lips } from "./photo/lips.ts";
@@ -100,17 +100,25 @@ const addField = (upper: NodeMap, lower: NodeMap, { nodes, moves }: Field, weigh
 
 const move: Place = { x: 0, y: 0 };
 
-/** Writes the place that `moves` brings to (x, y). */
-const undoMove = (moves: NodeMap, node: number, x: number, y: number, steps: number, into: NodeMap): void => {
-  let fromX = x - (moves.x[node] as number);
-  let fromY = y - (moves.y[node] as number);
-  for (let step = 0; step < steps; step++) {
-    readMap(moves.x, moves.y, fromX, fromY, move);
-    fromX = x - move.x;
-    fromY = y - move.y;
+/** Writes for each of the nodes the place that `moves` brings to where `head` has it. */
+const undoMoves = (nodes: Int32Array, moves: NodeMap, head: NodeMap, steps: number, into: NodeMap): void => {
+  const { x: movesX, y: movesY } = moves;
+  const { x: headX, y: headY } = head;
+  const { x: intoX, y: intoY } = into;
+  for (let index = 0; index < nodes.length; index++) {
+    const node = nodes[index] as number;
+    const x = headX[node] as number;
+    const y = headY[node] as number;
+    let fromX = x - (movesX[node] as number);
+    let fromY = y - (movesY[node] as number);
+    for (let step = 0; step < steps; step++) {
+      readMap(movesX, movesY, fromX, fromY, move);
+      fromX = x - move.x;
+      fromY = y - move.y;
+    }
+    intoX[node] = fromX;
+    intoY[node] = fromY;
   }
-  into.x[node] = fromX;
-  into.y[node] = fromY;
 };
 
 const copyNode = (from: NodeMap, to: NodeMap, node: number): void => {
@@ -139,27 +147,24 @@ const undoHead = ({ eyeDistance, head, moving }: MapSource, pose: Pose, into: No
 
 /** Makes the maps of a pose. */
 export const updateMaps = (maps: Maps, source: MapSource, pose: Pose): void => {
-  const { lips, fields, moving } = source;
+  const { lips, fields } = source;
   const weights = weighExpressions(pose, lips);
   maps.jaw = weights.jaw + weights.jawRound;
   sumMoves(maps, fields, weights);
   undoHead(source, pose, maps.head);
   const { head, upper, lower, picture } = maps;
+  // Most of the nodes that the head moves are moved by nothing else.
+  upper.x.set(head.x);
+  upper.y.set(head.y);
+  undoMoves(fields.upperNodes, maps.upperMove, head, UPPER_STEPS, upper);
+  undoMoves(fields.lowerNodes, maps.lowerMove, head, LOWER_STEPS, lower);
+  picture.x.set(upper.x);
+  picture.y.set(upper.y);
   const { x: originX, y: originY, axisX, axisY } = lips.frame;
-  for (let index = 0; index < moving.length; index++) {
-    const node = moving[index] as number;
-    const uses = fields.uses[node] as number;
-    if (uses === 0) {
-      copyNode(head, upper, node);
-      copyNode(head, picture, node);
-      continue;
-    }
-    const x = head.x[node] as number;
-    const y = head.y[node] as number;
-    if ((uses & USES_UPPER) !== 0) undoMove(maps.upperMove, node, x, y, UPPER_STEPS, upper);
-    if ((uses & USES_LOWER) !== 0) undoMove(maps.lowerMove, node, x, y, LOWER_STEPS, lower);
-    const isBelow = (y - originY) * axisX - (x - originX) * axisY > 0;
-    copyNode(isBelow ? lower : upper, picture, node);
+  for (let index = 0; index < fields.lowerNodes.length; index++) {
+    const node = fields.lowerNodes[index] as number;
+    const isBelow = ((head.y[node] as number) - originY) * axisX - ((head.x[node] as number) - originX) * axisY > 0;
+    if (isBelow) copyNode(lower, picture, node);
   }
 };
 

@@ -8,15 +8,23 @@ const folder = await fileFolder();
 await writeFile(join(folder, "package.json"), "{}");
 await mkdir(join(folder, "dist"));
 
-/** Installs a package with these files, and writes the notices of a bundle that has its `index.js`. */
-const noticesOf = async (manifest: object, files: Record<string, string> = {}, name = "@scope/example") => {
+type Installed = { name?: string; modules?: readonly string[] };
+
+/** Installs a package with these files, and writes the notices of a bundle that has its `index.js` and these modules. */
+const noticesOf = async (
+  manifest: object,
+  files: Record<string, string> = {},
+  { name = "@scope/example", modules = [] }: Installed = {},
+) => {
   const own = join(folder, "node_modules", name);
   await rm(own, { recursive: true, force: true });
   await mkdir(own, { recursive: true });
   const all = { "package.json": JSON.stringify({ name, version: "1.2.3", ...manifest }), ...files };
   for (const [name, text] of Object.entries(all)) await writeFile(join(own, name), text);
   const metafile = join(folder, "dist/metafile.json");
-  const inputs = { "src/main.ts": {}, [`node_modules/${name}/index.js`]: {} };
+  const inputs = Object.fromEntries(
+    ["src/main.ts", `node_modules/${name}/index.js`, ...modules].map((path) => [path, {}]),
+  );
   await writeFile(metafile, JSON.stringify({ inputs }));
   const output = join(folder, "dist/notices.txt");
   await rm(output, { force: true });
@@ -49,6 +57,14 @@ describe("the notices of a bundle", () => {
     }
   });
 
+  test("the notices, a bundle with converted weights: their licence and where they come from", async () => {
+    const weights = "src/conversation/hearing/silero-vad.bin";
+    const { text } = await noticesOf({ license: "Apache-2.0" }, {}, { modules: [weights] });
+    expect(text).toContain("\nSilero VAD 5.1, the weights for 16 kHz\nLicense: MIT\nSource: https://");
+    expect(text).toContain("Copyright (c) 2020-present Silero Team");
+    expect((await noticesOf({ license: "Apache-2.0" })).text).not.toContain("Silero");
+  });
+
   test("the notices, a licence that demands it: where the source is", async () => {
     const repository = { url: "git+https://git.example.com/example.git" };
     const { text } = await noticesOf({ license: "MPL-2.0", repository }, { LICENSE: "the licence" });
@@ -65,15 +81,15 @@ describe("the notices of a bundle", () => {
     const installed = join(import.meta.dir, "../node_modules", name);
     const manifest = JSON.parse(await readFile(join(installed, "package.json"), "utf8"));
     const COPYING = await readFile(join(installed, "COPYING"), "utf8");
-    const { text } = await noticesOf(manifest, { COPYING }, name);
+    const { text } = await noticesOf(manifest, { COPYING }, { name });
     expect(text).toContain(`${name} ${manifest.version}\nLicense: MIT-Festival\n\nFlite is free software.`);
     expect(text).toContain("DISCLAIM ALL WARRANTIES WITH REGARD TO THIS SOFTWARE");
-    const changed = await noticesOf(manifest, { COPYING: "Another licence." }, name);
+    const changed = await noticesOf(manifest, { COPYING: "Another licence." }, { name });
     expect([changed.code, changed.stderr]).toEqual([
       1,
       `The text of the licence of ${name} ${manifest.version} has changed since its review\n`,
     ]);
-    const other = await noticesOf({ ...manifest, license: "GPL-3.0-only" }, { COPYING }, name);
+    const other = await noticesOf({ ...manifest, license: "GPL-3.0-only" }, { COPYING }, { name });
     expect(other.stderr).toContain('is not allowed: "GPL-3.0-only"');
     expect((await noticesOf({ license: "BSD-4-Clause" }, { COPYING })).stderr).toContain("is not allowed");
   });

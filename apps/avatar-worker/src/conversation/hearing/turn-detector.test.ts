@@ -1,0 +1,181 @@
+import { describe, expect, test } from "bun:test";
+import { NOISES } from "./testing/noises-testing.ts";
+import { concat, createRandom, type Said, say, silence } from "./testing/sounds-testing.ts";
+import { detectTurns, eventsOf, kinds } from "./testing/turns-testing.ts";
+import { createTurnDetector, TURN_TIMES, type TurnEvent } from "./turn-detector.ts";
+
+const SENTENCES = [
+  ["I would like to book a table", "for four people on Friday evening."],
+  ["Could you please tell me", "whether the kitchen is open after nine?"],
+] as const satisfies readonly (readonly [Said, Said])[];
+const BACKCHANNELS = ["Mm-hmm.", "Uh-huh.", "Yeah.", "Okay.", "Right."] as const;
+const WINDOW_MS = 32;
+const milliseconds = (sound: Float32Array): number => sound.length / 16;
+
+describe("a turn", () => {
+  const sentence = say("for four people on Friday evening.");
+
+  test("a turn whose text looks whole: ends 350 ms after its last sound", () => {
+    const events = detectTurns(sentence, { judge: () => "whole", recognizerMs: 120 });
+    expect(kinds(events)).toEqual(["begin", "pause", "end"]);
+    const [begin] = eventsOf(events, "begin");
+    const [pause] = eventsOf(events, "pause");
+    const [end] = eventsOf(events, "end");
+    expect(begin?.atMs).toBeLessThan(TURN_TIMES.beginMs + 160);
+    expect(end).toMatchObject({ pause: 1, reason: "whole", silenceMs: 352 });
+    expect((end?.atMs ?? 0) - (pause?.atMs ?? 0)).toBe(160);
+    // The voice fades before it is silent, and the likelihood after it.
+    expect(Math.abs((end?.atMs ?? 0) - milliseconds(sentence) - 352)).toBeLessThan(130);
+    expect(end?.speechMs).toBeGreaterThan(milliseconds(sentence) - 300);
+  });
+
+  test("its sound at the pause: begins before the speech and has all of it", () => {
+    const [pause] = eventsOf(detectTurns(sentence), "pause");
+    const sound = pause?.sound ?? new Int16Array();
+    const loud = [...sound].findIndex((value) => Math.abs(value) > 1000);
+    expect(loud).toBeGreaterThan(16 * 150);
+    const seconds = sound.length / 16_000;
+    expect(seconds).toBeGreaterThan(milliseconds(sentence) / 1000);
+    expect(seconds).toBeLessThan(milliseconds(sentence) / 1000 + 0.6);
+    const peak = sentence.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+    expect(sound.reduce((most, value) => Math.max(most, Math.abs(value)), 0) / 32_768).toBeCloseTo(peak, 2);
+  });
+
+  test("a turn whose text looks open, or that has none yet: ends after 1.6 s", () => {
+    for (const verdict of ["open", null] as const) {
+      const events = detectTurns(sentence, { judge: () => verdict });
+      expect(kinds(events)).toEqual(["begin", "pause", "end"]);
+      expect(eventsOf(events, "end")[0]).toMatchObject({ reason: "silence", silenceMs: TURN_TIMES.openMs });
+    }
+  });
+
+  test("a recognizer that takes longer than 350 ms: the turn ends as soon as its text is known", () => {
+    const events = detectTurns(sentence, { judge: () => "whole", recognizerMs: 640 });
+    const [pause] = eventsOf(events, "pause");
+    const [end] = eventsOf(events, "end");
+    expect((end?.atMs ?? 0) - (pause?.atMs ?? 0)).toBe(640);
+  });
+
+  test("a text that is ignored: no end, and the next turn is one without the sound of it", () => {
+    const events = detectTurns(concat(say("Mm-hmm."), silence(800), sentence), {
+      judge: (pause) => (pause === 1 ? "ignored" : "whole"),
+      recognizerMs: 120,
+    });
+    expect(kinds(events)).toEqual(["begin", "pause", "begin", "pause", "end"]);
+    const [, second] = eventsOf(events, "pause");
+    expect((second?.sound.length ?? 0) / 16).toBeLessThan(milliseconds(sentence) + 600);
+  });
+
+  test("a verdict on an old pause: changes nothing", () => {
+    const parts = concat(say("Could you please tell me"), silence(500), say("whether the kitchen is open after nine?"));
+    const events = detectTurns(parts, { judge: (pause) => (pause === 1 ? "whole" : null), recognizerMs: 1000 });
+    expect(kinds(events)).toEqual(["begin", "pause", "resume", "pause", "end"]);
+    expect(eventsOf(events, "end")[0]).toMatchObject({ pause: 2, reason: "silence" });
+  });
+
+  test("a person who speaks without a pause: the turn ends after 60 s, and the next one begins", () => {
+    const spoken = concat(
+      ...Array.from({ length: 45 }, () => say("whether the kitchen is open after nine?").subarray(2000, 31_000)),
+    );
+    expect(milliseconds(spoken)).toBeGreaterThan(61_000);
+    const events = detectTurns(spoken, { judge: () => "whole" });
+    const [end] = eventsOf(events, "end");
+    const [pause] = eventsOf(events, "pause");
+    expect(end).toMatchObject({ pause: 1, reason: "limit" });
+    expect(end?.atMs).toBeLessThan(60_100);
+    expect(pause?.sound.length).toBe(60_000 * 16);
+    expect(kinds(events).slice(-3)).toEqual(["begin", "pause", "end"]);
+  });
+
+  test("flickering likelihoods that never make a turn: after 60 s, noise", () => {
+    const events: TurnEvent[] = [];
+    let windows = 0;
+    const vad = { hear: () => (windows++ % 2 === 0 ? 1 : 0), skip: () => {} };
+    const detector = createTurnDetector({ vad, bargeIn: () => "none", onEvent: (event) => events.push(event) });
+    const window = new Float32Array(512).fill(0.1);
+    for (let index = 0; index < 1876; index++) detector.hear(window);
+    expect(events).toEqual([{ kind: "noise", speechMs: 938 * WINDOW_MS }]);
+  });
+});
+
+describe("pauses", () => {
+  test("20 pauses of 0.3 to 1.3 s in a sentence, its first half looks open: 20 turns", () => {
+    const turns = Array.from({ length: 20 }, (_, index) => {
+      const [first, second] = SENTENCES[index % 2] as (typeof SENTENCES)[number];
+      const gain = [1, 0.5, 0.2][index % 3] as number;
+      const sound = concat(say(first, gain), silence(300 + (1000 * index) / 19), say(second, gain));
+      const judge = (pause: number) => (pause === 1 ? "open" : "whole") as "open" | "whole";
+      return eventsOf(detectTurns(sound, { judge, recognizerMs: 120, afterMs: 1000 }), "end").length;
+    });
+    expect(turns).toEqual(turns.map(() => 1));
+  });
+
+  test("pauses in which the recognizer has not answered: one turn", () => {
+    for (const pauseMs of [300, 600, 900, 1300]) {
+      const [first, second] = SENTENCES[0];
+      const events = detectTurns(concat(say(first), silence(pauseMs), say(second)));
+      expect(kinds(events)).toEqual(["begin", "pause", "resume", "pause", "end"]);
+      expect(eventsOf(events, "resume")[0]?.pause).toBe(1);
+    }
+  });
+});
+
+describe("noises and backchannels", () => {
+  test("20 noises at two levels: no turn, although 96 ms of speech would begin one", () => {
+    expect(Object.keys(NOISES).length).toBe(20);
+    const begun: string[] = [];
+    for (const [name, noise] of Object.entries(NOISES)) {
+      for (const gain of [1, 0.4]) {
+        const events = detectTurns(
+          noise.map((value) => value * gain),
+          { beforeMs: 500, afterMs: 700 },
+        );
+        if (kinds(events).includes("begin")) begun.push(`${name}, gain ${gain}`);
+      }
+    }
+    expect(begun).toEqual([]);
+  });
+
+  test("20 backchannels while the avatar speaks, ignored by their text: no turn ends", () => {
+    const random = createRandom(7);
+    for (let index = 0; index < 20; index++) {
+      const sound = say(BACKCHANNELS[index % 5] as Said, 0.3 + 0.7 * Math.abs(random()));
+      const events = detectTurns(sound, { bargeIn: "usual", judge: () => "ignored", recognizerMs: 120 });
+      expect(eventsOf(events, "end")).toEqual([]);
+    }
+  });
+
+  test("the same after which the person goes on: a turn", () => {
+    const sound = concat(say("Mm-hmm."), silence(600), say("Wait, stop please."));
+    const judge = (pause: number) => (pause === 1 ? "ignored" : "whole") as "ignored" | "whole";
+    const events = detectTurns(sound, { bargeIn: "usual", judge, recognizerMs: 120 });
+    expect(eventsOf(events, "end").length).toBe(1);
+  });
+});
+
+describe("an interruption", () => {
+  /** From the first loud sample to the event. */
+  const latencies = (bargeIn: "none" | "usual" | "careful"): number[] =>
+    Array.from({ length: 24 }, (_, index) => {
+      const sound = say(
+        (["Wait, stop please.", "Could you please tell me", "I would like to book a table"] as const)[
+          index % 3
+        ] as Said,
+      );
+      const onset = sound.findIndex((value) => Math.abs(value) > 0.03);
+      // Each beginning lies elsewhere in a window.
+      const spoken = concat(silence(index * 4), sound);
+      const [begin] = eventsOf(detectTurns(spoken, { bargeIn, afterMs: 500 }), "begin");
+      return (begin?.atMs ?? Number.POSITIVE_INFINITY) - index * 4 - onset / 16;
+    }).sort((a, b) => a - b);
+
+  test("speech while the avatar speaks: interrupts it after 224 ms and at most three windows", () => {
+    const found = latencies("usual");
+    expect(found[0]).toBeGreaterThan(TURN_TIMES.bargeInMs - 2 * WINDOW_MS);
+    expect(found.at(-1)).toBeLessThan(TURN_TIMES.bargeInMs + 3 * WINDOW_MS);
+  });
+
+  test("the same while its own voice may come back: after 960 ms", () => {
+    expect(latencies("careful")[0]).toBeGreaterThan(900);
+  });
+});

@@ -1,0 +1,172 @@
+/** When a person begins a turn, pauses in it, goes on and ends it. Counts sound, not a clock: the same sound gives the same events. */
+import { createTurnSound } from "./turn-sound.ts";
+import { VAD_RATE, type Vad, WINDOW_SAMPLES } from "./vad.ts";
+
+const WINDOW_MS = (1000 * WINDOW_SAMPLES) / VAD_RATE;
+
+/** Times in milliseconds, rounded to windows of 32 ms. */
+export const TURN_TIMES = {
+  /** This much speech begins a turn, or, while the avatar is active, interrupts it. */
+  beginMs: 96,
+  bargeInMs: 224,
+  /** The same while it is not known whether the avatar's voice comes back from the person's loudspeaker. */
+  carefulBargeInMs: 960,
+  /** After this much silence, the sound can be recognized. */
+  pauseMs: 200,
+  /** A turn ends after this much silence when its text looks whole, and after `openMs` when it does not. */
+  wholeMs: 350,
+  openMs: 1600,
+  maxTurnMs: 60_000,
+} as const;
+
+/** A likelihood above the first one is speech, until it falls below the second one. */
+const SPEECH_BEGINS = 0.5;
+const SPEECH_ENDS = 0.35;
+/** About -54 dB, the power of windows that are silence without a look. Most of a call is silence. */
+const QUIET_POWER = 0.002 ** 2;
+
+/** Whether speech interrupts the avatar: it is silent, it speaks or thinks, or it does and may hear its own voice. */
+export type BargeIn = "none" | "usual" | "careful";
+
+export type TurnEvent =
+  /** A turn has begun. An avatar that speaks pauses. */
+  | { kind: "begin" }
+  /** The person is silent. The turn may be over: `sound` (16-bit PCM, 16 kHz) can be recognized. `pause` numbers the pauses. */
+  | { kind: "pause"; pause: number; sound: Int16Array }
+  /** The person goes on. What was recognized in this pause is only a part of the turn. */
+  | { kind: "resume"; pause: number }
+  /** The turn is over. Its text is that of the pause `pause`. `silenceMs`: since the last speech. */
+  | { kind: "end"; pause: number; reason: "whole" | "silence" | "limit"; speechMs: number; silenceMs: number }
+  /** Speech too short for a turn. Nothing else is said of it. */
+  | { kind: "noise"; speechMs: number };
+
+/** What the text of a pause says: the turn is whole, more may come, or it is none (noise, "mm-hmm", the avatar's own words). */
+export type Verdict = "whole" | "open" | "ignored";
+
+export type TurnDetector = {
+  /** Takes 32 ms of the person's sound at 16 kHz, between -1 and 1. */
+  hear(window: Float32Array): void;
+  /** Tells what the text of a pause says. Can end the turn at once. An old pause is of no importance. */
+  judge(pause: number, verdict: Verdict): void;
+};
+
+export type TurnDetectorOptions = { vad: Vad; bargeIn: () => BargeIn; onEvent: (event: TurnEvent) => void };
+
+const windowsIn = (milliseconds: number): number => Math.round(milliseconds / WINDOW_MS);
+const NEEDED_WINDOWS: Record<BargeIn, number> = {
+  none: windowsIn(TURN_TIMES.beginMs),
+  usual: windowsIn(TURN_TIMES.bargeInMs),
+  careful: windowsIn(TURN_TIMES.carefulBargeInMs),
+};
+const PAUSE_WINDOWS = windowsIn(TURN_TIMES.pauseMs);
+const WHOLE_WINDOWS = windowsIn(TURN_TIMES.wholeMs);
+const OPEN_WINDOWS = windowsIn(TURN_TIMES.openMs);
+const MAX_SAMPLES = windowsIn(TURN_TIMES.maxTurnMs) * WINDOW_SAMPLES;
+
+const powerOf = (window: Float32Array): number => {
+  let sum = 0;
+  for (let index = 0; index < window.length; index++) sum += (window[index] as number) ** 2;
+  return sum / window.length;
+};
+
+/** Returns a function that tells whether a window is speech. `isIdle`: no turn has begun, so faint windows need no look. */
+const createSpeechGate = (vad: Vad): ((window: Float32Array, isIdle: boolean) => boolean) => {
+  let isSpeech = false;
+  return (window, isIdle) => {
+    const isQuiet = isIdle && powerOf(window) < QUIET_POWER;
+    if (isQuiet) vad.skip(window);
+    const likelihood = isQuiet ? 0 : vad.hear(window);
+    isSpeech = likelihood > (isSpeech ? SPEECH_ENDS : SPEECH_BEGINS);
+    return isSpeech;
+  };
+};
+
+/** Counts of windows since the first speech. `run` grows with speech and shrinks with silence. */
+type Turn = { speech: number; silence: number; run: number; hasBegun: boolean; pause: number | null; isWhole: boolean };
+
+/** The turns of one person. Each turn that begins ends, unless its text is ignored. */
+export const createTurnDetector = ({ vad, bargeIn, onEvent }: TurnDetectorOptions): TurnDetector => {
+  const sound = createTurnSound();
+  const detect = createSpeechGate(vad);
+  let turn: Turn | null = null;
+  let pauses = 0;
+
+  const drop = (): void => {
+    turn = null;
+    sound.reset();
+  };
+  const dropNoise = ({ speech }: Turn): void => {
+    drop();
+    onEvent({ kind: "noise", speechMs: speech * WINDOW_MS });
+  };
+  const pauseTurn = (current: Turn): number => {
+    current.pause = ++pauses;
+    current.isWhole = false;
+    onEvent({ kind: "pause", pause: current.pause, sound: sound.copy() });
+    return pauses;
+  };
+  const endTurn = (current: Turn, reason: "whole" | "silence" | "limit"): void => {
+    // A turn that is cut off at the limit has no pause.
+    const pause = current.pause ?? pauseTurn(current);
+    // The text of the pause can have dropped the turn already.
+    if (turn !== current) return;
+    drop();
+    const [speechMs, silenceMs] = [current.speech * WINDOW_MS, current.silence * WINDOW_MS];
+    onEvent({ kind: "end", pause, reason, speechMs, silenceMs });
+  };
+  const takeSpeech = (current: Turn): void => {
+    current.speech++;
+    current.run++;
+    current.silence = 0;
+    const { pause } = current;
+    if (pause !== null) {
+      current.pause = null;
+      onEvent({ kind: "resume", pause });
+    }
+    if (!current.hasBegun && current.run >= NEEDED_WINDOWS[bargeIn()]) {
+      current.hasBegun = true;
+      onEvent({ kind: "begin" });
+    }
+  };
+  const takeSilence = (current: Turn): void => {
+    current.silence++;
+    current.run = Math.max(0, current.run - 1);
+    if (current.silence < PAUSE_WINDOWS) return;
+    if (!current.hasBegun) {
+      dropNoise(current);
+      return;
+    }
+    if (current.pause === null) pauseTurn(current);
+    if (turn !== current) return;
+    if (current.isWhole && current.silence >= WHOLE_WINDOWS) endTurn(current, "whole");
+    else if (current.silence >= OPEN_WINDOWS) endTurn(current, "silence");
+  };
+  const bound = (current: Turn): void => {
+    if (turn !== current || sound.length() < MAX_SAMPLES) return;
+    if (current.hasBegun) endTurn(current, "limit");
+    else dropNoise(current);
+  };
+  return {
+    hear: (window) => {
+      const isSpeech = detect(window, turn === null);
+      sound.add(window, turn !== null || isSpeech);
+      if (turn === null) {
+        if (!isSpeech) return;
+        turn = { speech: 0, silence: 0, run: 0, hasBegun: false, pause: null, isWhole: false };
+      }
+      const current = turn;
+      if (isSpeech) takeSpeech(current);
+      else takeSilence(current);
+      bound(current);
+    },
+    judge: (pause, verdict) => {
+      if (turn?.pause !== pause) return;
+      if (verdict === "ignored") {
+        drop();
+        return;
+      }
+      turn.isWhole = verdict === "whole";
+      if (turn.isWhole && turn.silence >= WHOLE_WINDOWS) endTurn(turn, "whole");
+    },
+  };
+};

@@ -251,7 +251,8 @@ describe("kubernetes.yaml", () => {
       const usesFiles = ["realtime-avatar-api", "realtime-avatar-worker"].includes((command ?? CMD)[0]);
       const store = { secretRef: { name: "realtime-avatar-storage" } };
       const livekit = { secretRef: { name: "realtime-avatar-livekit", optional: true } };
-      expect(envFrom).toEqual(usesFiles ? [store, livekit] : undefined);
+      const voices = { secretRef: { name: "realtime-avatar-voices", optional: true } };
+      expect(envFrom).toEqual(usesFiles ? [store, livekit, voices] : undefined);
       // Pods share no disk: only temporary files are on one, and their size is limited. The API has them in its DATA_DIR.
       const isApi = (command ?? CMD)[0] === "realtime-avatar-api";
       const mountPath = isApi ? imageVariables["DATA_DIR"] : "/tmp";

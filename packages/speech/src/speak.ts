@@ -1,11 +1,12 @@
 /** From a text and a voice to speech at 48 kHz, for each kind of voice. */
+import { codePointLength } from "@realtime-avatar/domain/text";
 import { SpeechError } from "./errors.ts";
 import { FLITE_SAMPLE_RATE, speakWithFlite } from "./flite.ts";
 import { MAX_REQUEST_LENGTH, type SpeechTimeouts, speakWithProvider } from "./provider.ts";
 import { createResampler } from "./resample.ts";
 import { splitText } from "./sentences.ts";
 import type { SpeechProvider, SpeechSettings } from "./settings.ts";
-import { voiceText } from "./text.ts";
+import { MAX_TEXT_LENGTH, voiceText } from "./text.ts";
 import type { Voice } from "./voices.ts";
 
 export type SpeakOptions = { signal?: AbortSignal | undefined; timeouts?: SpeechTimeouts };
@@ -34,6 +35,7 @@ export async function* speak(
   options: SpeakOptions = {},
 ): AsyncGenerator<Int16Array> {
   if (voice.provider !== "flite" && provider === null) throw new SpeechError("voice_refused");
+  if (codePointLength(text) > MAX_TEXT_LENGTH) throw new RangeError(`The text exceeds ${MAX_TEXT_LENGTH} characters.`);
   const words = voiceText(text, voice);
   const isFlite = voice.provider === "flite" || provider === null;
   const resampler = createResampler(isFlite ? FLITE_SAMPLE_RATE : provider.sampleRate);

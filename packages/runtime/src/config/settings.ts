@@ -68,6 +68,13 @@ export const SETTINGS = [
   "BYO_LIVEKIT_HOSTS",
   "CALL_AGENT_NAME",
   "LIVEKIT_SERVER_BIN",
+  "TTS_URL",
+  "TTS_API_KEY",
+  "TTS_MODEL",
+  "TTS_VOICES",
+  "TTS_VOICE",
+  "TTS_RATE",
+  "OPENAI_API_KEY",
   "LOG_LEVEL",
 ] as const;
 

@@ -6,6 +6,7 @@ import {
   parseVoices,
   SAMPLE_RATES,
   type SampleRate,
+  type SpeechProvider,
   type SpeechSettings,
   VOICES_FORM,
 } from "@realtime-avatar/speech/settings";
@@ -16,14 +17,20 @@ import { readVariable, refuse, type Variables } from "../config.ts";
 /** What is only used with a provider. */
 const PROVIDER_VARIABLES = ["TTS_API_KEY", "TTS_MODEL", "TTS_VOICES", "TTS_RATE"];
 
+/** In `TTS_URL`: no provider, whatever else is set. */
+const OFF = "off";
+
 const readUrl = (variables: Variables): string | null =>
   readVariable<string | null>(
     variables,
     "TTS_URL",
     null,
-    "an http:// or https:// URL without credentials or query, such as https://api.openai.com/v1",
-    (text) =>
-      /^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/.test(text) && URL.canParse(text) ? text.replace(/\/+$/, "") : undefined,
+    `an http:// or https:// URL without credentials or query, such as https://api.openai.com/v1, or ${OFF}`,
+    (text) => {
+      if (text === OFF) return text;
+      const isUrl = /^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/.test(text) && URL.canParse(text);
+      return isUrl ? text.replace(/\/+$/, "") : undefined;
+    },
   );
 
 /** 1 to 512 characters that a header can have. */
@@ -45,33 +52,42 @@ const readRate = (variables: Variables): SampleRate =>
 const readVoices = (variables: Variables, fallback: readonly Voice[]): readonly Voice[] =>
   readVariable(variables, "TTS_VOICES", fallback, VOICES_FORM, parseVoices);
 
-/** The settings without `TTS_VOICE`. */
+/** A server of the operator's choice, which needs a model and voices. */
+const readServer = (variables: Variables, url: string): SpeechSettings => {
+  for (const name of ["TTS_MODEL", "TTS_VOICES"]) {
+    if (!variables[name]) refuse(variables, name, "set when TTS_URL is set");
+  }
+  const [apiKey, model] = [readKey(variables, "TTS_API_KEY"), readModel(variables, "")];
+  return withVoices({ url, apiKey, model, sampleRate: readRate(variables) }, readVoices(variables, []));
+};
+
+/** OpenAI. Its key is sent to no other server. */
+const readOpenAi = (variables: Variables, apiKey: Secret): SpeechSettings => {
+  if (variables["TTS_API_KEY"]) refuse(variables, "TTS_API_KEY", "unset when TTS_URL is not set");
+  const model = readModel(variables, OPENAI.model);
+  return withVoices(
+    { url: OPENAI.url, apiKey, model, sampleRate: readRate(variables) },
+    readVoices(variables, OPENAI.voices),
+  );
+};
+
+const withVoices = (provider: SpeechProvider, voices: readonly Voice[]): SpeechSettings => ({
+  provider,
+  voices,
+  defaultVoiceId: voices[0]?.id ?? FLITE_SETTINGS.defaultVoiceId,
+});
+
 const readProvider = (variables: Variables): SpeechSettings => {
   const url = readUrl(variables);
   const openAiKey = readKey(variables, "OPENAI_API_KEY");
-  if (url === null && (openAiKey === null || variables["TTS_URL"])) {
+  if (url !== null && url !== OFF) return readServer(variables, url);
+  if (url === null && openAiKey !== null) return readOpenAi(variables, openAiKey);
+  if (!variables["TTS_URL"]) {
     for (const name of PROVIDER_VARIABLES) {
-      if (variables[name] && !variables["TTS_URL"]) refuse(variables, name, "unset when TTS_URL is not set");
+      if (variables[name]) refuse(variables, name, "unset when neither TTS_URL nor OPENAI_API_KEY is set");
     }
-    return FLITE_SETTINGS;
   }
-  // The key of OpenAI is sent to OpenAI alone.
-  const isOpenAi = url === null;
-  for (const name of ["TTS_MODEL", "TTS_VOICES"]) {
-    if (!isOpenAi && !variables[name]) refuse(variables, name, "set when TTS_URL is set");
-  }
-  if (isOpenAi && variables["TTS_API_KEY"]) refuse(variables, "TTS_API_KEY", "unset when TTS_URL is not set");
-  const voices = readVoices(variables, isOpenAi ? OPENAI.voices : []);
-  return {
-    provider: {
-      url: url ?? OPENAI.url,
-      apiKey: isOpenAi ? openAiKey : readKey(variables, "TTS_API_KEY"),
-      model: readModel(variables, isOpenAi ? OPENAI.model : ""),
-      sampleRate: readRate(variables),
-    },
-    voices,
-    defaultVoiceId: voices[0]?.id ?? FLITE_SETTINGS.defaultVoiceId,
-  };
+  return FLITE_SETTINGS;
 };
 
 /**

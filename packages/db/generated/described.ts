@@ -59,6 +59,8 @@ export type Described = {
     publicType: string | null;
     remoteUrl: string | null;
     reservedBytes: string | null;
+    origin: string | null;
+    durationMs: number | null;
     errorCode: string | null;
     errorDetail: string | null;
     originalFilename: string | null;
@@ -288,6 +290,7 @@ export type Described = {
     hasPendingChange: boolean | null;
     userSeenAt: Date | null;
   };
+  find_video: { position: number | null; video: object | null; version: number | null };
   find_webhook_delivery: { position: number | null; item: string | null };
   find_webhook_endpoint: {
     position: number | null;
@@ -335,6 +338,7 @@ export type Described = {
   list_usage_sessions: { position: number | null; items: string | null; next: string | null };
   list_user_sessions: { position: number | null; items: string | null; next: string | null };
   list_users: { position: number | null; items: string | null; next: string | null };
+  list_videos: { position: number | null; items: string | null; next: string | null };
   list_webhook_deliveries: { position: number | null; items: string | null; next: string | null };
   list_webhook_endpoints: { position: number | null; items: string | null; next: string | null };
   list_workers_with_work: { workerId: string | null };

@@ -61,6 +61,8 @@ export type Asset = {
   version: number | null;
   createdAt: Date | null;
   updatedAt: Date | null;
+  origin: string | null;
+  durationMs: number | null;
 };
 const asset = composite<Asset>(
   "tenantId",
@@ -82,6 +84,8 @@ const asset = composite<Asset>(
   "version",
   "createdAt",
   "updatedAt",
+  "origin",
+  "durationMs",
 );
 
 export type AssetResult = {
@@ -92,6 +96,7 @@ export type AssetResult = {
   publicType: string | null;
   errorCode: string | null;
   errorDetail: string | null;
+  durationMs: number | null;
 };
 const assetResult = composite<AssetResult>(
   "status",
@@ -101,6 +106,7 @@ const assetResult = composite<AssetResult>(
   "publicType",
   "errorCode",
   "errorDetail",
+  "durationMs",
 );
 
 export type AuditEvent = {
@@ -529,6 +535,67 @@ const userSession = composite<UserSession>(
   "identityId",
 );
 
+export type VideoErrorDetails = {
+  keyEnded: string | null;
+  sessionEnded: string | null;
+  quotaExceeded: string | null;
+};
+const videoErrorDetails = composite<VideoErrorDetails>("keyEnded", "sessionEnded", "quotaExceeded");
+
+export type VideoRequest = {
+  id: string | null;
+  environment: string | null;
+  avatarId: string | null;
+  text: string | null;
+  audioAssetId: string | null;
+  voiceId: string | null;
+  voiceIds: readonly string[] | null;
+  defaultVoiceId: string | null;
+  seconds: number | null;
+  maxAudioSeconds: number | null;
+  price: number | null;
+  maxVideos: number | null;
+  sessionId: string | null;
+  sessionMetadata: Record<string, unknown> | string | null;
+  sessionSeconds: number | null;
+  jobId: string | null;
+  entryId: string | null;
+  requestId: string | null;
+  metadata: Record<string, unknown> | string | null;
+  createdAt: Date | null;
+};
+const videoRequest = composite<VideoRequest>(
+  "id",
+  "environment",
+  "avatarId",
+  "text",
+  "audioAssetId",
+  "voiceId",
+  "voiceIds",
+  "defaultVoiceId",
+  "seconds",
+  "maxAudioSeconds",
+  "price",
+  "maxVideos",
+  "sessionId",
+  "sessionMetadata",
+  "sessionSeconds",
+  "jobId",
+  "entryId",
+  "requestId",
+  "metadata",
+  "createdAt",
+);
+
+export type VideoResult = {
+  status: string | null;
+  durationMs: number | null;
+  warnings: readonly string[] | null;
+  errorCode: string | null;
+  errorDetail: string | null;
+};
+const videoResult = composite<VideoResult>("status", "durationMs", "warnings", "errorCode", "errorDetail");
+
 export type WebhookEndpoint = {
   tenantId: string | null;
   id: string | null;
@@ -764,6 +831,8 @@ export type CompleteAssetRow = {
   version: number | null;
   createdAt: Date | null;
   updatedAt: Date | null;
+  origin: string | null;
+  durationMs: number | null;
   bodyHash: Uint8Array | null;
   responseStatus: number | null;
   location: string | null;
@@ -783,7 +852,7 @@ export const completeAsset = databaseFunction<CompleteAssetInput, CompleteAssetR
     auditEvent: auditEvent,
     claim: claim,
   },
-  'outcome as "outcome", (asset).tenant_id as "tenantId", (asset).id as "id", (asset).environment as "environment", (asset).kind as "kind", (asset).status as "status", (asset).content_type as "contentType", (asset).size_bytes as "sizeBytes", (asset).sha256 as "sha256", (asset).public_token as "publicToken", (asset).public_type as "publicType", (asset).remote_url as "remoteUrl", (asset).reserved_bytes as "reservedBytes", (asset).error_code as "errorCode", (asset).error_detail as "errorDetail", (asset).original_filename as "originalFilename", (asset).metadata as "metadata", (asset).version as "version", (asset).created_at as "createdAt", (asset).updated_at as "updatedAt", body_hash as "bodyHash", response_status as "responseStatus", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor"',
+  'outcome as "outcome", (asset).tenant_id as "tenantId", (asset).id as "id", (asset).environment as "environment", (asset).kind as "kind", (asset).status as "status", (asset).content_type as "contentType", (asset).size_bytes as "sizeBytes", (asset).sha256 as "sha256", (asset).public_token as "publicToken", (asset).public_type as "publicType", (asset).remote_url as "remoteUrl", (asset).reserved_bytes as "reservedBytes", (asset).error_code as "errorCode", (asset).error_detail as "errorDetail", (asset).original_filename as "originalFilename", (asset).metadata as "metadata", (asset).version as "version", (asset).created_at as "createdAt", (asset).updated_at as "updatedAt", (asset).origin as "origin", (asset).duration_ms as "durationMs", body_hash as "bodyHash", response_status as "responseStatus", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor"',
 );
 
 export type ConfirmFirstUseInput = {
@@ -1106,6 +1175,31 @@ export const createUserSession = databaseFunction<CreateUserSessionInput, Create
   'create_user_session as "result"',
 );
 
+export type CreateVideoInput = {
+  caller: Caller | null;
+  request: VideoRequest | null;
+  claim: Claim | null;
+};
+export type CreateVideoRow = {
+  kind: string | null;
+  avatarStatus: string | null;
+  assetStatus: string | null;
+  limitedBy: string | null;
+  required: string | null;
+  decided: object | null;
+  bodyHash: Uint8Array | null;
+  responseStatus: number | null;
+  location: string | null;
+  etag: string | null;
+  responseBody: Uint8Array | null;
+  sealedFor: string | null;
+};
+export const createVideo = databaseFunction<CreateVideoInput, CreateVideoRow>(
+  "create_video",
+  { caller: caller, request: videoRequest, claim: claim },
+  'kind as "kind", avatar_status as "avatarStatus", asset_status as "assetStatus", limited_by as "limitedBy", required as "required", decided as "decided", body_hash as "bodyHash", response_status as "responseStatus", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor"',
+);
+
 export type CreateWebhookEndpointInput = {
   caller: Caller | null;
   endpoint: WebhookEndpoint | null;
@@ -1156,11 +1250,13 @@ export type DeleteAssetRow = {
   version: number | null;
   createdAt: Date | null;
   updatedAt: Date | null;
+  origin: string | null;
+  durationMs: number | null;
 };
 export const deleteAsset = databaseFunction<DeleteAssetInput, DeleteAssetRow>(
   "delete_asset",
   { caller: caller, environment: null, id: null, versions: null, auditEvent: auditEvent },
-  'outcome as "outcome", (asset).tenant_id as "tenantId", (asset).id as "id", (asset).environment as "environment", (asset).kind as "kind", (asset).status as "status", (asset).content_type as "contentType", (asset).size_bytes as "sizeBytes", (asset).sha256 as "sha256", (asset).public_token as "publicToken", (asset).public_type as "publicType", (asset).remote_url as "remoteUrl", (asset).reserved_bytes as "reservedBytes", (asset).error_code as "errorCode", (asset).error_detail as "errorDetail", (asset).original_filename as "originalFilename", (asset).metadata as "metadata", (asset).version as "version", (asset).created_at as "createdAt", (asset).updated_at as "updatedAt"',
+  'outcome as "outcome", (asset).tenant_id as "tenantId", (asset).id as "id", (asset).environment as "environment", (asset).kind as "kind", (asset).status as "status", (asset).content_type as "contentType", (asset).size_bytes as "sizeBytes", (asset).sha256 as "sha256", (asset).public_token as "publicToken", (asset).public_type as "publicType", (asset).remote_url as "remoteUrl", (asset).reserved_bytes as "reservedBytes", (asset).error_code as "errorCode", (asset).error_detail as "errorDetail", (asset).original_filename as "originalFilename", (asset).metadata as "metadata", (asset).version as "version", (asset).created_at as "createdAt", (asset).updated_at as "updatedAt", (asset).origin as "origin", (asset).duration_ms as "durationMs"',
 );
 
 export type DeleteIdentityInput = {
@@ -1257,6 +1353,47 @@ export const deleteUser = databaseFunction<DeleteUserInput, DeleteUserRow>(
   "delete_user",
   { caller: caller, tenantId: null, id: null, versions: null, auditEvent: auditEvent },
   'outcome as "outcome", (member).tenant_id as "tenantId", (member).id as "id", (member).email as "email", (member).name as "name", (member).role as "role", (member).version as "version", (member).created_at as "createdAt"',
+);
+
+export type DeleteVideoInput = {
+  caller: Caller | null;
+  environment: string | null;
+  id: string | null;
+  versions: readonly string[] | null;
+  manages: boolean | null;
+  auditEvent: AuditEvent | null;
+};
+export type DeleteVideoRow = {
+  outcome: string | null;
+  tenantId: string | null;
+  id: string | null;
+  environment: string | null;
+  avatarId: string | null;
+  text: string | null;
+  audioAssetId: string | null;
+  voiceId: string | null;
+  status: string | null;
+  progress: number | null;
+  assetId: string | null;
+  durationMs: number | null;
+  billedSeconds: string | null;
+  billedCreditMicros: string | null;
+  reservedCreditMicros: string | null;
+  sessionId: string | null;
+  apiKeyId: string | null;
+  errorCode: string | null;
+  errorDetail: string | null;
+  warnings: string[] | null;
+  metadata: object | null;
+  version: number | null;
+  createdAt: Date | null;
+  updatedAt: Date | null;
+  deletedAssetId: string | null;
+};
+export const deleteVideo = databaseFunction<DeleteVideoInput, DeleteVideoRow>(
+  "delete_video",
+  { caller: caller, environment: null, id: null, versions: null, manages: null, auditEvent: auditEvent },
+  'outcome as "outcome", (video).tenant_id as "tenantId", (video).id as "id", (video).environment as "environment", (video).avatar_id as "avatarId", (video).text as "text", (video).audio_asset_id as "audioAssetId", (video).voice_id as "voiceId", (video).status as "status", (video).progress as "progress", (video).asset_id as "assetId", (video).duration_ms as "durationMs", (video).billed_seconds as "billedSeconds", (video).billed_credit_micros as "billedCreditMicros", (video).reserved_credit_micros as "reservedCreditMicros", (video).session_id as "sessionId", (video).api_key_id as "apiKeyId", (video).error_code as "errorCode", (video).error_detail as "errorDetail", (video).warnings as "warnings", (video).metadata as "metadata", (video).version as "version", (video).created_at as "createdAt", (video).updated_at as "updatedAt", deleted_asset_id as "deletedAssetId"',
 );
 
 export type DeleteWebhookEndpointInput = {
@@ -1444,6 +1581,21 @@ export const failCall = databaseFunction<FailCallInput, FailCallRow>(
   'fail_call as "result"',
 );
 
+export type FailWaitingVideosInput = {
+  limit: number | null;
+  maxHours: number | null;
+  detail: string | null;
+  requestId: string | null;
+};
+export type FailWaitingVideosRow = {
+  result: number | null;
+};
+export const failWaitingVideos = databaseFunction<FailWaitingVideosInput, FailWaitingVideosRow>(
+  "fail_waiting_videos",
+  { limit: null, maxHours: null, detail: null, requestId: null },
+  'fail_waiting_videos as "result"',
+);
+
 export type FindInvitationInput = {
   tenantId: string | null;
   id: string | null;
@@ -1551,6 +1703,34 @@ export const finishPreparation = databaseFunction<FinishPreparationInput, Finish
   "finish_preparation",
   { job: job, lease: null, result: preparationResult, auditEvent: auditEvent },
   'finish_preparation as "result"',
+);
+
+export type FinishVideoInput = {
+  job: Job | null;
+  lease: string | null;
+  result: VideoResult | null;
+  asset: Asset | null;
+  maxAssets: number | null;
+  maxBytes: number | null;
+  details: VideoErrorDetails | null;
+  requestId: string | null;
+};
+export type FinishVideoRow = {
+  result: string | null;
+};
+export const finishVideo = databaseFunction<FinishVideoInput, FinishVideoRow>(
+  "finish_video",
+  {
+    job: job,
+    lease: null,
+    result: videoResult,
+    asset: asset,
+    maxAssets: null,
+    maxBytes: null,
+    details: videoErrorDetails,
+    requestId: null,
+  },
+  'finish_video as "result"',
 );
 
 export type FreezeBodiesInput = {
@@ -1807,6 +1987,20 @@ export const reportUsages = databaseFunction<ReportUsagesInput, ReportUsagesRow>
   'kind as "kind", has_ended as "hasEnded", session as "session", body_hash as "bodyHash", etag as "etag"',
 );
 
+export type ReportVideoInput = {
+  job: Job | null;
+  lease: string | null;
+  progress: number | null;
+};
+export type ReportVideoRow = {
+  result: string | null;
+};
+export const reportVideo = databaseFunction<ReportVideoInput, ReportVideoRow>(
+  "report_video",
+  { job: job, lease: null, progress: null },
+  'report_video as "result"',
+);
+
 export type ResendDeliveryInput = {
   caller: Caller | null;
   environment: string | null;
@@ -1839,13 +2033,23 @@ export type RetryJobInput = {
   maxAttempts: number | null;
   detail: string | null;
   auditEvent: AuditEvent | null;
+  requestId: string | null;
 };
 export type RetryJobRow = {
   result: string | null;
 };
 export const retryJob = databaseFunction<RetryJobInput, RetryJobRow>(
   "retry_job",
-  { job: job, lease: null, error: null, delayMs: null, maxAttempts: null, detail: null, auditEvent: auditEvent },
+  {
+    job: job,
+    lease: null,
+    error: null,
+    delayMs: null,
+    maxAttempts: null,
+    detail: null,
+    auditEvent: auditEvent,
+    requestId: null,
+  },
   'retry_job as "result"',
 );
 
@@ -1953,11 +2157,13 @@ export type StartAssetRow = {
   version: number | null;
   createdAt: Date | null;
   updatedAt: Date | null;
+  origin: string | null;
+  durationMs: number | null;
 };
 export const startAsset = databaseFunction<StartAssetInput, StartAssetRow>(
   "start_asset",
   { job: job, lease: null },
-  'tenant_id as "tenantId", id as "id", environment as "environment", kind as "kind", status as "status", content_type as "contentType", size_bytes as "sizeBytes", sha256 as "sha256", public_token as "publicToken", public_type as "publicType", remote_url as "remoteUrl", reserved_bytes as "reservedBytes", error_code as "errorCode", error_detail as "errorDetail", original_filename as "originalFilename", metadata as "metadata", version as "version", created_at as "createdAt", updated_at as "updatedAt"',
+  'tenant_id as "tenantId", id as "id", environment as "environment", kind as "kind", status as "status", content_type as "contentType", size_bytes as "sizeBytes", sha256 as "sha256", public_token as "publicToken", public_type as "publicType", remote_url as "remoteUrl", reserved_bytes as "reservedBytes", error_code as "errorCode", error_detail as "errorDetail", original_filename as "originalFilename", metadata as "metadata", version as "version", created_at as "createdAt", updated_at as "updatedAt", origin as "origin", duration_ms as "durationMs"',
 );
 
 export type StartPreparationInput = {
@@ -1994,6 +2200,43 @@ export const startPreparation = databaseFunction<StartPreparationInput, StartPre
   "start_preparation",
   { job: job, lease: null },
   'outcome as "outcome", detail as "detail", (avatar).tenant_id as "tenantId", (avatar).id as "id", (avatar).environment as "environment", (avatar).display_name as "displayName", (avatar).source_kind as "sourceKind", (avatar).model_id as "modelId", (avatar).status as "status", (avatar).source_asset_id as "sourceAssetId", (avatar).pending_source_asset_id as "pendingSourceAssetId", (avatar).default_voice_id as "defaultVoiceId", (avatar).generation as "generation", (avatar).error as "error", (avatar).checks as "checks", (avatar).preview_token as "previewToken", (avatar).preview_file as "previewFile", (avatar).cache_manifest_id as "cacheManifestId", (avatar).cache_version as "cacheVersion", (avatar).settings as "settings", (avatar).metadata as "metadata", (avatar).version as "version", (avatar).created_at as "createdAt", (avatar).updated_at as "updatedAt"',
+);
+
+export type StartVideoInput = {
+  job: Job | null;
+  lease: string | null;
+};
+export type StartVideoRow = {
+  outcome: string | null;
+  reason: string | null;
+  tenantId: string | null;
+  id: string | null;
+  environment: string | null;
+  avatarId: string | null;
+  text: string | null;
+  audioAssetId: string | null;
+  voiceId: string | null;
+  status: string | null;
+  progress: number | null;
+  assetId: string | null;
+  durationMs: number | null;
+  billedSeconds: string | null;
+  billedCreditMicros: string | null;
+  reservedCreditMicros: string | null;
+  sessionId: string | null;
+  apiKeyId: string | null;
+  errorCode: string | null;
+  errorDetail: string | null;
+  warnings: string[] | null;
+  metadata: object | null;
+  version: number | null;
+  createdAt: Date | null;
+  updatedAt: Date | null;
+};
+export const startVideo = databaseFunction<StartVideoInput, StartVideoRow>(
+  "start_video",
+  { job: job, lease: null },
+  'outcome as "outcome", reason as "reason", (video).tenant_id as "tenantId", (video).id as "id", (video).environment as "environment", (video).avatar_id as "avatarId", (video).text as "text", (video).audio_asset_id as "audioAssetId", (video).voice_id as "voiceId", (video).status as "status", (video).progress as "progress", (video).asset_id as "assetId", (video).duration_ms as "durationMs", (video).billed_seconds as "billedSeconds", (video).billed_credit_micros as "billedCreditMicros", (video).reserved_credit_micros as "reservedCreditMicros", (video).session_id as "sessionId", (video).api_key_id as "apiKeyId", (video).error_code as "errorCode", (video).error_detail as "errorDetail", (video).warnings as "warnings", (video).metadata as "metadata", (video).version as "version", (video).created_at as "createdAt", (video).updated_at as "updatedAt"',
 );
 
 export type SweepDeliveriesInput = {

@@ -21,7 +21,9 @@ const RIGHTS = [
     error, checks, preview_token, preview_file, cache_manifest_id, cache_version, settings, metadata, version, updated_at)
     on public.avatars`,
   `select, insert, update (status, content_type, size_bytes, sha256, public_type, reserved_bytes, error_code, error_detail,
-    version, updated_at) on public.assets`,
+    duration_ms, version, updated_at) on public.assets`,
+  `select, insert, update (text, status, progress, asset_id, duration_ms, billed_seconds, billed_credit_micros, error_code,
+    error_detail, warnings, version, updated_at) on public.videos`,
   "select, insert, update (assets, bytes) on public.asset_meters",
   "select, insert, update (run_at, leased_until, lease, attempts, lost_leases, last_error), delete on public.jobs",
   "select, insert, update (job_id, lease, leased_until, started_at) on public.job_slots",

@@ -40,6 +40,9 @@ import indexesBesideKeys from "../migrations/0032_indexes_beside_keys.sql" with 
 import webhookRecoveries from "../migrations/0033_webhook_recoveries.sql" with { type: "text" };
 import webhookRecoveryIndexes from "../migrations/0034_webhook_recovery_indexes.sql" with { type: "text" };
 import callSeconds from "../migrations/0035_call_seconds.sql" with { type: "text" };
+import videos from "../migrations/0036_videos.sql" with { type: "text" };
+import videoIndexes from "../migrations/0037_video_indexes.sql" with { type: "text" };
+import validVideoChecks from "../migrations/0038_valid_video_checks.sql" with { type: "text" };
 import journal from "../migrations/meta/_journal.json";
 import { applyMigrations, type Migration } from "./apply-migrations.ts";
 import type { Db } from "./connection/pool.ts";
@@ -86,6 +89,9 @@ const TEXTS = [
   webhookRecoveries,
   webhookRecoveryIndexes,
   callSeconds,
+  videos,
+  videoIndexes,
+  validVideoChecks,
 ];
 
 /** The key of the advisory lock: any number, the same in every replica. */

@@ -70,6 +70,7 @@ describe.skipIf(!IS_ONE_DATABASE)("the catalog of one database", () => {
       "user_identities",
       "user_sessions",
       "users",
+      "videos",
       "webhook_deliveries",
       "webhook_endpoints",
       "webhook_events",
@@ -93,6 +94,7 @@ describe.skipIf(!IS_ONE_DATABASE)("the catalog of one database", () => {
       "user_identities",
       "user_sessions",
       "users",
+      "videos",
       "webhook_endpoints",
       "webhook_turns",
     ]);

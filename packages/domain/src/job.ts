@@ -4,9 +4,10 @@ import type { JobId, TenantId } from "./id.ts";
 
 /**
  * The kinds of jobs. `process_asset`: fetch a remote file, decode the file of an asset, and write its public file.
- * `prepare_avatar`: check the source of an avatar, and write its prepared files.
+ * `prepare_avatar`: check the source of an avatar, and write its prepared files. `render_video`: render a video, and write its
+ * file.
  */
-export const JOB_KINDS = ["process_asset", "prepare_avatar"] as const;
+export const JOB_KINDS = ["process_asset", "prepare_avatar", "render_video"] as const;
 export type JobKind = (typeof JOB_KINDS)[number];
 
 /** A new job. */
@@ -15,9 +16,9 @@ export type JobRecord = {
   tenantId: TenantId;
   environment: Environment;
   kind: JobKind;
-  /** What the job is about: the id of an asset or an avatar. */
+  /** What the job is about: the id of an asset, an avatar or a video. */
   targetId: string;
-  /** Which preparation of the target: 1 for an asset, which is processed once. An avatar counts its own. */
+  /** Which preparation of the target: 1 for an asset and a video, which are processed once. An avatar counts its own. */
   generation: number;
   /** From when a worker may claim it. */
   runAt: Date;

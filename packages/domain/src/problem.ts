@@ -315,6 +315,8 @@ export const FIELD_ERROR_CODES = {
     "unsupported_url",
     "not_supported",
     "token_too_powerful",
+    "unsupported_voice",
+    "nothing_to_say",
   ],
   file: ["unsupported_file", "asset_kind_mismatch", "wrong_size"],
   source: ["asset_not_found", "asset_kind_mismatch", "asset_not_usable"],

@@ -19,6 +19,9 @@ const ITEM = objectJson<Asset>({
   tenantId: plainJson(assets.tenantId),
   environment: plainJson(assets.environment),
   kind: plainJson(assets.kind),
+  origin: plainJson(
+    sql`coalesce(${assets.origin}, case when ${assets.remoteUrl} is null then 'uploaded' else 'imported' end)`,
+  ),
   status: plainJson(assets.status),
   contentType: nullable(textJson(assets.contentType)),
   sizeBytes: nullable(rawJson(assets.sizeBytes)),

@@ -23,10 +23,18 @@ export const startAsset = async (db: Runner, job: ClaimedJob): Promise<AssetReco
 
 /** What processing an asset has shown. `publicType`: media type of the public file; null when there is none. */
 export type AssetResult =
-  | { kind: "ready"; contentType: string; sizeBytes: number; sha256: string; publicType: string | null }
+  | {
+      kind: "ready";
+      contentType: string;
+      sizeBytes: number;
+      sha256: string;
+      publicType: string | null;
+      /** Of audio. */
+      durationMs?: number | null;
+    }
   | ({ kind: "failed" } & AssetError);
 
-const NO_FILE = { contentType: null, sizeBytes: null, sha256: null, publicType: null };
+const NO_FILE = { contentType: null, sizeBytes: null, sha256: null, publicType: null, durationMs: null };
 
 /**
  * Ends the job of an asset: the asset becomes `ready` or `failed`, with its audit event, and the tenant's quota counts its

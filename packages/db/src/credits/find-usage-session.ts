@@ -21,6 +21,7 @@ const BY_SERVICE = sql`${usageSessions.closedBy} = 'sweep'`;
 const END_REASON = sql`(case
   when ${usageSessions.endedAt} is null or ${usageSessions.closedBy} is null then null
   when ${BY_SERVICE} and ${usageSessions.reason} is not null and not ${usageSessions.mustEnd} then ${usageSessions.reason}
+  when ${BY_SERVICE} and ${usageSessions.mustEnd} and ${usageSessions.videoId} is not null then 'released'
   when ${BY_SERVICE} and ${usageSessions.startedAt} is null then 'not_started'
   when ${BY_SERVICE} then 'lease_expired'
   when ${IS_FAILED_START} then 'failed'

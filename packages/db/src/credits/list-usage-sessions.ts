@@ -168,7 +168,7 @@ const COUNTS = batchedRead<OpenSessionCounts, Owner & { id: ApiKeyId }, OpenSess
         limit (select ${sql.raw(`${MAX_OPEN_READ}`)}::bigint)
       ) usage_sessions
       where ${usageSessions.environment} = ${inputColumn("environment")}
-        and ${inputColumn("id")} = any(${usageSessions.lineage})
+        and ${usageSessions.videoId} is null and ${inputColumn("id")} = any(${usageSessions.lineage})
     ) counts`,
   (counts) => counts,
 );

@@ -13,6 +13,7 @@ const SCALARS: Record<string, { input: string; output: string }> = {
   integer: { input: "number", output: "number" },
   "integer[]": { input: "readonly number[]", output: "number[]" },
   bigint: { input: "number", output: "string" },
+  real: { input: "number", output: "number" },
   boolean: { input: "boolean", output: "boolean" },
   bytea: { input: "Uint8Array", output: "Uint8Array" },
   "bytea[]": { input: "readonly Uint8Array[]", output: "Uint8Array[]" },
@@ -21,7 +22,16 @@ const SCALARS: Record<string, { input: string; output: string }> = {
   json: { input: "Record<string, unknown> | string", output: "object" },
 };
 /** Values that the driver encodes by itself. */
-const BY_DRIVER = new Set(["text", "text[]", "integer", "bigint", "boolean", "bytea", "timestamp with time zone"]);
+const BY_DRIVER = new Set([
+  "text",
+  "text[]",
+  "integer",
+  "bigint",
+  "real",
+  "boolean",
+  "bytea",
+  "timestamp with time zone",
+]);
 
 const camel = (name: string): string =>
   name.replace(/^p_/, "").replaceAll(/_(\w)/g, (_, letter) => letter.toUpperCase());

@@ -1,6 +1,7 @@
 /** Jobs in the database: a queue that the worker serves, fair between tenants. */
 import type { AuditAction } from "@realtime-avatar/domain/audit";
 import type { JobKind, JobRecord } from "@realtime-avatar/domain/job";
+import { VIDEO_ERRORS } from "@realtime-avatar/domain/videos/errors";
 import {
   claimJob as callClaim,
   renewJob as callRenew,
@@ -79,11 +80,12 @@ const EXHAUSTED = {
     action: "avatar.preparation_failed",
     detail: "The avatar could not be prepared, for a reason that is not in its source. Prepare it again.",
   },
-} as const satisfies Record<JobKind, { action: AuditAction; detail: string }>;
+  render_video: { action: null, detail: VIDEO_ERRORS.internal },
+} as const satisfies Record<JobKind, { action: AuditAction | null; detail: string }>;
 
 /**
  * Gives a job back after an attempt that failed. `exhausted`: it was the last attempt; the job is deleted, and its target
- * has failed: an asset with the code `internal`, an avatar without checks. `lost`: the lease is lost. One statement.
+ * has failed: an asset or a video with the code `internal`, an avatar without checks. `lost`: the lease is lost. One statement.
  */
 export const retryJob = async (
   db: Runner,
@@ -99,7 +101,8 @@ export const retryJob = async (
     delayMs: Math.round(delaySeconds * 1000),
     maxAttempts,
     detail,
-    auditEvent: auditEvent(action, { ...job, id: job.targetId }, origin),
+    auditEvent: action === null ? null : auditEvent(action, { ...job, id: job.targetId }, origin),
+    requestId: origin.requestId,
   });
   return kindOf(row?.result ?? null, ["retried", "exhausted", "lost"] as const);
 };

@@ -2,7 +2,7 @@
  * The tables of assets. Files are in a store, not here (`packages/storage`); a row says which files are kept.
  */
 
-import { ASSET_KINDS } from "@realtime-avatar/domain/assets/limits";
+import { ASSET_KINDS, ASSET_ORIGINS } from "@realtime-avatar/domain/assets/limits";
 import { Asset, CreateRemoteAsset } from "@realtime-avatar/domain/assets/schemas";
 import { ASSET_STATUSES } from "@realtime-avatar/domain/assets/status";
 import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
@@ -40,6 +40,10 @@ export const assets = pgTable(
     remoteUrl: text("remote_url"),
     /** What the asset counts for in the quota of bytes. */
     reservedBytes: byteCount("reserved_bytes").notNull(),
+    /** Null: an earlier release has written the row, and `remote_url` says whether it was uploaded or imported. */
+    origin: text("origin"),
+    /** How long the sound lasts, or a generated video; null when that is not known. */
+    durationMs: integer("duration_ms"),
     errorCode: text("error_code"),
     errorDetail: text("error_detail"),
     originalFilename: text("original_filename"),
@@ -64,6 +68,10 @@ export const assets = pgTable(
     index("assets_pending_upload_index")
       .on(table.createdAt)
       .where(sql`${table.status} = 'pending_upload' and ${table.remoteUrl} is null`),
+    // The sweep of generated files that are too old.
+    index("assets_generated_index")
+      .on(table.createdAt)
+      .where(sql`${table.status} = 'ready' and ${table.origin} = 'generated'`),
     check("assets_id_check", isId(table.id, "ast")),
     check("assets_environment_check", oneOf(table.environment, ENVIRONMENTS)),
     check("assets_kind_check", oneOf(table.kind, ASSET_KINDS)),
@@ -78,6 +86,8 @@ export const assets = pgTable(
     check("assets_public_type_check", length(table.publicType, contentType.anyOf[0])),
     check("assets_remote_url_check", length(table.remoteUrl, CreateRemoteAsset.properties.remoteUrl)),
     check("assets_reserved_bytes_check", sql`${table.reservedBytes} between 0 and 9007199254740991`),
+    check("assets_origin_check", oneOf(table.origin, ASSET_ORIGINS)),
+    check("assets_duration_ms_check", sql`${table.durationMs} >= 0`),
     check("assets_error_code_check", length(table.errorCode, errorBounds.code)),
     check("assets_error_detail_check", length(table.errorDetail, errorBounds.detail)),
     check(

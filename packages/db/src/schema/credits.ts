@@ -142,6 +142,8 @@ export const usageSessions = pgTable(
      * sets both for the functions of an earlier version, which know neither (migration 0018).
      */
     isCounted: boolean("is_counted").notNull().default(false),
+    /** The video that the session pays for. It is never counted: a video takes the place of no call. */
+    videoId: bytewise("video_id"),
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),

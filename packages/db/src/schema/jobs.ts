@@ -1,4 +1,4 @@
-/** The tables of the jobs that process assets and prepare avatars. */
+/** The tables of the jobs that process assets, prepare avatars and render videos. */
 
 import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
 import { JOB_KINDS } from "@realtime-avatar/domain/job";

@@ -15,11 +15,15 @@ import { functionsInShard, schemaOf } from "./shard.ts";
 export type Finding = { place: string; problem: string };
 
 /** The triggers that the migrations create, as `table.trigger`. */
-const TRIGGERS: readonly string[] = migrations().flatMap(({ text }) =>
-  [...text.matchAll(/^CREATE TRIGGER (\w+)\s+BEFORE [A-Z ]+? ON "?(\w+)"?/gm)].map(
-    ([, name, table]) => `${table}.${name}`,
+const TRIGGERS: readonly string[] = [
+  ...new Set(
+    migrations().flatMap(({ text }) =>
+      [...text.matchAll(/^CREATE TRIGGER (\w+)\s+BEFORE [A-Z ]+? ON "?(\w+)"?/gm)].map(
+        ([, name, table]) => `${table}.${name}`,
+      ),
+    ),
   ),
-);
+];
 
 /** How many functions a schema of a shard has: also the one that holds the shard. */
 const FUNCTIONS = FUNCTION_FILES.filter((text) => text.includes("create function ")).length + 1;

@@ -34,6 +34,8 @@ import "../people/seen.ts";
 import "../people/user-sessions.ts";
 import "../people/users.ts";
 import "../tenants/tenants.ts";
+import "../videos/list.ts";
+import "../videos/videos.ts";
 import { countDeliveries, listDeliveries } from "../webhooks/deliveries.ts";
 import "../webhooks/endpoints.ts";
 import "../webhooks/sending.ts";

@@ -47,6 +47,14 @@ await client.unsafe(`
   end $$;
   create trigger note_audit after insert on audit_events for each row
     when (new.action ~ '^(api_key|avatar|asset|credits)[.]') execute function note_audit();
+  create function note_video() returns trigger language plpgsql as $$
+  begin
+    if new.status <> old.status and new.status in ('ready', 'failed') then
+      insert into expected values (new.tenant_id, new.environment, 'video.' || new.status, new.id);
+    end if;
+    return null;
+  end $$;
+  create trigger note_video after update on videos for each row execute function note_video();
   create function note_account() returns trigger language plpgsql as $$
   begin
     if new.granted - new.forfeited - new.settled - new.reserved < new.low_threshold

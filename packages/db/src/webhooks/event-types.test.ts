@@ -85,6 +85,8 @@ describe("the list of events", () => {
     "api_key.expiring",
     "credits.low",
     "credits.exhausted",
+    "video.ready",
+    "video.failed",
     "webhook_endpoint.disabled",
     "webhook_endpoint.test",
   ];

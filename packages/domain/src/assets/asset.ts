@@ -20,6 +20,8 @@ export type AssetRecord = Omit<Asset, "id" | "tenantId" | "publicUrl" | "created
   remoteUrl: string | null;
   /** What the asset counts for in the quota of bytes: its size, or the most that it can have while that is not known. */
   reservedBytes: number;
+  /** How long the sound lasts, or a generated video; null while that is not known, for other files, and of earlier releases. */
+  durationMs: number | null;
   /** Incremented by every change; the value of the ETag. */
   version: number;
   createdAt: Date;
@@ -55,6 +57,7 @@ export const newAsset = ({ now, ...asset }: NewAsset, random: RandomBytes): Asse
   tenantId: asset.tenantId,
   environment: asset.environment,
   kind: asset.kind,
+  origin: (asset.remoteUrl ?? null) === null ? "uploaded" : "imported",
   status: asset.status,
   contentType: asset.contentType ?? null,
   sizeBytes: asset.sizeBytes ?? null,
@@ -63,12 +66,26 @@ export const newAsset = ({ now, ...asset }: NewAsset, random: RandomBytes): Asse
   publicType: null,
   remoteUrl: asset.remoteUrl ?? null,
   reservedBytes: asset.reservedBytes,
+  durationMs: null,
   error: null,
   originalFilename: asset.originalFilename ?? null,
   metadata: asset.metadata ?? {},
   version: 1,
   createdAt: now,
   updatedAt: now,
+});
+
+/** The asset of a rendered video. */
+export const generatedAsset = (
+  owner: Pick<NewAsset, "id" | "tenantId" | "environment" | "now">,
+  file: { contentType: string; sizeBytes: number; sha256: string; durationMs: number },
+  random: RandomBytes,
+  shard: number | null = null,
+): AssetRecord => ({
+  ...newAsset({ ...owner, kind: "video", status: "uploaded", reservedBytes: file.sizeBytes }, random, shard),
+  ...file,
+  origin: "generated",
+  status: "ready",
 });
 
 /** The API representation of an asset. `origin`: scheme, host and port of public URLs. */

@@ -3,6 +3,10 @@
 export const ASSET_KINDS = ["image", "video", "audio"] as const;
 export type AssetKind = (typeof ASSET_KINDS)[number];
 
+/** Where a file is from. The service has rendered a generated one: the limits of sources do not apply to it. */
+export const ASSET_ORIGINS = ["uploaded", "imported", "generated"] as const;
+export type AssetOrigin = (typeof ASSET_ORIGINS)[number];
+
 const MIB = 1024 * 1024;
 
 /** For each kind, what its files may be. Every bound is inclusive. */

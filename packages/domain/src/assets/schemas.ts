@@ -5,7 +5,7 @@ import { listOf, Page } from "../page.ts";
 import { ClosedObject, Count, DateTime, JsonObject, Nullable, OneOf, Text } from "../schema.ts";
 import { MAX_URL_LENGTH } from "../text.ts";
 import { ASSET_ERROR_CODES, type AssetErrorCode } from "./errors.ts";
-import { ASSET_KINDS, ASSET_LIMITS } from "./limits.ts";
+import { ASSET_KINDS, ASSET_LIMITS, ASSET_ORIGINS } from "./limits.ts";
 import { ASSET_STATUSES } from "./status.ts";
 
 /** Maximum size of `metadata`, as compact JSON in UTF-8. */
@@ -90,6 +90,9 @@ const asset = {
   tenantId: id,
   environment: OneOf(ENVIRONMENTS),
   kind: fields.kind,
+  origin: OneOf(ASSET_ORIGINS, {
+    description: "Where the file is from. `generated`: the file of a video, which the service has rendered.",
+  }),
   status: OneOf(ASSET_STATUSES),
   contentType: Nullable(Text({ minLength: 1, maxLength: 64 }), { description: "Null until the file is known." }),
   sizeBytes: Nullable(Count(), { description: "Null until the file is known." }),

@@ -38,6 +38,10 @@ const EVENTS_OF = {
     started: "The first usage of a session was reported.",
     ended: "A session has ended, and was charged.",
   },
+  video: {
+    ready: "A video was rendered: `assetId` names its file.",
+    failed: "A video has failed, and was not charged; `error` says why.",
+  },
   webhook_endpoint: {
     disabled:
       "Another endpoint was disabled: it responded with 410, failed for five days, or was stopped by the operator.",

@@ -9,6 +9,7 @@ import { ShownName } from "../lists/names.ts";
 import { listOf, PAGE_LIMITS, Page, TOTAL_FIELD } from "../page.ts";
 import { ClosedObject, Count, DateTime, Nullable, OneOf, Text } from "../schema.ts";
 import { MAX_DESCRIPTION_LENGTH, MAX_URL_LENGTH } from "../text.ts";
+import { Video } from "../videos/schemas.ts";
 import { typesOf, WEBHOOK_EVENT_GROUPS, WEBHOOK_EVENT_TYPES, type WebhookObject } from "./events.ts";
 
 /** Endpoints of a tenant in one environment. */
@@ -228,6 +229,7 @@ export const AvatarEvent = eventOf("avatar", Avatar);
 export const AssetEvent = eventOf("asset", Asset);
 export const CreditsEvent = eventOf("credits", CreditBalance);
 export const UsageSessionEvent = eventOf("usage_session", UsageSession);
+export const VideoEvent = eventOf("video", Video);
 export const WebhookEndpointEvent = eventOf(
   "webhook_endpoint",
   Nullable(WebhookEndpoint, { description: "Null when the endpoint was deleted before the event was sent." }),
@@ -240,6 +242,7 @@ export const WEBHOOK_EVENTS = {
   asset: AssetEvent,
   credits: CreditsEvent,
   usage_session: UsageSessionEvent,
+  video: VideoEvent,
   webhook_endpoint: WebhookEndpointEvent,
 } as const satisfies Record<WebhookObject, TObject>;
 export type WebhookEvent = { [Kind in WebhookObject]: Static<(typeof WEBHOOK_EVENTS)[Kind]> }[WebhookObject];

@@ -2,6 +2,7 @@
 import { beforeEach } from "bun:test";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { type ClaimedJob, claimJob, type JobClaim } from "@realtime-avatar/db/jobs/jobs";
+import { JOB_KINDS } from "@realtime-avatar/domain/job";
 import type { TestDb } from "../database.ts";
 
 /** Removes all jobs before each test of this file, because a claim may serve any tenant. */
@@ -17,7 +18,7 @@ export const jobClaim = (fields: Partial<JobClaim> = {}): JobClaim => ({
   lease: `lease ${++leases}`,
   leaseSeconds: 60,
   slots: 2,
-  kinds: ["process_asset", "prepare_avatar"],
+  kinds: JOB_KINDS,
   ...fields,
 });
 

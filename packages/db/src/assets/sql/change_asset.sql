@@ -14,7 +14,7 @@ begin
   update public.assets set
     status = p_new.status, content_type = p_new.content_type, size_bytes = p_new.size_bytes, sha256 = p_new.sha256,
     public_type = p_new.public_type, reserved_bytes = p_new.reserved_bytes, error_code = p_new.error_code,
-    error_detail = p_new.error_detail, version = p_new.version, updated_at = p_new.updated_at
+    error_detail = p_new.error_detail, duration_ms = p_new.duration_ms, version = p_new.version, updated_at = p_new.updated_at
   where tenant_id = p_old.tenant_id and id = p_old.id;
   if v_assets <> 0 or v_bytes <> 0 then
     update public.asset_meters set assets = assets + v_assets, bytes = bytes + v_bytes

@@ -35,7 +35,7 @@ begin
     where tenant_id = p_asset.tenant_id and environment = p_asset.environment;
     insert into public.assets (
       tenant_id, id, environment, kind, status, content_type, size_bytes, sha256, public_token, public_type, remote_url,
-      reserved_bytes, error_code, error_detail, original_filename, metadata, version, created_at, updated_at
+      reserved_bytes, error_code, error_detail, original_filename, metadata, version, created_at, updated_at, origin, duration_ms
     )
     select p_asset.*;
     perform rta.insert_job(p_job);

@@ -27,6 +27,7 @@ begin
     v_new.reserved_bytes := p_result.size_bytes;
     v_new.sha256 := p_result.sha256;
     v_new.public_type := p_result.public_type;
+    v_new.duration_ms := p_result.duration_ms;
   end if;
   perform rta.change_asset(v_old, v_new, p_audit_event);
   return true;

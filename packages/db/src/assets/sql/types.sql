@@ -17,11 +17,14 @@ create type rta.asset as (
   metadata json,
   version integer,
   created_at timestamptz,
-  updated_at timestamptz
+  updated_at timestamptz,
+  origin text,         -- 'uploaded', 'imported' or 'generated'
+  duration_ms integer
 );
 
 -- What processing an asset has shown. `status`: 'ready' or 'failed'. The error is null when it is ready, the rest when it
--- has failed; `public_type` is also null when there is no public file.
+-- has failed; `public_type` is also null when there is no public file, and
+-- `duration_ms` where it is not measured.
 create type rta.asset_result as (
   status text,
   content_type text,
@@ -29,5 +32,6 @@ create type rta.asset_result as (
   sha256 text,
   public_type text,
   error_code text,
-  error_detail text
+  error_detail text,
+  duration_ms integer
 );

@@ -9,7 +9,8 @@
 -- nothing. A started session is marked (`must_end`): it stays open, and holds its credits, until a release by its engine, or until
 -- the end of its lease, when it is charged what was reported. Otherwise a caller who ends the call right after a report is not
 -- charged for the time since. A session whose lease has expired is charged what was reported. A call ends at once, whoever releases it, and `used` does
--- not count: the service ends its media itself (used_by_clock).
+-- not count: the service ends its media itself (used_by_clock). The session of a video is marked, whoever releases it: its worker then
+-- cancels the video, and `used` does not count.
 --
 -- Lock order: callers (lock_caller), sessions (lock_sessions), then of those to be ended their calls, all meters and all accounts
 -- (lock_counters), the claims, the events. The clock that decides whether a caller is still valid, and whether a lease has expired, is
@@ -36,6 +37,7 @@ declare
   v_acts text[] := array(
     select case
       when id is null or ended_at is not null then null
+      when video_id is not null then 'mark'
       when id = any (v_calls) then 'end call'
       when not p_changes[at].is_engine and started_at is not null and expires_at > clock_timestamp() then 'mark'
       else 'end'
@@ -73,7 +75,10 @@ begin
     where v_acts[change.ordinality] = 'mark' and v_outcomes[change.ordinality].kind = 'written' and not session.must_end
       and session.tenant_id = p_callers[p_caller_at[change.ordinality]].tenant_id and session.id = change.session_id;
   end if;
-  v_outcomes := rta.released_outcomes(p_callers, p_caller_at, p_changes, v_acts, v_calls, v_outcomes);
+  v_outcomes := rta.released_outcomes(
+    p_callers, p_caller_at, p_changes, v_acts,
+    v_calls || array(select id from unnest(v_sessions) session where video_id is not null), v_outcomes
+  );
   if p_claims is not null then
     perform rta.store_session_changes(
       p_callers, p_caller_at, array(select session_id from unnest(p_changes)), p_claims, v_outcomes

@@ -6,7 +6,7 @@ create function rta.released_outcomes(
   p_caller_at integer[],
   p_changes rta.session_change[],
   p_acts text[],                           -- see release_sessions
-  p_calls text[],                          -- the sessions that are calls
+  p_calls text[],                          -- the sessions that are calls, or of videos
   p_outcomes rta.session_change_outcome[]  -- for each release, so far
 ) returns rta.session_change_outcome[]
 language plpgsql as $$

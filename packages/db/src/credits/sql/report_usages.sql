@@ -2,8 +2,8 @@
 -- changes nothing. The first report starts the session. `mustEnd` of the session that is returned says whether the call must
 -- end: a release has asked for it, its key must (ended_keys), or it has used up what it holds. With an Idempotency-Key, at most once.
 -- Serves one report and a batch of concurrent ones, each of another session. Returns the outcome of each, in their order.
--- 'session_closed': nothing is written, because the session has ended, its lease has expired, or it is a call, which its worker
--- reports.
+-- 'session_closed': nothing is written, because the session has ended, its lease has expired, or it is a call or of a video, which a
+-- worker reports.
 --
 -- Lock order: callers (lock_caller), sessions (lock_sessions), claims, events. No meter and no account: what is reported is held
 -- already. The trigger of the migration 0018 locks them at the first report of a session from before it, which comes alone.
@@ -42,7 +42,7 @@ begin
     where v_outcomes[change.ordinality].kind = 'written'
       and session.tenant_id = p_callers[p_caller_at[change.ordinality]].tenant_id and session.id = change.session_id
       -- Not as conditions on the row: those the server may read by an index that has all open sessions of the tenant.
-      and v_sessions[change.ordinality].ended_at is null and v_sessions[change.ordinality].expires_at > v_now
+      and v_sessions[change.ordinality].video_id is null and v_sessions[change.ordinality].ended_at is null and v_sessions[change.ordinality].expires_at > v_now
       and not exists (
         select from public.calls where calls.tenant_id = session.tenant_id and calls.session_id = session.id
       )

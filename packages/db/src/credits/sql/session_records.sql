@@ -30,6 +30,7 @@ begin
           when session.ended_at is null or session.closed_by is null then null
           when session.closed_by = 'sweep' and session.reason is not null and not session.must_end
             then session.reason
+          when session.closed_by = 'sweep' and session.must_end and session.video_id is not null then 'released'
           when session.closed_by = 'sweep' and session.started_at is null then 'not_started'
           when session.closed_by = 'sweep' then 'lease_expired'
           when session.status = 'failed' and session.reason = 'failed' then 'failed'

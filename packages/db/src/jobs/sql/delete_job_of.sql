@@ -1,4 +1,4 @@
--- Deletes the job of an asset or an avatar, if there is one. A job that runs loses its lease with its row: it finishes
+-- Deletes the job of an asset, an avatar or a video, if there is one. A job that runs loses its lease with its row: it finishes
 -- nothing. Its slot stays taken until its worker notices, so that no more jobs of the tenant run than it has slots.
 -- Lock order: the calling function has locked the target; then its job.
 create function rta.delete_job_of(p_tenant_id text, p_target_id text) returns void

@@ -4,7 +4,7 @@
 --   'exhausted'  it was claimed `p_max_attempts` times: the job is deleted, and its target has failed, with `p_detail` and the
 --                audit event
 --   'lost'       the lease is lost (end_job)
--- Lock order: the target, the job, the slot, the meter of an asset.
+-- Lock order: the target, the job, the slot, the meter of an asset; of a video, its session and counters (end_videos).
 create function rta.retry_job(
   p_job rta.job,
   p_lease text,
@@ -12,18 +12,24 @@ create function rta.retry_job(
   p_delay_ms integer,
   p_max_attempts integer,
   p_detail text,
-  p_audit_event rta.audit_event
+  p_audit_event rta.audit_event, -- null for a video, which has none
+  p_request_id text
 ) returns text
 language plpgsql as $$
 declare
   v_asset rta.asset;
   v_avatar rta.avatar;
+  v_video rta.video;
   v_outcome text;
 begin
   if p_job.kind = 'process_asset' then
     v_asset := rta.lock_asset(p_job.tenant_id, p_job.environment, p_job.target_id);
     v_outcome := rta.end_attempt(p_job, p_lease, p_error, p_delay_ms, p_max_attempts);
     perform rta.stop_asset(v_asset, v_outcome, p_detail, p_audit_event);
+  elsif p_job.kind = 'render_video' then
+    v_video := rta.lock_video(p_job.tenant_id, p_job.environment, p_job.target_id);
+    v_outcome := rta.end_attempt(p_job, p_lease, p_error, p_delay_ms, p_max_attempts);
+    perform rta.stop_video(v_video, v_outcome, 'internal', p_detail, p_request_id);
   else
     v_avatar := rta.lock_avatar(p_job.tenant_id, p_job.environment, p_job.target_id);
     v_outcome := rta.end_attempt(p_job, p_lease, p_error, p_delay_ms, p_max_attempts);

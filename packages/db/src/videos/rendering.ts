@@ -1,0 +1,125 @@
+/** What workers write of videos: the start, the progress and the end of their jobs, and the end of those that no worker has taken. */
+import type { AssetRecord } from "@realtime-avatar/domain/assets/asset";
+import { VIDEO_ERRORS, type VideoErrorCode } from "@realtime-avatar/domain/videos/errors";
+import { MAX_WAITING_HOURS } from "@realtime-avatar/domain/videos/limits";
+import type { VideoError } from "@realtime-avatar/domain/videos/schemas";
+import type { VideoRecord } from "@realtime-avatar/domain/videos/video";
+import {
+  failWaitingVideos as callFailWaiting,
+  finishVideo as callFinish,
+  reportVideo as callReport,
+  startVideo as callStart,
+  type StartVideoRow,
+} from "../../generated/functions.ts";
+import type { AssetQuota } from "../assets/assets.ts";
+import { assetRow } from "../assets/record.ts";
+import type { Origin } from "../audit/audit-events.ts";
+import type { Runner } from "../connection/batch.ts";
+import { kindOf } from "../idempotency/idempotency-keys.ts";
+import type { ClaimedJob } from "../jobs/jobs.ts";
+import { toVideo, type VideoRow } from "./record.ts";
+
+/** Why a video is to end: see `video_end.sql`. */
+export type VideoEnd = "canceled" | "key_ended" | "session_ended";
+
+/** What the job of a video is to do. */
+export type VideoStart =
+  | { kind: "started"; video: VideoRecord }
+  /** It is to end without an attempt. */
+  | { kind: "must_end"; reason: VideoEnd }
+  /** Nothing is to be done: the lease is lost, or the video has ended. */
+  | { kind: "gone" };
+
+/** The video of a job that begins: it becomes `rendering`. One statement. */
+export const startVideo = async (db: Runner, job: ClaimedJob): Promise<VideoStart> => {
+  const [row] = await callStart(db, { job, lease: job.lease });
+  const { outcome, reason, ...video } = row as StartVideoRow;
+  const kind = kindOf(outcome, ["started", "must_end", "gone"]);
+  switch (kind) {
+    case "started":
+      return { kind, video: toVideo(video as VideoRow) };
+    case "must_end":
+      return { kind, reason: reason as VideoEnd };
+    case "gone":
+      return { kind };
+  }
+};
+
+/**
+ * Records the part of a video that is rendered: 0 to 1, with three digits. Returns why the work is to stop; null: it goes on. One statement.
+ */
+export const reportVideo = async (db: Runner, job: ClaimedJob, progress: number): Promise<VideoEnd | "gone" | null> => {
+  const [row] = await callReport(db, { job, lease: job.lease, progress: Math.floor(progress * 1000) / 1000 });
+  return (row?.result ?? null) as VideoEnd | "gone" | null;
+};
+
+/** How the attempt to render a video has ended. */
+export type VideoResult =
+  | { kind: "ready"; asset: AssetRecord; durationMs: number; warnings: readonly string[]; quota: AssetQuota }
+  | ({ kind: "failed" } & VideoError)
+  /** It was to end: `startVideo` or `reportVideo` has said so. */
+  | { kind: "must_end" };
+
+/** What a video has become. `lost`: nothing of it is changed, because the lease is lost or it has ended. */
+export type FinishedVideo = "ready" | "failed" | "canceled" | "lost";
+
+const NOTHING = { durationMs: null, warnings: [], errorCode: null, errorDetail: null };
+const rowOf = (result: VideoResult) => {
+  switch (result.kind) {
+    case "ready":
+      return { ...NOTHING, status: "ready", durationMs: result.durationMs, warnings: [...result.warnings] };
+    case "failed":
+      return { ...NOTHING, status: "failed", errorCode: result.code, errorDetail: result.detail };
+    case "must_end":
+      // The function finds out why, unless that has changed meanwhile.
+      return {
+        ...NOTHING,
+        status: "failed",
+        errorCode: "internal" satisfies VideoErrorCode,
+        errorDetail: VIDEO_ERRORS.internal,
+      };
+  }
+};
+
+/**
+ * Ends the job of a video: writes the result, the asset with the file, and the event, and closes the usage session, which is charged the
+ * seconds of the file. A video that is to end (`VideoEnd`) ends so, and one whose file does not fit into the quota has failed. One
+ * statement.
+ */
+export const finishVideo = async (
+  db: Runner,
+  job: ClaimedJob,
+  result: VideoResult,
+  { requestId }: Pick<Origin, "requestId">,
+): Promise<FinishedVideo> => {
+  const { asset, quota } = result.kind === "ready" ? result : { asset: null, quota: { maxAssets: 0, maxBytes: 0 } };
+  const [row] = await callFinish(db, {
+    job,
+    lease: job.lease,
+    result: rowOf(result),
+    asset: asset && assetRow(asset),
+    ...quota,
+    details: {
+      keyEnded: VIDEO_ERRORS.key_ended,
+      sessionEnded: VIDEO_ERRORS.session_ended,
+      quotaExceeded: VIDEO_ERRORS.quota_exceeded,
+    },
+    requestId,
+  });
+  return kindOf(row?.result ?? null, ["ready", "failed", "canceled", "lost"] as const);
+};
+
+/**
+ * Fails up to `limit` videos that no worker has finished within `MAX_WAITING_HOURS`, with the code `no_capacity`, and returns their
+ * number. One statement.
+ */
+export const failWaitingVideos = async (
+  db: Runner,
+  limit: number,
+  { requestId }: Pick<Origin, "requestId">,
+  maxHours: number = MAX_WAITING_HOURS,
+): Promise<number> => {
+  const detail = VIDEO_ERRORS.no_capacity;
+  const [row] = await callFailWaiting(db, { limit, maxHours, detail, requestId });
+  return row?.result ?? 0;
+};

@@ -1,0 +1,64 @@
+create type rta.video as (
+  tenant_id text collate "C",
+  id text collate "C",
+  environment text collate "C",
+  avatar_id text,
+  text text,
+  audio_asset_id text,
+  voice_id text,
+  status text,
+  progress real,
+  asset_id text,
+  duration_ms integer,
+  billed_seconds bigint,
+  billed_credit_micros bigint,
+  reserved_credit_micros bigint,
+  session_id text,
+  api_key_id text,
+  error_code text,
+  error_detail text,
+  warnings text[],
+  metadata json,
+  version integer,
+  created_at timestamptz,
+  updated_at timestamptz
+);
+
+-- A request for a video.
+create type rta.video_request as (
+  id text,
+  environment text,
+  avatar_id text,
+  text text,                 -- null: the audio
+  audio_asset_id text,
+  voice_id text,             -- the voice that the request names
+  voice_ids text[],          -- the voices that there are
+  default_voice_id text,     -- that of the service
+  seconds bigint,            -- for which a text holds credits; null for audio
+  max_audio_seconds bigint,
+  price bigint,              -- credit micros for each second
+  max_videos integer,        -- of the tenant in the environment that are queued or rendered
+  session_id text,
+  session_metadata json,
+  session_seconds integer,   -- until the end of the session, if nothing else ends it
+  job_id text,
+  entry_id text,
+  request_id text,
+  metadata json,
+  created_at timestamptz
+);
+
+-- What only the write of a new video knows, under the names of the API.
+create type rta.decided_fields as ("voiceId" text, "reservedCreditMicros" bigint, warnings text[]);
+
+-- What a video says of the errors that its end finds.
+create type rta.video_error_details as (key_ended text, session_ended text, quota_exceeded text);
+
+-- How the attempt to render a video has ended. `status`: 'ready', with what follows it, or 'failed' or 'canceled', with the error.
+create type rta.video_result as (
+  status text,
+  duration_ms integer,
+  warnings text[],      -- beside those of the video
+  error_code text,
+  error_detail text
+);

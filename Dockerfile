@@ -23,6 +23,7 @@ COPY packages/runtime/package.json packages/runtime/
 COPY packages/speech/package.json packages/speech/
 COPY packages/storage/package.json packages/storage/
 COPY packages/testing/package.json packages/testing/
+COPY packages/video/package.json packages/video/
 # The optional packages are the libraries of sharp for this platform, and the embedded PostgreSQL, which the programs do not
 # use: its scripts need not run.
 RUN bun install --frozen-lockfile --production --ignore-scripts

@@ -71,6 +71,11 @@ Apache License 2.0. The package has them with weights of 16 bits. https://github
     text: `Under the Apache License 2.0, with code of Protocol Buffers, Copyright 2008 Google Inc., and of the Closure Library, under
 the BSD-3-Clause license. https://github.com/bufbuild/protobuf-es`,
   },
+  "h264-mp4-encoder": {
+    license: "MPL-1.1",
+    text: `Contains minih264, which is in the public domain (CC0 1.0, https://github.com/lieff/minih264), and libmp4v2, under the Mozilla
+Public License 1.1. The sources of both, unchanged here: https://github.com/TrevorSundberg/h264-mp4-encoder`,
+  },
   "@livekit/rtc-ffi-bindings": {
     license: "BSD-3-Clause",
     text: `Its native library contains WebRTC, Copyright (c) 2011, The WebRTC project authors, under the BSD-3-Clause license, and

@@ -1,0 +1,110 @@
+/** The Huffman codes of AAC (ISO/IEC 14496-3, annex 4.A): how many bits numbers take in each codebook, and writing them. */
+import type { BitWriter } from "../bit-writer.ts";
+import tables from "./codebooks.json" with { type: "json" };
+
+/** How a codebook takes numbers: `group` at once, signed or with signs after the code, each at most `max`. */
+type Form = { group: 2 | 4; isSigned: boolean; max: number };
+type Book = Form & { lengths: readonly number[]; codes: readonly number[] };
+
+const FORMS: readonly Form[] = [
+  { group: 4, isSigned: true, max: 1 },
+  { group: 4, isSigned: true, max: 1 },
+  { group: 4, isSigned: false, max: 2 },
+  { group: 4, isSigned: false, max: 2 },
+  { group: 2, isSigned: true, max: 4 },
+  { group: 2, isSigned: true, max: 4 },
+  { group: 2, isSigned: false, max: 7 },
+  { group: 2, isSigned: false, max: 7 },
+  { group: 2, isSigned: false, max: 12 },
+  { group: 2, isSigned: false, max: 12 },
+  // 16 says that the number follows.
+  { group: 2, isSigned: false, max: 16 },
+];
+
+/** Of all zeros: nothing is written. */
+export const ZERO_BOOK = 0;
+export const BOOKS = FORMS.length + 1;
+const ESCAPE = 16;
+/** The largest number that can follow. */
+export const MAX_VALUE = 8191;
+
+const bookOf = (number: number): Book => {
+  const [form, table] = [FORMS[number - 1], tables.spectrum[number - 1]];
+  if (form === undefined || table === undefined) throw new RangeError(`There is no codebook ${number}.`);
+  return { ...form, ...table };
+};
+const SPECTRUM: readonly Book[] = Array.from({ length: BOOKS }, (_, number) => bookOf(Math.max(1, number)));
+
+/** The place of the code of the numbers from `start` on. */
+const indexOf = ({ group, isSigned, max }: Book, values: Int32Array, start: number): number => {
+  let index = 0;
+  for (let offset = 0; offset < group; offset++) {
+    const value = values[start + offset] as number;
+    const digit = isSigned ? value + max : Math.min(max, Math.abs(value));
+    index = index * (isSigned ? 2 * max + 1 : max + 1) + digit;
+  }
+  return index;
+};
+
+/** The bits of a number from 16 on, after its code: N ones, a zero, and N + 4 bits. */
+const escapeLength = (value: number): number => 2 * (31 - Math.clz32(value)) - 3;
+
+/** The lowest codebook that can have numbers up to `max`, and the one after it: they differ in which numbers are short. */
+export const booksFor = (max: number): readonly number[] => {
+  if (max === 0) return [ZERO_BOOK];
+  const first = FORMS.findIndex((form) => form.max >= max);
+  return first < 0 || max > 12 ? [11] : [first + 1, first + 2];
+};
+
+/** The bits of the numbers from `start` to `end` in a codebook that can have them. */
+export const countBits = (number: number, values: Int32Array, start: number, end: number): number => {
+  if (number === ZERO_BOOK) return 0;
+  const book = SPECTRUM[number] as Book;
+  let bits = 0;
+  for (let at = start; at < end; at += book.group) {
+    bits += book.lengths[indexOf(book, values, at)] as number;
+    if (book.isSigned) continue;
+    for (let offset = 0; offset < book.group; offset++) {
+      const value = Math.abs(values[at + offset] as number);
+      if (value !== 0) bits++;
+      if (book.max === ESCAPE && value >= ESCAPE) bits += escapeLength(value);
+    }
+  }
+  return bits;
+};
+
+const writeEscape = (writer: BitWriter, value: number): void => {
+  const length = 31 - Math.clz32(value);
+  const ones = length - 4;
+  writer.write(2 ** (ones + 1) - 2, ones + 1);
+  writer.write(value - 2 ** length, length);
+};
+
+/** Writes the numbers from `start` to `end` in a codebook that can have them. */
+export const writeValues = (
+  writer: BitWriter,
+  number: number,
+  values: Int32Array,
+  [start, end]: readonly [start: number, end: number],
+): void => {
+  if (number === ZERO_BOOK) return;
+  const book = SPECTRUM[number] as Book;
+  for (let at = start; at < end; at += book.group) {
+    const index = indexOf(book, values, at);
+    writer.write(book.codes[index] as number, book.lengths[index] as number);
+    if (book.isSigned) continue;
+    const group = values.subarray(at, at + book.group);
+    for (const value of group) if (value !== 0) writer.write(value < 0 ? 1 : 0, 1);
+    if (book.max !== ESCAPE) continue;
+    for (const value of group) if (Math.abs(value) >= ESCAPE) writeEscape(writer, Math.abs(value));
+  }
+};
+
+/** The difference of two scalefactors that follow each other is from -60 to 60. */
+export const MAX_DIFFERENCE = 60;
+
+export const scalefactorBits = (difference: number): number =>
+  tables.scalefactors.lengths[difference + MAX_DIFFERENCE] as number;
+
+export const writeScalefactor = (writer: BitWriter, difference: number): void =>
+  writer.write(tables.scalefactors.codes[difference + MAX_DIFFERENCE] as number, scalefactorBits(difference));

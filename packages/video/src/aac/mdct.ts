@@ -1,0 +1,77 @@
+/** The modified discrete cosine transform of AAC (ISO/IEC 14496-3, 4.6.11), forward, for blocks of 1024 new samples. */
+
+/** How many samples a block brings, and how many coefficients it has. */
+export const BLOCK_SAMPLES = 1024;
+const HALF = BLOCK_SAMPLES / 2;
+/** Points of the complex Fourier transform by which the transform is done. */
+const POINTS = HALF;
+
+/** The sine window, over two blocks. */
+const WINDOW = Float64Array.from({ length: 2 * BLOCK_SAMPLES }, (_, index) =>
+  Math.sin((Math.PI * (index + 0.5)) / (2 * BLOCK_SAMPLES)),
+);
+const TWIST_COS = Float64Array.from({ length: POINTS }, (_, n) =>
+  Math.cos((-Math.PI * (8 * n + 1)) / (8 * BLOCK_SAMPLES)),
+);
+const TWIST_SIN = Float64Array.from({ length: POINTS }, (_, n) =>
+  Math.sin((-Math.PI * (8 * n + 1)) / (8 * BLOCK_SAMPLES)),
+);
+const ROOT_COS = Float64Array.from({ length: POINTS / 2 }, (_, n) => Math.cos((-2 * Math.PI * n) / POINTS));
+const ROOT_SIN = Float64Array.from({ length: POINTS / 2 }, (_, n) => Math.sin((-2 * Math.PI * n) / POINTS));
+
+/** The index whose bits are those of `index` in the reverse order. */
+const REVERSED = Uint16Array.from({ length: POINTS }, (_, index) => {
+  let reversed = 0;
+  for (let bit = 1; bit < POINTS; bit *= 2) reversed = 2 * reversed + (index & bit ? 1 : 0);
+  return reversed;
+});
+
+/** Transforms `POINTS` complex numbers in their place. They are in bit-reversed order before. */
+const fourier = (re: Float64Array, im: Float64Array): void => {
+  for (let length = 2; length <= POINTS; length *= 2) {
+    const [half, stride] = [length / 2, POINTS / length];
+    for (let start = 0; start < POINTS; start += length) {
+      for (let index = 0; index < half; index++) {
+        const [a, b] = [start + index, start + index + half];
+        const [cos, sin] = [ROOT_COS[index * stride] as number, ROOT_SIN[index * stride] as number];
+        const [reB, imB] = [re[b] as number, im[b] as number];
+        const [reT, imT] = [reB * cos - imB * sin, reB * sin + imB * cos];
+        const [reA, imA] = [re[a] as number, im[a] as number];
+        re[a] = reA + reT;
+        im[a] = imA + imT;
+        re[b] = reA - reT;
+        im[b] = imA - imT;
+      }
+    }
+  }
+};
+
+/** Returns a function from the samples of two blocks to the coefficients of the second one. The result is used again by the next call. */
+export const createMdct = (): ((samples: Float64Array) => Float64Array) => {
+  const folded = new Float64Array(BLOCK_SAMPLES);
+  const [re, im] = [new Float64Array(POINTS), new Float64Array(POINTS)];
+  const coefficients = new Float64Array(BLOCK_SAMPLES);
+  return (samples) => {
+    const at = (index: number): number => (samples[index] as number) * (WINDOW[index] as number);
+    // The four quarters a, b, c, d of the samples fold to (-c reversed - d, a - b reversed).
+    for (let index = 0; index < HALF; index++) {
+      folded[index] = -at(3 * HALF - 1 - index) - at(3 * HALF + index);
+      folded[HALF + index] = at(index) - at(2 * HALF - 1 - index);
+    }
+    for (let n = 0; n < POINTS; n++) {
+      const [x, y] = [folded[2 * n] as number, folded[BLOCK_SAMPLES - 1 - 2 * n] as number];
+      const [cos, sin] = [TWIST_COS[n] as number, TWIST_SIN[n] as number];
+      const target = REVERSED[n] as number;
+      re[target] = x * cos - y * sin;
+      im[target] = x * sin + y * cos;
+    }
+    fourier(re, im);
+    for (let k = 0; k < POINTS; k++) {
+      const [x, y] = [re[k] as number, im[k] as number];
+      const [cos, sin] = [TWIST_COS[k] as number, TWIST_SIN[k] as number];
+      coefficients[2 * k] = 2 * (x * cos - y * sin);
+      coefficients[BLOCK_SAMPLES - 1 - 2 * k] = -2 * (x * sin + y * cos);
+    }
+    return coefficients;
+  };
+};

@@ -1,0 +1,62 @@
+/** Chooses the codebook of each band, so that a frame takes the fewest bits: bands beside each other with one codebook are a section. */
+import { BAND_OFFSETS, BANDS } from "./bands.ts";
+import { BOOKS, booksFor, countBits, ZERO_BOOK } from "./codebooks.ts";
+
+/** A section names its codebook in 4 bits and its length in 5. From 31 bands on, 5 more. */
+const SECTION_BITS = 9;
+const LONG_SECTION = 31;
+
+export type Section = { book: number; from: number; to: number };
+
+/** The largest number of a band, without its sign. */
+const largest = (values: Int32Array, band: number): number => {
+  let max = 0;
+  for (let index = BAND_OFFSETS[band] as number; index < (BAND_OFFSETS[band + 1] as number); index++) {
+    max = Math.max(max, Math.abs(values[index] as number));
+  }
+  return max;
+};
+
+/** The bits of each band in each codebook: infinite where it cannot have the band. */
+const bandCosts = (values: Int32Array): Float64Array[] =>
+  Array.from({ length: BANDS }, (_, band) => {
+    const costs = new Float64Array(BOOKS).fill(Number.POSITIVE_INFINITY);
+    const [start, end] = [BAND_OFFSETS[band] as number, BAND_OFFSETS[band + 1] as number];
+    const [first = ZERO_BOOK] = booksFor(largest(values, band));
+    // Larger codebooks cost more, but can be those of the bands beside. A band of zeros keeps the first: it then has no scalefactor.
+    const last = first === ZERO_BOOK ? ZERO_BOOK : BOOKS - 1;
+    for (let book = first; book <= last; book++) costs[book] = countBits(book, values, start, end);
+    return costs;
+  });
+
+/** The sections of quantized coefficients. Their bits: of the codes and of the sections. */
+export const chooseSections = (values: Int32Array): { sections: Section[]; bits: number } => {
+  const costs = bandCosts(values);
+  // The least bits up to a band that ends with a codebook, and the codebook of the band before it.
+  let totals = (costs[0] as Float64Array).map((bits) => bits + SECTION_BITS);
+  const before: Int8Array[] = [];
+  const bestOf = (values: Float64Array): number => values.indexOf(Math.min(...values));
+  for (let band = 1; band < BANDS; band++) {
+    const best = bestOf(totals);
+    const change = (totals[best] as number) + SECTION_BITS;
+    const from = new Int8Array(BOOKS);
+    const previous = totals;
+    totals = (costs[band] as Float64Array).map((bits, book) => {
+      const isSame = (previous[book] as number) <= change;
+      from[book] = isSame ? book : best;
+      return bits + (isSame ? (previous[book] as number) : change);
+    });
+    before.push(from);
+  }
+  const sections: Section[] = [];
+  let book = bestOf(totals);
+  const bits = totals[book] as number;
+  for (let band = BANDS - 1; band >= 0; band--) {
+    const [last] = sections;
+    if (last?.book === book) last.from = band;
+    else sections.unshift({ book, from: band, to: band + 1 });
+    book = before[band - 1]?.[book] ?? book;
+  }
+  const long = sections.filter(({ from, to }) => to - from >= LONG_SECTION).length;
+  return { sections, bits: bits + 5 * long };
+};

@@ -1,0 +1,86 @@
+/**
+ * Encodes pictures as H.264, by minih264 in WebAssembly (`h264-mp4-encoder`). The same pictures give the same bytes.
+ *
+ * The library writes an MP4 file in memory, of which the pictures are taken. So it gets a few seconds at once: a group, which begins
+ * with a picture that needs no other one.
+ */
+import { type EncodedGroup, readUnits } from "./read-units.ts";
+
+export const VIDEO_SIZE = 512;
+export const PICTURES_PER_SECOND = 25;
+/** The most pictures of a group: 5 s, after which a player can begin. */
+export const GROUP_PICTURES = 125;
+
+/** What is used of the library. */
+type Library = {
+  createH264MP4Encoder: () => Promise<LibraryEncoder>;
+};
+type LibraryEncoder = {
+  width: number;
+  height: number;
+  frameRate: number;
+  speed: number;
+  quantizationParameter: number;
+  groupOfPictures: number;
+  outputFilename: string;
+  initialize: () => void;
+  addFrameYuv: (picture: Uint8Array) => void;
+  finalize: () => void;
+  delete: () => void;
+  FS: { readFile: (path: string) => Uint8Array; unlink: (path: string) => void };
+};
+
+/**
+ * From 0 to 10. At 8, pictures of the same quality have half of the bytes and take twice the processor time: see the measurements
+ * in docs/videos.md.
+ */
+const SPEED = 10;
+
+export type Group = {
+  /** An I420 picture of 512 × 512 pixels. */
+  add: (picture: Uint8Array) => void;
+  /** Ends the group, which has at least one picture. */
+  end: () => EncodedGroup;
+};
+
+export type VideoEncoder = {
+  /** Begins a group. The one before must have ended. `quantizer`: from 10 (best) to 51 (smallest). */
+  begin: (quantizer: number) => Promise<Group>;
+};
+
+const OUTPUT = "group.mp4";
+
+/** Loads the encoder: in 50 ms. */
+export const openVideoEncoder = async (): Promise<VideoEncoder> => {
+  const module = (await import("h264-mp4-encoder")) as unknown as Library & { default?: Library };
+  const { createH264MP4Encoder } = module.default ?? module;
+  return {
+    begin: async (quantizer) => {
+      const encoder = await createH264MP4Encoder();
+      Object.assign(encoder, {
+        width: VIDEO_SIZE,
+        height: VIDEO_SIZE,
+        frameRate: PICTURES_PER_SECOND,
+        speed: SPEED,
+        quantizationParameter: quantizer,
+        groupOfPictures: GROUP_PICTURES + 1,
+        outputFilename: OUTPUT,
+      });
+      encoder.initialize();
+      let count = 0;
+      return {
+        add: (picture) => {
+          encoder.addFrameYuv(picture);
+          count++;
+        },
+        end: () => {
+          encoder.finalize();
+          const file = encoder.FS.readFile(OUTPUT);
+          encoder.FS.unlink(OUTPUT);
+          encoder.delete();
+          return readUnits(file, count);
+        },
+      };
+    },
+  };
+};

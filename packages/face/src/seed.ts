@@ -1,0 +1,6 @@
+/** A number from a text, the same for the same text: FNV-1a, 32 bits. */
+export const seedFrom = (text: string): number => {
+  let hash = 0x811c9dc5;
+  for (const character of text) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193);
+  return hash >>> 0;
+};

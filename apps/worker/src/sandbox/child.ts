@@ -1,10 +1,11 @@
 /**
- * The child process that opens one file. It gets the file as standard input, open files for what it writes as descriptors 3
- * and up, and the task as an argument. It writes its report to standard output. It has no secret and no path.
+ * The child process that opens one file. It gets the file as standard input, further inputs and open files for what it writes as
+ * descriptors 3 and up, and the task as an argument. It writes its report to standard output. It has no secret and no path.
  */
 import { fstatSync, readSync, writeSync } from "node:fs";
 import { ASSET_LIMITS } from "@realtime-avatar/domain/assets/limits";
 import { protectMemory } from "@realtime-avatar/runtime/protect-memory";
+import type { FilmTask, SoundTask, VideoReport, VideoTask } from "./film/tasks.ts";
 import { inspectImage, restrict } from "./inspect/image.ts";
 import type { Report, Task } from "./report.ts";
 import { loadSharp } from "./sharp.ts";
@@ -15,20 +16,27 @@ const INPUT = 0;
 const REPORT = 1;
 const FIRST_OUTPUT = 3;
 
-/** The bytes from `start` to `end`, or to the end of the file. */
-const readInput = (start: number, end: number): Buffer => {
-  const bytes = Buffer.alloc(end - start);
-  let size = 0;
-  while (size < bytes.length) {
-    const count = readSync(INPUT, bytes, size, bytes.length - size, start + size);
-    if (count === 0) break;
-    size += count;
-  }
-  return bytes.subarray(0, size);
-};
+/** Reads the bytes from `start` to `end`, or to the end of the file. */
+const readFrom =
+  (descriptor: number) =>
+  (start: number, end: number): Buffer => {
+    const bytes = Buffer.alloc(end - start);
+    let size = 0;
+    while (size < bytes.length) {
+      const count = readSync(descriptor, bytes, size, bytes.length - size, start + size);
+      if (count === 0) break;
+      size += count;
+    }
+    return bytes.subarray(0, size);
+  };
+const readInput = readFrom(INPUT);
 
-const writeAll = (descriptor: number, bytes: Uint8Array): void => {
-  for (let offset = 0; offset < bytes.length; ) offset += writeSync(descriptor, bytes, offset);
+/** Writes bytes at a position of the file; by default, after those that were written before. */
+const writeAll = (descriptor: number, bytes: Uint8Array, position?: number): void => {
+  for (let offset = 0; offset < bytes.length; ) {
+    const at = position === undefined ? null : position + offset;
+    offset += writeSync(descriptor, bytes, offset, bytes.length - offset, at);
+  }
 };
 
 const writeOutputs = (outputs: readonly Uint8Array[]): void => {
@@ -74,7 +82,29 @@ const inspectAMedium = async (task: Task<"video"> | Task<"audio">): Promise<Repo
   return inspectMedia({ read: readInput, size: inputSize(task) }, task);
 };
 
-const perform = async (task: Task): Promise<Report> => {
+const makeASound = async (task: SoundTask): Promise<VideoReport<"sound">> => {
+  const { makeSound } = await import("./film/sound.ts");
+  leaveRoot();
+  const input = { read: readInput, size: fstatSync(INPUT).size };
+  return makeSound(input, task, (bytes) => writeAll(FIRST_OUTPUT, bytes));
+};
+
+/** The second input comes before the outputs. */
+const renderAFilm = async (task: FilmTask): Promise<VideoReport<"film">> => {
+  const sharp = loadSharp();
+  restrict(sharp);
+  const { renderFilm } = await import("./film/render.ts");
+  leaveRoot();
+  const files = {
+    picture: readInput(0, fstatSync(INPUT).size),
+    sound: readFrom(FIRST_OUTPUT),
+    write: (bytes: Uint8Array, position: number) => writeAll(FIRST_OUTPUT + 1, bytes, position),
+    onProgress: (share: number) => writeAll(REPORT, Buffer.from(`${share.toFixed(3)}\n`)),
+  };
+  return renderFilm(sharp, files, task);
+};
+
+const perform = async (task: Task | VideoTask): Promise<Report | VideoReport<VideoTask["kind"]>> => {
   switch (task.kind) {
     case "image":
       return inspectAnImage(task as Task<"image">);
@@ -83,6 +113,10 @@ const perform = async (task: Task): Promise<Report> => {
     case "video":
     case "audio":
       return inspectAMedium(task as Task<"video"> | Task<"audio">);
+    case "sound":
+      return makeASound(task);
+    case "film":
+      return renderAFilm(task);
   }
 };
 
@@ -91,6 +125,6 @@ export const runChild = async (argument: string): Promise<void> => {
   filterSystemCalls({ mayExecute: false });
   // Other children have the same user, and could write into this one by a file of /proc: the filter does not know paths.
   protectMemory();
-  const report = await perform(JSON.parse(argument) as Task);
+  const report = await perform(JSON.parse(argument) as Task | VideoTask);
   writeAll(REPORT, Buffer.from(JSON.stringify(report)));
 };

@@ -85,8 +85,8 @@ export type FrameOutcome = { kind: "written" } | { kind: "not_decodable" } | Fai
 /** What ffmpeg says where it gets no thread or no memory, and the programs before it where they fail. */
 const SHORTAGE = /Resource temporarily unavailable|Cannot allocate memory|^(?:prlimit|unshare): /m;
 
-/** Whether ffmpeg has ended by itself because of the video. */
-const isRefusal = ({ code, exitCode, stderr }: Failed): boolean =>
+/** Whether ffmpeg has ended by itself because of its input. */
+export const isRefusalOfFfmpeg = ({ code, exitCode, stderr }: Failed): boolean =>
   code === "crashed" && exitCode !== null && exitCode !== NOT_STARTED && !SHORTAGE.test(stderr);
 
 /**
@@ -102,13 +102,13 @@ export const writeFrame = async (
   // ffmpeg opens the descriptor as a path, as another user where the worker is root. No other can enter the file's folder.
   await chmod(source.path, 0o444);
   const files = { input: source.path, outputs: [output] };
-  return withOpenFiles<FrameOutcome>(files, options.folder ?? tmpdir(), async ({ input, outputs, folder }) => {
-    const [file = "pipe" as const] = outputs;
+  return withOpenFiles<FrameOutcome>(files, options.folder ?? tmpdir(), async ({ input, others, folder }) => {
+    const [file = "pipe" as const] = others;
     const descriptors = { input, output: file, others: [], folder };
     const program = { paths: [ffmpeg], listed: [], isForeign: true };
     const limited = { limits: FRAME_LIMITS, ...options, program };
     const ended = await runConfined([ffmpeg, ...argumentsOf(source)], descriptors, limited);
     if (ended.kind === "succeeded") return { result: { kind: "written" }, isKept: true };
-    return { result: isRefusal(ended) ? { kind: "not_decodable" } : ended, isKept: false };
+    return { result: isRefusalOfFfmpeg(ended) ? { kind: "not_decodable" } : ended, isKept: false };
   });
 };

@@ -64,6 +64,10 @@ export type ConfinedOptions = {
   confinement?: Confinement;
   /** The program of the command. By default, the worker's own. */
   program?: Program;
+  /** Variables of the child, beside those of each. */
+  variables?: Readonly<Record<string, string>>;
+  /** Gets the output of the child as it comes, where it is a pipe. */
+  onOutput?: (text: string) => void;
   /** Gets what the child has used: resident memory as sampled every 10 ms (0 without /proc), and processor time. */
   onEnd?: ((usage: { peakBytes: number; cpuMs: number }) => void) | undefined;
 };
@@ -76,7 +80,12 @@ export const confinementOfMachine = (): Promise<Confinement> => {
 };
 
 /** The text of a pipe, up to `maxBytes`. `onExceeded` is called when there is more. */
-const readPipe = async (pipe: ReadableStream<Uint8Array>, maxBytes: number, onExceeded: () => void) => {
+const readPipe = async (
+  pipe: ReadableStream<Uint8Array>,
+  maxBytes: number,
+  onExceeded: () => void,
+  onChunk?: (text: string) => void,
+) => {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of pipe) {
@@ -86,6 +95,7 @@ const readPipe = async (pipe: ReadableStream<Uint8Array>, maxBytes: number, onEx
       break;
     }
     chunks.push(chunk);
+    onChunk?.(Buffer.from(chunk).toString("latin1"));
   }
   return Buffer.concat(chunks).toString("utf8");
 };
@@ -121,10 +131,10 @@ export type Descriptors = {
 const runLimited = async (
   command: readonly string[],
   { input, output, others, folder }: Descriptors,
-  { limits = SANDBOX_LIMITS, signal, onEnd }: ConfinedOptions,
+  { limits = SANDBOX_LIMITS, signal, variables, onOutput, onEnd }: ConfinedOptions,
 ): Promise<ProcessResult> => {
   const child = Bun.spawn([...command], {
-    env: { TMPDIR: folder, ...CHILD_VARIABLES },
+    env: { TMPDIR: folder, ...CHILD_VARIABLES, ...variables },
     cwd: folder,
     // A process group of its own, which is killed as a whole.
     detached: true,
@@ -143,7 +153,7 @@ const runLimited = async (
   try {
     const pipes = Promise.all([
       output === "pipe"
-        ? readPipe(child.stdout as ReadableStream<Uint8Array>, MAX_REPORT_BYTES, () => end("invalid_report"))
+        ? readPipe(child.stdout as ReadableStream<Uint8Array>, MAX_REPORT_BYTES, () => end("invalid_report"), onOutput)
         : "",
       readPipe(child.stderr as ReadableStream<Uint8Array>, MAX_ERROR_BYTES, () => end("crashed")),
     ]);

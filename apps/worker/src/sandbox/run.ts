@@ -28,6 +28,8 @@ export const limitsOf = (kind: TaskKind): SandboxLimits => {
 export type SandboxFiles = {
   /** The file to open: a path. */
   input: string;
+  /** Further files to open. The child has them before the outputs. */
+  inputs?: readonly string[];
   /** Where the child's files are written, as many as `OUTPUTS` says. They must not exist. They exist after `accepted` only. */
   outputs: readonly string[];
 };
@@ -73,30 +75,30 @@ const hasWritten = async (report: Report, outputs: readonly string[]): Promise<b
 };
 
 /**
- * Calls `use` with the open input, with the outputs, which are created, and with a new folder, which is removed. The outputs are
- * kept where `use` returns `isKept`. Throws for errors of the local disk.
+ * Calls `use` with the open input, with the further inputs and the outputs, which are created, and with a new folder, which is
+ * removed. The outputs are kept where `use` returns `isKept`. Throws for errors of the local disk.
  */
 export const withOpenFiles = async <Result>(
   files: SandboxFiles,
   parent: string,
-  use: (opened: { input: number; outputs: number[]; folder: string }) => Promise<{ result: Result; isKept: boolean }>,
+  use: (opened: { input: number; others: number[]; folder: string }) => Promise<{ result: Result; isKept: boolean }>,
 ): Promise<Result> => {
   const opened: FileHandle[] = [];
+  const inputs = [files.input, ...(files.inputs ?? [])];
   const folder = await mkdtemp(join(parent, "realtime-avatar-sandbox-"));
   let isKept = false;
   try {
-    const input = await open(files.input, constants.O_RDONLY | constants.O_NOFOLLOW);
-    opened.push(input);
+    for (const input of inputs) opened.push(await open(input, constants.O_RDONLY | constants.O_NOFOLLOW));
     for (const output of files.outputs) opened.push(await open(output, "wx", 0o600));
-    const outputs = opened.slice(1).map(({ fd }) => fd);
-    const used = await use({ input: input.fd, outputs, folder });
+    const [input, ...others] = opened.map(({ fd }) => fd);
+    const used = await use({ input: input as number, others, folder });
     isKept = used.isKept;
     return used.result;
   } finally {
     await Promise.all(opened.map((file) => file.close()));
     await rm(folder, { recursive: true, force: true });
-    // The first is the input. Of the others, those that were created here: nothing of them stays behind.
-    const created = files.outputs.slice(0, Math.max(0, opened.length - 1));
+    // Of the outputs, those that were created here: nothing of them stays behind.
+    const created = files.outputs.slice(0, Math.max(0, opened.length - inputs.length));
     if (!isKept) await Promise.all(created.map((output) => rm(output, { force: true })));
   }
 };
@@ -113,8 +115,8 @@ export const runInSandbox = async <Kind extends TaskKind>(
 ): Promise<SandboxOutcome<Kind>> => {
   const { folder: parent = tmpdir(), command = childCommand } = options;
   if (files.outputs.length !== OUTPUTS[task.kind]) throw new Error(`A ${task.kind} has ${OUTPUTS[task.kind]} outputs.`);
-  return withOpenFiles(files, parent, async ({ input, outputs, folder }) => {
-    const descriptors = { input, output: "pipe", others: outputs, folder } as const;
+  return withOpenFiles(files, parent, async ({ input, others, folder }) => {
+    const descriptors = { input, output: "pipe", others, folder } as const;
     const limited = { limits: limitsOf(task.kind), ...options };
     const ended = await runConfined(command(JSON.stringify(task)), descriptors, limited);
     if (ended.kind === "failed") return { result: ended, isKept: false };

@@ -1,0 +1,153 @@
+/** Draws the pictures of a video and writes them with its sound. Runs in a child process. */
+import { readMesh } from "@realtime-avatar/domain/avatars/face-mesh";
+import { createMarks } from "@realtime-avatar/face/marks";
+import { PICTURE_SIZE, toI420 } from "@realtime-avatar/face/picture";
+import { createPortrait, PORTRAIT_SCALES } from "@realtime-avatar/face/portrait";
+import { createSpeaker } from "@realtime-avatar/face/speaker";
+import { openFace } from "@realtime-avatar/face/warp/face";
+import { openFilm, PICTURE_SAMPLES } from "@realtime-avatar/video/film";
+import type Sharp from "sharp";
+import { type FilmTask, SAMPLE_RATE, type VideoReport } from "./tasks.ts";
+import type { Read } from "./wav.ts";
+
+const PICTURE_MS = 40;
+/** Samples of a piece of 20 ms. */
+const PIECE = SAMPLE_RATE / 50;
+/** From this lead on, lips are exact and smooth: see `Speaker`. */
+const LEAD_MS = 240;
+/** Pictures of rest before the sound and after it: 320 and 400 ms. The mouth opens ahead of its sound, and closes after it. */
+const PICTURES_BEFORE = 8;
+const PICTURES_AFTER = 10;
+const SAMPLES_BEFORE = PICTURES_BEFORE * PICTURE_SAMPLES;
+const PROGRESS_MS = 1000;
+
+/** How many pictures the video of a sound has. */
+export const countPictures = (samples: number): number =>
+  PICTURES_BEFORE + Math.ceil(samples / PICTURE_SAMPLES) + PICTURES_AFTER;
+
+/** What shows a voice: a face, or a portrait. */
+type Actor = {
+  hear: (pcm: Int16Array, delayMs: number, nowMs: number) => void;
+  /** The picture for a time. */
+  picture: (nowMs: number) => Uint8Array;
+};
+
+/** Three bytes per pixel. `originalSize`: the shorter side of the picture before it was scaled. */
+type Photo = { pixels: Uint8Array; originalSize: number };
+
+const decodePhoto = async (sharp: typeof Sharp, bytes: Uint8Array): Promise<Photo> => {
+  const image = sharp(bytes);
+  const { width, height } = await image.metadata();
+  const pixels = await image
+    .resize(PICTURE_SIZE, PICTURE_SIZE, { fit: "cover" })
+    .flatten({ background: "#d5dbe3" })
+    .toColourspace("srgb")
+    .raw()
+    .toBuffer();
+  return { pixels, originalSize: Math.min(width, height) };
+};
+
+/** The middle of a photo, enlarged. `scale`: at least 1. */
+const enlarge = async (sharp: typeof Sharp, { pixels }: Photo, scale: number): Promise<Uint8Array> => {
+  const enlarged = Math.round(PICTURE_SIZE * scale);
+  const offset = Math.floor((enlarged - PICTURE_SIZE) / 2);
+  return sharp(pixels, { raw: { width: PICTURE_SIZE, height: PICTURE_SIZE, channels: 3 } })
+    .resize(enlarged, enlarged)
+    .extract({ left: offset, top: offset, width: PICTURE_SIZE, height: PICTURE_SIZE })
+    .raw()
+    .toBuffer();
+};
+
+type DrawMarks = (picture: Uint8Array) => void;
+
+/** The face of a photo; null where the mesh is not one of it. */
+const openSpeakingFace = (photo: Photo, { mesh, seed }: FilmTask, drawMarks: DrawMarks): Actor | null => {
+  const points = mesh === null ? null : readMesh({ face: mesh }, photo.originalSize, PICTURE_SIZE);
+  if (points === null) return null;
+  try {
+    const speaker = createSpeaker(openFace(toI420(photo.pixels), points), { seed });
+    return {
+      hear: speaker.hear,
+      picture: (nowMs) => {
+        const picture = speaker.picture(nowMs);
+        drawMarks(picture);
+        return picture;
+      },
+    };
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+};
+
+const openPortrait = async (sharp: typeof Sharp, photo: Photo, drawMarks: DrawMarks): Promise<Actor> => {
+  const pictures: Uint8Array[] = [];
+  for (const scale of PORTRAIT_SCALES) {
+    const picture = toI420(await enlarge(sharp, photo, scale));
+    drawMarks(picture);
+    pictures.push(picture);
+  }
+  return createPortrait(pictures);
+};
+
+/** The sound from `first` to `last` of the time of the film, in samples: with silence before and after it. */
+const createSoundReader =
+  (read: Read, samples: number) =>
+  (first: number, last: number): Int16Array => {
+    const pcm = new Int16Array(last - first);
+    const [from, to] = [Math.max(first, SAMPLES_BEFORE), Math.min(last, SAMPLES_BEFORE + samples)];
+    if (from >= to) return pcm;
+    const bytes = read(2 * (from - SAMPLES_BEFORE), 2 * (to - SAMPLES_BEFORE));
+    if (bytes.length !== 2 * (to - from)) throw new Error("The sound is shorter than it was.");
+    pcm.set(new Int16Array(new Uint8Array(bytes).buffer), from - first);
+    return pcm;
+  };
+
+export type FilmFiles = {
+  picture: Uint8Array;
+  /** Reads the sound. */
+  sound: Read;
+  write: (bytes: Uint8Array, position: number) => void;
+  /** Gets the share that is done, at most every second. */
+  onProgress: (share: number) => void;
+};
+
+/** Calls `onProgress` at most every `PROGRESS_MS`. */
+const createProgress = (total: number, onProgress: FilmFiles["onProgress"]): ((done: number) => void) => {
+  let last = performance.now();
+  return (done) => {
+    const now = performance.now();
+    if (now < last + PROGRESS_MS) return;
+    last = now;
+    onProgress(done / total);
+  };
+};
+
+/** Renders a film. */
+export const renderFilm = async (
+  sharp: typeof Sharp,
+  files: FilmFiles,
+  task: FilmTask,
+): Promise<VideoReport<"film">> => {
+  const { label, isTest, samples } = task;
+  const drawMarks = createMarks({ label, isTest });
+  const photo = await decodePhoto(sharp, files.picture);
+  const face = openSpeakingFace(photo, task, drawMarks);
+  const actor = face ?? (await openPortrait(sharp, photo, drawMarks));
+  const readSound = createSoundReader(files.sound, samples);
+  const pictures = countPictures(samples);
+  const film = await openFilm({ pictures, write: files.write });
+  const tell = createProgress(pictures, files.onProgress);
+  let heard = 0;
+  for (let index = 0; index < pictures; index++) {
+    const nowMs = index * PICTURE_MS;
+    for (; heard < SAMPLES_BEFORE + samples && (1000 * heard) / SAMPLE_RATE < nowMs + LEAD_MS; heard += PIECE) {
+      actor.hear(readSound(heard, heard + PIECE), (1000 * heard) / SAMPLE_RATE - nowMs, nowMs);
+    }
+    const first = index * PICTURE_SAMPLES;
+    await film.add(actor.picture(nowMs), readSound(first, first + PICTURE_SAMPLES));
+    tell(index + 1);
+  }
+  film.finish();
+  return { kind: "accepted", pictures, isPortrait: task.mesh !== null && face === null };
+};

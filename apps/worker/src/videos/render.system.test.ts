@@ -1,0 +1,108 @@
+/** Videos as the worker renders them, in children that are confined as they ship. */
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { readdir, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileFolder } from "@realtime-avatar/testing/fixture";
+import { createTestRenderer, rendered, VOICE, voiceFile } from "../../test/support/render.ts";
+import { wavFile } from "../sandbox/film/wav.testing.ts";
+
+setDefaultTimeout(180_000);
+const [ffprobe, ffmpeg] = [Bun.which("ffprobe"), Bun.which("ffmpeg")];
+const without = ffprobe === null || ffmpeg === null ? " (skipped: without ffmpeg)" : "";
+const base = await fileFolder();
+const render = await createTestRenderer(base);
+
+const digest = async (path: string): Promise<string> =>
+  new Bun.CryptoHasher("sha256").update(await Bun.file(path).arrayBuffer()).digest("hex");
+
+describe("a video of a second of sound", () => {
+  test("rendered twice: equal bytes, of 1.72 s; of another id: other bytes", async () => {
+    const [first, second, other] = [
+      await render({ bytes: voiceFile() }),
+      await render({ bytes: voiceFile() }),
+      await render({ bytes: voiceFile() }, { seed: "vid_2" }),
+    ];
+    const outcome = rendered(first.outcome);
+    expect(outcome).toMatchObject({ durationMs: 1720, warnings: [] });
+    expect((await readdir(first.folder)).toSorted()).toEqual(["original", "video.mp4"]);
+    expect(await digest(rendered(second.outcome).path)).toBe(await digest(outcome.path));
+    expect(await digest(rendered(other.outcome).path)).not.toBe(await digest(outcome.path));
+  });
+
+  test.skipIf(without !== "")(
+    `of an avatar without a face, and with a mesh that is none: a portrait, and a warning${without}`,
+    async () => {
+      const mesh = { version: 1, mesh: "A".repeat(3744) };
+      for (const input of [{ mesh: null }, { mesh }]) {
+        const outcome = rendered((await render({ bytes: voiceFile() }, input)).outcome);
+        expect(outcome.warnings).toEqual([expect.stringContaining("loudness")]);
+        const probe = Bun.spawnSync([
+          ffprobe ?? "",
+          "-v",
+          "warning",
+          "-count_frames",
+          "-of",
+          "json",
+          "-show_streams",
+          outcome.path,
+        ]);
+        expect(probe.stderr.toString()).toBe("");
+        const { streams } = JSON.parse(probe.stdout.toString());
+        expect(streams).toMatchObject([{ codec_name: "h264", nb_read_frames: "43", level: 31 }, { codec_name: "aac" }]);
+      }
+    },
+  );
+
+  test("of a test key, and without the mark AI: other pictures", async () => {
+    const digests = new Set<string>();
+    for (const [isTest, label] of [
+      [false, "AI"],
+      [true, "AI"],
+      [false, ""],
+    ] as const) {
+      digests.add(await digest(rendered((await render({ bytes: voiceFile() }, { isTest }, { label })).outcome).path));
+    }
+    expect(digests.size).toBe(3);
+  });
+});
+
+test.skipIf(without !== "").each([
+  ["mp3", "audio/mpeg", "libmp3lame"],
+  ["m4a", "audio/mp4", "aac"],
+  ["ogg", "audio/ogg", "libvorbis"],
+  ["flac", "audio/flac", "flac"],
+] as const)(`the voice as %s: rendered, as long as the sound${without}`, async (extension, contentType, codec) => {
+  const [wav, path] = [join(base, `${extension}.wav`), join(base, `voice.${extension}`)];
+  await writeFile(wav, voiceFile());
+  expect(Bun.spawnSync([ffmpeg ?? "", "-v", "error", "-i", wav, "-c:a", codec, path]).stderr.toString()).toBe("");
+  const { outcome } = await render({ bytes: await Bun.file(path).bytes(), contentType });
+  // MP3 has silence at its end.
+  expect(rendered(outcome).durationMs).toBeWithin(1720, 1841);
+});
+
+describe("a rendering that is told to end", () => {
+  const long = wavFile({ rate: 24_000, data: Buffer.concat(Array.from({ length: 60 }, () => VOICE)) });
+
+  test("in the middle: retry, its children end, and nothing is left", async () => {
+    const controller = new AbortController();
+    const shares: number[] = [];
+    const before = await readdir(tmpdir());
+    const onProgress = (share: number) => {
+      shares.push(share);
+      controller.abort();
+    };
+    const { outcome, folder } = await render({ bytes: long }, {}, {}, { signal: controller.signal, onProgress });
+    expect(outcome).toMatchObject({ kind: "retry", code: "internal" });
+    expect(shares[0]).toBeWithin(0.0001, 1);
+    expect(await readdir(folder)).toEqual(["original"]);
+    expect(
+      (await readdir(tmpdir())).filter((name) => name.startsWith("realtime-avatar-sandbox-") && !before.includes(name)),
+    ).toEqual([]);
+  });
+
+  test("before it begins: retry", async () => {
+    const { outcome } = await render({ bytes: voiceFile() }, {}, {}, { signal: AbortSignal.abort() });
+    expect(outcome).toMatchObject({ kind: "retry" });
+  });
+});

@@ -1,0 +1,173 @@
+/**
+ * Renders a video: the picture of a prepared avatar says a text or the sound of a file. All that opens bytes of people runs in the
+ * sandbox: a child makes the sound 16-bit PCM, and a second one draws the pictures and writes the MP4.
+ */
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { ContentType } from "@realtime-avatar/domain/assets/limits";
+import type { Magic } from "@realtime-avatar/domain/assets/magic";
+import { DEFAULT_MARK } from "@realtime-avatar/domain/calls/mark";
+import { seedFrom } from "@realtime-avatar/face/seed";
+import type { Logger } from "@realtime-avatar/runtime/log";
+import { decodeAudio, type FfmpegType } from "../sandbox/film/decode-audio.ts";
+import { runVideoTask, type VideoTaskOptions } from "../sandbox/film/run.ts";
+import type { FaceMesh, FilmTask, SoundSource } from "../sandbox/film/tasks.ts";
+import { findFfmpeg } from "../sandbox/frame.ts";
+import { type Failed, isTransient, MAX_STDERR_CHARACTERS } from "../sandbox/limited.ts";
+
+/** The errors of a video that the rendering can find. */
+export type RenderErrorCode =
+  | "audio_silent"
+  | "audio_too_long"
+  | "audio_malformed"
+  | "audio_unsupported"
+  | "voice_refused"
+  | "voice_busy"
+  | "voice_timeout"
+  | "voice_malformed"
+  | "internal";
+
+export type VideoSound = { kind: "file"; path: string; magic: Magic };
+
+export type VideoInput = {
+  /** The path of the normalized picture of a prepared avatar. */
+  picture: string;
+  /** The member `face` of its manifest; null: the picture grows with the loudness of the voice, as in calls. */
+  mesh: FaceMesh | null;
+  sound: VideoSound;
+  /** Whether each picture has the mark `TEST`. */
+  isTest: boolean;
+  /** The id of the video. Equal ids, pictures and sounds give equal bytes. */
+  seed: string;
+  /** A folder of the job alone. */
+  folder: string;
+};
+
+export type VideoOutcome =
+  /** `path`: of an MP4 file in the folder. */
+  | { kind: "rendered"; path: string; durationMs: number; warnings: string[] }
+  /** It would fail again. `detail`: for the caller. */
+  | { kind: "failed"; code: RenderErrorCode; detail: string }
+  /** Another attempt can succeed. `error`: for the operator. */
+  | { kind: "retry"; code: RenderErrorCode; error: string };
+
+export type RenderOptions = {
+  log: Logger;
+  /** Drawn into each picture, because people must know that the person is artificial: see `createMarks`. */
+  label?: string;
+  /** The path of ffmpeg; null for none. By default, the one of this machine. */
+  ffmpeg?: string | null;
+  /** The command of a child, for a task. By default, this program. */
+  command?: (task: string) => string[];
+  /** Gets what each child has used. */
+  onEnd?: VideoTaskOptions["onEnd"];
+};
+
+export type RenderControl = {
+  /** Ends the children. */
+  signal: AbortSignal;
+  /** Gets the share that is done, at most every second. */
+  onProgress: (share: number) => void;
+};
+
+export type RenderVideo = (input: VideoInput, control: RenderControl) => Promise<VideoOutcome>;
+
+const PICTURE_MS = 40;
+const NO_FACE = "The avatar was prepared without a usable face: its picture moves with the loudness of the voice.";
+const NO_FFMPEG = "This installation cannot decode this type of audio, because it has no ffmpeg. Convert it to WAV.";
+const NOT_DECODABLE = "The audio cannot be decoded. Convert it to WAV.";
+
+/** What a step leads to: a value, or the end of the rendering. */
+type Step<Value> = { kind: "done"; value: Value } | Exclude<VideoOutcome, { kind: "rendered" }>;
+
+type Rendering = { options: RenderOptions; input: VideoInput; child: VideoTaskOptions };
+
+/** The end of a rendering whose child has failed. */
+const endFailed = (
+  { options: { log } }: Rendering,
+  failed: Failed,
+): Extract<VideoOutcome, { kind: "failed" | "retry" }> => {
+  const { code, detail, stderr } = failed;
+  if (code !== "canceled") {
+    log.warn({ code, detail, stderr: stderr.slice(-MAX_STDERR_CHARACTERS) }, "the rendering of a video has failed");
+  }
+  return isTransient(failed)
+    ? { kind: "retry", code: "internal", error: detail }
+    : { kind: "failed", code: "internal", detail: "The video could not be rendered within the limits of the service." };
+};
+
+/** A file that the sound task can read, and what it is. */
+type Prepared = { path: string; source: SoundSource };
+
+/** Decodes a file with ffmpeg, but a WAV file. */
+const prepareFile = async (rendering: Rendering, { path, magic }: VideoSound): Promise<Step<Prepared>> => {
+  const { ffmpeg = findFfmpeg() } = rendering.options;
+  if (magic.contentType === "audio/wav") return { kind: "done", value: { path, source: { kind: "wav" } } };
+  // Some files with sound alone begin as a video does.
+  const contentType = magic.kind === "audio" ? (magic.contentType as ContentType<"audio">) : null;
+  if (contentType === null) return { kind: "failed", code: "audio_unsupported", detail: NOT_DECODABLE };
+  if (ffmpeg === null) return { kind: "failed", code: "audio_unsupported", detail: NO_FFMPEG };
+  const output = join(rendering.input.folder, "decoded");
+  const { command: _, onProgress: __, ...options } = rendering.child;
+  const decoded = await decodeAudio(ffmpeg, { path, contentType: contentType as FfmpegType }, output, options);
+  switch (decoded.kind) {
+    case "decoded":
+      return { kind: "done", value: { path: output, source: { kind: "pcm" } } };
+    case "malformed":
+      return { kind: "failed", code: "audio_malformed", detail: NOT_DECODABLE };
+    case "failed":
+      return endFailed(rendering, decoded);
+  }
+};
+
+type Sound = { path: string; samples: number };
+
+/** Makes the sound. */
+const makeSound = async (rendering: Rendering): Promise<Step<Sound>> => {
+  const { folder, sound } = rendering.input;
+  const prepared = await prepareFile(rendering, sound);
+  if (prepared.kind !== "done") return prepared;
+  const path = join(folder, "sound");
+  const task = { kind: "sound", source: prepared.value.source } as const;
+  const report = await runVideoTask(task, { input: prepared.value.path, outputs: [path] }, rendering.child);
+  if (prepared.value.path !== sound.path) await rm(prepared.value.path, { force: true });
+  switch (report.kind) {
+    case "accepted":
+      return { kind: "done", value: { path, samples: report.samples } };
+    case "refused":
+      return { kind: "failed", code: report.code, detail: report.detail };
+    case "failed":
+      return endFailed(rendering, report);
+  }
+};
+
+const writeFilm = async (
+  rendering: Rendering,
+  { path: sound, samples }: Sound,
+  onProgress: RenderControl["onProgress"],
+): Promise<VideoOutcome> => {
+  const { options, input } = rendering;
+  const { picture, mesh, isTest, seed, folder } = input;
+  const { label = DEFAULT_MARK } = options;
+  const path = join(folder, "video.mp4");
+  const task: FilmTask = { kind: "film", samples, mesh, label, isTest, seed: seedFrom(seed) };
+  const files = { input: picture, inputs: [sound], outputs: [path] };
+  const report = await runVideoTask(task, files, { ...rendering.child, onProgress });
+  if (report.kind === "failed") return endFailed(rendering, report);
+  const warnings = report.isPortrait || mesh === null ? [NO_FACE] : [];
+  return { kind: "rendered", path, durationMs: report.pictures * PICTURE_MS, warnings };
+};
+
+/** Creates the rendering of videos. Throws for errors of the local disk only. It leaves nothing outside of the folder of a job. */
+export const createRenderVideo =
+  (options: RenderOptions): RenderVideo =>
+  async (input, { signal, onProgress }) => {
+    const { command, onEnd } = options;
+    const child = { signal, folder: input.folder, onEnd, ...(command ? { command } : {}) };
+    const rendering = { options, input, child };
+    const sound = await makeSound(rendering);
+    if (sound.kind !== "done") return sound;
+    const outcome = await writeFilm(rendering, sound.value, onProgress);
+    await rm(sound.value.path, { force: true });
+    return outcome;
+  };

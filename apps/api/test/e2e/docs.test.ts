@@ -266,9 +266,14 @@ describe("the configuration", () => {
   test("the variables, in docs, .env.example and code: the same names", async () => {
     const inDocument = [...(configuration ?? "").matchAll(/^\| `([A-Z0-9_]+)` \|/gm)].map(([, name]) => name);
     const inExample = [...(await read(".env.example")).matchAll(/^([A-Z0-9_]+)=/gm)].map(([, name]) => name);
-    const runtime = ["config", "config/speech", "public-url", "storage-config", "webhook-config"].map(
-      (name) => `packages/runtime/src/${name}.ts`,
-    );
+    const runtime = [
+      "config",
+      "config/speech",
+      "config/video-signer",
+      "public-url",
+      "storage-config",
+      "webhook-config",
+    ].map((name) => `packages/runtime/src/${name}.ts`);
     const api = ["config", "people/oidc-config", "children/livekit"].map((name) => `apps/api/src/${name}.ts`);
     const others = ["apps/worker", "apps/avatar-worker", "packages/livekit"].map((name) => `${name}/src/config.ts`);
     const sources = (await Promise.all([...runtime, ...api, ...others].map(read))).join("\n");

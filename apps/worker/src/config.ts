@@ -10,6 +10,7 @@ import {
   readVariables,
   type Variables,
 } from "@realtime-avatar/runtime/config";
+import { readVideoSignerConfig, type VideoSignerConfig } from "@realtime-avatar/runtime/config/video-signer";
 import { readPublicAssetOrigin } from "@realtime-avatar/runtime/public-url";
 import { readStorageConfig } from "@realtime-avatar/runtime/storage-config";
 import { readTracingConfig, type TracingConfig } from "@realtime-avatar/runtime/tracing-config";
@@ -32,6 +33,8 @@ export type WorkerConfig = CommonConfig & {
   webhooks: WebhookConfig;
   /** How many deliveries this process sends at once. */
   webhookSends: number;
+  /** Signs generated videos. */
+  videoSigner: VideoSignerConfig;
   /** The LiveKit server of the calls; null without calls. */
   livekit: LivekitConfig | null;
   /** null when traces are not sent. */
@@ -59,6 +62,7 @@ const readSettings = (variables: Variables): WorkerConfig => {
     label: readAvatarMark(variables),
     webhooks: readWebhookConfig(variables),
     webhookSends: readInteger(variables, "WEBHOOK_SENDS", 1000, [1, 10_000]),
+    videoSigner: readVideoSignerConfig(variables),
     livekit: readLivekitConfig(variables),
     tracing: readTracingConfig(variables, "realtime-avatar-worker"),
   };

@@ -19,8 +19,11 @@ export type Speaker = {
    * @param delayMs The time from `nowMs` until the first sample is heard.
    */
   hear: (pcm: Int16Array, delayMs: number, nowMs: number) => void;
-  /** Draws the picture that is shown from `nowMs` on for 40 ms: a new I420 array of 512 × 512 pixels. Times must rise. */
-  picture: (nowMs: number) => Uint8Array;
+  /**
+   * Draws the picture that is shown from `nowMs` on for 40 ms: I420 of 512 × 512 pixels, into `picture` or a new array, which is
+   * returned. Times must rise.
+   */
+  picture: (nowMs: number, picture?: Uint8Array) => Uint8Array;
   /** The voice is interrupted: drops what is not heard yet, and closes the mouth within 120 ms. */
   clear: (nowMs: number) => void;
 };
@@ -32,10 +35,10 @@ export const createSpeaker = (face: Face, { seed }: { seed: number }): Speaker =
   const life = createLife(seed, face);
   return {
     hear: (pcm, delayMs, nowMs) => hearing.hear(pcm, nowMs + delayMs),
-    picture: (nowMs) => {
+    picture: (nowMs, picture) => {
       const timeMs = nowMs + MIDDLE_MS;
       track.forgetBefore(timeMs);
-      return drawFace(face, life.pose(timeMs, track));
+      return drawFace(face, life.pose(timeMs, track), picture);
     },
     clear: (nowMs) => hearing.clear(nowMs + MIDDLE_MS),
   };

@@ -30,7 +30,7 @@ const open = async (manifest: Record<string, unknown> | null, change: Partial<Re
   const rendering = await renderer.open(callOf(manifest, change), async () => picture);
   const at = (ms: number): Uint8Array => {
     now = ms;
-    return rendering.picture().data;
+    return rendering.picture().data.slice();
   };
   return { rendering, at, causes };
 };

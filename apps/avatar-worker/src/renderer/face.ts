@@ -1,6 +1,6 @@
 /** The renderer of avatars with a face: lips, eyes and head of the prepared picture move with the voice. */
 import { readMesh } from "@realtime-avatar/domain/avatars/face-mesh";
-import { toI420 } from "@realtime-avatar/face/picture";
+import { PICTURE_LENGTH, toI420 } from "@realtime-avatar/face/picture";
 import { createSpeaker } from "@realtime-avatar/face/speaker";
 import { openFace } from "@realtime-avatar/face/warp/face";
 import { loadPhoto, type Photo } from "./photo.ts";
@@ -22,13 +22,14 @@ const openSpeaker = (photo: Photo, call: RendererCall, clock: () => number): Ren
   if (mesh === null) return null;
   const speaker = createSpeaker(openFace(toI420(pixels), mesh), { seed: seedFrom(avatar_id + call.session_id) });
   const drawMarks = callMarks(call);
+  // One for all pictures: new ones would be 10 MB of garbage a second.
+  const frame = toFrame(new Uint8Array(PICTURE_LENGTH));
   return {
     hear: (pcm, delayMs) => speaker.hear(pcm, delayMs, clock()),
     clear: () => speaker.clear(clock()),
     picture: () => {
-      const picture = speaker.picture(clock());
-      drawMarks(picture);
-      return toFrame(picture);
+      drawMarks(speaker.picture(clock(), frame.data));
+      return frame;
     },
   };
 };

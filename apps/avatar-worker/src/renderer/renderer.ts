@@ -31,7 +31,10 @@ export type Rendering = {
   hear(pcm: Int16Array, delayMs: number): void;
   /** The sound that is not heard yet was dropped: the avatar was interrupted. */
   clear(): void;
-  /** Returns the picture for now. The room sends the frame itself, so do not change it later. Not called in the mode `voice`. */
+  /**
+   * Returns the picture for now. The next call can draw into the same frame: the library copies it when it is captured. Not called in
+   * the mode `voice`.
+   */
   picture(): VideoFrame;
 };
 

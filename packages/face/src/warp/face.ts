@@ -71,9 +71,8 @@ export const openFace = (picture: Uint8Array, mesh: Float32Array): Face => {
   };
 };
 
-/** Draws a pose into a new I420 picture of 512 × 512 pixels. At rest it equals the photo, byte for byte. */
-export const drawFace = (face: Face, pose: Pose): Uint8Array => {
-  const picture = new Uint8Array(PICTURE_LENGTH);
+/** Draws a pose as an I420 picture of 512 × 512 pixels: into `picture`, and returns it. At rest it equals the photo, byte for byte. */
+export const drawFace = (face: Face, pose: Pose, picture: Uint8Array = new Uint8Array(PICTURE_LENGTH)): Uint8Array => {
   picture.set(face.picture);
   const target = planesFrom(picture);
   const { maps, packed, rows, eyes } = face;

@@ -12,6 +12,7 @@ import {
 } from "@livekit/rtc-node";
 import { PICTURE_SIZE } from "@realtime-avatar/face/picture";
 import { PICTURES_PER_SECOND, type Rendering, SAMPLE_RATE } from "../renderer/renderer.ts";
+import { startSteadyInterval } from "../steady-interval.ts";
 import { withTimeout } from "./join.ts";
 
 const PUBLISH_MS = 10_000;
@@ -58,14 +59,14 @@ export const publishAvatar = async (room: Room, shown: Shown | null): Promise<Pu
     picture.captureFrame(shown.rendering.picture());
   };
   show();
-  const timer = picture && setInterval(show, 1000 / PICTURES_PER_SECOND);
+  const stopShowing = picture && startSteadyInterval(1000 / PICTURES_PER_SECOND, show);
   const audio = LocalAudioTrack.createAudioTrack("avatar-audio", sound);
   const video = picture && LocalVideoTrack.createVideoTrack("avatar-video", picture);
   const publish = async (track: LocalTrack, options: TrackPublishOptions): Promise<void> => {
     await withTimeout(PUBLISH_MS, localParticipant.publishTrack(track, options));
   };
   const close = async (): Promise<void> => {
-    if (timer) clearInterval(timer);
+    stopShowing?.();
     // Each closes its source, too.
     await Promise.all([audio.close(), video?.close()]);
   };

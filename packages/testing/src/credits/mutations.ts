@@ -24,27 +24,31 @@ const CREDIT_MUTATIONS: Mutations = {
     "  if false then\n    -- The statement below has a newer snapshot",
   ],
   "no lock on the sessions of a batch": [
-    "is_counted or session.ended_at is not null)\n        for no key update skip locked",
+    "is_counted or session.ended_at is not null)\n    for no key update skip locked",
     "is_counted or session.ended_at is not null)",
   ],
   "a batch that waits for a locked session": [
-    "is_counted or session.ended_at is not null)\n        for no key update skip locked",
-    "is_counted or session.ended_at is not null)\n        for no key update",
+    "is_counted or session.ended_at is not null)\n    for no key update skip locked",
+    "is_counted or session.ended_at is not null)\n    for no key update",
   ],
   "a locked session that a batch does not find": [
-    "then 'stale'\n        else 'not_found'",
-    "then 'not_found'\n        else 'not_found'",
+    "then\n      v_outcomes[v_at].kind := 'stale'",
+    "then\n      v_outcomes[v_at].kind := 'not_found'",
   ],
   "a session that is changed twice in one call": [
-    "select distinct on ((locked.session).id) locked.at, locked.session from locked order by (locked.session).id, locked.at",
-    "select locked.at, locked.session from locked",
+    "select distinct on (2, 3) ordinality as at",
+    "select ordinality as at",
   ],
   "outcomes of a batch in another order": [
-    "from unnest(v_outcomes) with ordinality outcome (kind, has_ended, session, body_hash, etag, at)\n    order by at\n",
-    "from unnest(v_outcomes) with ordinality outcome (kind, has_ended, session, body_hash, etag, at)\n    order by at desc\n",
+    "v_sessions[v_found_at[v_index]] := v_found[v_index]",
+    "v_sessions[v_index] := v_found[v_index]",
+  ],
+  "a lone report that writes nothing, and says that it did": [
+    "if (v_index = any (v_reported_at)) is not true then",
+    "if v_index <> all (v_reported_at) then",
   ],
   "a batch that decides all changes by its first caller": [
-    "when (p_valid_until[change.ordinality] > p_now)",
+    "when (p_valid_until[caller_at] > p_now)",
     "when (p_valid_until[1] > p_now)",
   ],
   "a batch that finds the sessions of other tenants": [
@@ -52,8 +56,8 @@ const CREDIT_MUTATIONS: Mutations = {
     "where session.id = change.session_id and session.environment",
   ],
   "a batch that finds the sessions of the other environment": [
-    " and session.environment = change.environment\n          and (change.is_engine",
-    "\n          and (change.is_engine",
+    " and session.environment = change.environment\n      and (change.is_engine",
+    "\n      and (change.is_engine",
   ],
   "a batch that ends what is refused": [
     "where name in ('end', 'end call') and v_outcomes[at].kind = 'written'",

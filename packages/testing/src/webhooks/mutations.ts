@@ -15,8 +15,8 @@ export const EVENT_MUTATIONS = {
   ],
   "events of refused writes": ["where p_outcomes is null or p_outcomes[ordinality].kind = 'written'\n    ));", "));"],
   "a start at each report of a batch": [
-    "v_reported[at].id is not null and v_sessions[at].started_at is null",
-    "v_reported[at].id is not null",
+    "if v_sessions[v_at].started_at is null then\n      v_started",
+    "if true then\n      v_started",
   ],
   "no end of a session": [
     "  if found then\n    perform rta.emit_closing_events",

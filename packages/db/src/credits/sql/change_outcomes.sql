@@ -1,7 +1,7 @@
 -- What becomes of each report or release at `p_now`, as far as it is decided alike for both: 'written' when its session is there for the
 -- caller, and 'replayed' when its Idempotency-Key has a stored response that is less than 24 hours old.
 --
--- The calling function has locked the sessions (lock_sessions): two requests with the same claim name the same session, so they queue
+-- `p_valid_until`: of each caller. The calling function has locked the sessions (lock_sessions): two requests with the same claim name the same session, so they queue
 -- there, and the claim that exists is all that can. So these claims come after the session, which makes no cycle: no other route
 -- names them.
 create function rta.change_outcomes(
@@ -16,6 +16,7 @@ create function rta.change_outcomes(
 language plpgsql as $$
 declare
   v_stored rta.stored_response[];
+  v_outcomes rta.session_change_outcome[];
 begin
   if p_claims is not null then
     v_stored := array(
@@ -31,24 +32,29 @@ begin
       order by at
     );
   end if;
-  return array(
+  v_outcomes := array(
     select row(
       /* kind */ case
-        when (p_valid_until[change.ordinality] > p_now) is not true then 'stale'
-        when v_stored[change.ordinality].body_hash is not null then 'replayed'
-        when p_sessions[change.ordinality].id is not null then 'written'
-        -- It is there, so another transaction has locked it, or an earlier change of the batch has it.
-        when exists (
-          select from public.usage_sessions session
-          where session.tenant_id = p_callers[p_caller_at[change.ordinality]].tenant_id and session.id = change.session_id
-            and session.environment = change.environment
-            and (change.is_engine or p_callers[p_caller_at[change.ordinality]].id = any (session.lineage))
-        ) then 'stale'
+        when (p_valid_until[caller_at] > p_now) is not true then 'stale'
+        when v_stored[at].body_hash is not null then 'replayed'
+        when p_sessions[at].id is not null then 'written'
         else 'not_found'
       end,
-      false, /* session */ v_stored[change.ordinality].response_fields, v_stored[change.ordinality].body_hash, v_stored[change.ordinality].etag
+      false, /* session */ v_stored[at].response_fields, v_stored[at].body_hash, v_stored[at].etag
     )::rta.session_change_outcome
-    from unnest(p_changes) with ordinality change
-    order by change.ordinality
+    from unnest(p_caller_at) with ordinality change (caller_at, at)
   );
+  for v_at in 1 .. cardinality(v_outcomes) loop
+    continue when v_outcomes[v_at].kind <> 'not_found';
+    -- If it is there, another transaction has locked it, or an earlier change of the batch has it.
+    if exists (
+      select from public.usage_sessions session
+      where session.tenant_id = p_callers[p_caller_at[v_at]].tenant_id and session.id = p_changes[v_at].session_id
+        and session.environment = p_changes[v_at].environment
+        and (p_changes[v_at].is_engine or p_callers[p_caller_at[v_at]].id = any (session.lineage))
+    ) then
+      v_outcomes[v_at].kind := 'stale';
+    end if;
+  end loop;
+  return v_outcomes;
 end $$;

@@ -8,7 +8,7 @@ begin
   return query
   select given.tenant_id, given.api_key_id, given.environment
   from (
-    select one.tenant_id collate "C" as tenant_id, one.api_key_id collate "C" as api_key_id, one.environment
+    select distinct one.tenant_id collate "C" as tenant_id, one.api_key_id collate "C" as api_key_id, one.environment
     from unnest(p_tenant_ids, p_api_key_ids, p_environments) one (tenant_id, api_key_id, environment)
   ) given
   left join lateral (

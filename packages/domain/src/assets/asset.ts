@@ -80,9 +80,8 @@ export const generatedAsset = (
   owner: Pick<NewAsset, "id" | "tenantId" | "environment" | "now">,
   file: { contentType: string; sizeBytes: number; sha256: string; durationMs: number },
   random: RandomBytes,
-  shard: number | null = null,
 ): AssetRecord => ({
-  ...newAsset({ ...owner, kind: "video", status: "uploaded", reservedBytes: file.sizeBytes }, random, shard),
+  ...newAsset({ ...owner, kind: "video", status: "uploaded", reservedBytes: file.sizeBytes }, random),
   ...file,
   origin: "generated",
   status: "ready",

@@ -2,43 +2,17 @@
  * Lists the statements as PostgreSQL receives them, with their columns as it describes them: `statements.sql` to be read,
  * and `described.ts`, which the row types in the code are compared with.
  */
+import { join } from "node:path";
 import { API_KEY_STATUSES } from "@realtime-avatar/domain/api-keys/status";
 import type postgres from "postgres";
-import type { Db } from "../connection/pool.ts";
-import "../open.ts";
-import { FUNCTIONS_SCHEMA } from "../functions/schema.ts";
-import "../api-keys/usage.ts";
-import "../api-keys/api-keys.ts";
-import "../api-keys/creator.ts";
-import "../assets/assets.ts";
-import "../assets/list.ts";
-import { countAuditEvents, listAuditEvents } from "../audit/audit-events.ts";
-import "../avatars/avatars.ts";
-import "../avatars/list.ts";
-import "../callers/callers.ts";
-import "../calls/fleet.ts";
-import "../calls/reconcile.ts";
-import "../credits/invariants.ts";
-import { countCreditEntries, listCreditEntries } from "../credits/credits.ts";
-import "../idempotency/idempotency-keys.ts";
-import "../jobs/jobs.ts";
 import { countApiKeys, listApiKeys } from "../api-keys/list.ts";
+import { countAuditEvents, listAuditEvents } from "../audit/audit-events.ts";
+import type { Db } from "../connection/pool.ts";
+import { countCreditEntries, listCreditEntries } from "../credits/credits.ts";
 import { countUsageSessions, listUsageSessions } from "../credits/list-usage-sessions.ts";
-import "../credits/overdue-sessions.ts";
+import { FUNCTIONS_SCHEMA } from "../functions/schema.ts";
 import { TEXTS } from "../query/statement.ts";
-import "../avatars/preparations.ts";
-import "../people/identities.ts";
-import "../people/invitations.ts";
-import "../people/passkeys.ts";
-import "../people/seen.ts";
-import "../people/user-sessions.ts";
-import "../people/users.ts";
-import "../tenants/tenants.ts";
-import "../videos/list.ts";
-import "../videos/videos.ts";
 import { countDeliveries, listDeliveries } from "../webhooks/deliveries.ts";
-import "../webhooks/endpoints.ts";
-import "../webhooks/sending.ts";
 
 /** The types of columns in TypeScript, by their ids in the catalog (pg_type.dat of PostgreSQL). */
 const TYPES: Record<number, [sql: string, typescript: string]> = {
@@ -50,6 +24,16 @@ const TYPES: Record<number, [sql: string, typescript: string]> = {
   114: ["json", "object"],
   1009: ["text[]", "readonly string[]"],
   1184: ["timestamptz", "Date"],
+};
+
+const SRC = join(import.meta.dir, "..");
+
+/** Imports every module that uses `query/statement.ts`: it defines its statements when it is imported. */
+const importModules = async (): Promise<void> => {
+  for await (const path of new Bun.Glob("**/*.ts").scan(SRC)) {
+    const isTest = path.endsWith(".test.ts");
+    if (!isTest && (await Bun.file(join(SRC, path)).text()).includes('/statement.ts"')) await import(join(SRC, path));
+  }
 };
 
 /** Lists have a statement for each choice of filters, made when it is first used. */
@@ -123,6 +107,7 @@ type Listing = { statements: string; described: string };
 
 /** The text of `statements.sql` and of `described.ts`. `client` is of a migrated database. */
 export const describeStatements = async (client: postgres.Sql): Promise<Listing> => {
+  await importModules();
   await makeLists();
   // In an order that does not depend on which list was used first.
   const orderOf = ({ name, text }: { name: string; text: string }): string => `${name}\n${text}`;

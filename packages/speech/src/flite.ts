@@ -31,8 +31,11 @@ const MAX_FILE_BYTES = 4 * 1024 * 1024;
 
 let loading: Promise<WebAssembly.Module> | null = null;
 
-/** The program, which is compiled once in a process: in 0.1 s. */
-const loadProgram = (): Promise<WebAssembly.Module> => {
+/**
+ * Loads the program, which is compiled once in a process: in 0.1 s. The first speech does that by itself. A process that gives up
+ * its right to read the file calls it before.
+ */
+export const loadFlite = (): Promise<WebAssembly.Module> => {
   // In a bundle, the path is relative to it.
   loading ??= readFile(isAbsolute(file) ? file : fileURLToPath(new URL(file, import.meta.url)))
     .then((bytes) => WebAssembly.compile(bytes))
@@ -51,7 +54,7 @@ const readSamples = (wav: Uint8Array): Int16Array => {
 };
 
 const speakPiece = async (text: string, voice: string): Promise<Int16Array> => {
-  const program = await loadProgram();
+  const program = await loadFlite();
   try {
     const args = ["flite", "-voice", voice, "-t", text, "-o", OUTPUT_PATH];
     return readSamples(await runProgram(program, args, MAX_FILE_BYTES));

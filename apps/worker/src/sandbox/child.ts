@@ -83,7 +83,8 @@ const inspectAMedium = async (task: Task<"video"> | Task<"audio">): Promise<Repo
 };
 
 const makeASound = async (task: SoundTask): Promise<VideoReport<"sound">> => {
-  const { makeSound } = await import("./film/sound.ts");
+  const { loadSpeaker, makeSound } = await import("./film/sound.ts");
+  await loadSpeaker(task);
   leaveRoot();
   const input = { read: readInput, size: fstatSync(INPUT).size };
   return makeSound(input, task, (bytes) => writeAll(FIRST_OUTPUT, bytes));

@@ -3,8 +3,9 @@ import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Voice } from "@realtime-avatar/speech/voices";
 import { fileFolder } from "@realtime-avatar/testing/fixture";
-import { createTestRenderer, rendered, VOICE, voiceFile } from "../../test/support/render.ts";
+import { createTestRenderer, rendered, SLT, VOICE, voiceFile } from "../../test/support/render.ts";
 import { wavFile } from "../sandbox/film/wav.testing.ts";
 
 setDefaultTimeout(180_000);
@@ -12,6 +13,7 @@ const [ffprobe, ffmpeg] = [Bun.which("ffprobe"), Bun.which("ffmpeg")];
 const without = ffprobe === null || ffmpeg === null ? " (skipped: without ffmpeg)" : "";
 const base = await fileFolder();
 const render = await createTestRenderer(base);
+const NO_BYTES = Buffer.alloc(0);
 
 const digest = async (path: string): Promise<string> =>
   new Bun.CryptoHasher("sha256").update(await Bun.file(path).arrayBuffer()).digest("hex");
@@ -64,6 +66,27 @@ describe("a video of a second of sound", () => {
       digests.add(await digest(rendered((await render({ bytes: voiceFile() }, { isTest }, { label })).outcome).path));
     }
     expect(digests.size).toBe(3);
+  });
+});
+
+describe("a video of a text", () => {
+  const say = (voice: Voice) => ({ sound: { kind: "text", text: "Hello, Paris. How are you?", voice } }) as const;
+
+  test("in a voice of the service, twice: equal bytes, as long as the speech, and nothing is left", async () => {
+    const [first, second] = [await render({ bytes: NO_BYTES }, say(SLT)), await render({ bytes: NO_BYTES }, say(SLT))];
+    const outcome = rendered(first.outcome);
+    expect(outcome.durationMs).toBeWithin(2200, 3600);
+    expect(await digest(rendered(second.outcome).path)).toBe(await digest(outcome.path));
+    expect((await readdir(first.folder)).toSorted()).toEqual(["original", "video.mp4"]);
+  });
+
+  test("in the voice of a server: the sound that the server sends", async () => {
+    const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response(VOICE) });
+    const provider = { url: `${server.url.href}v1`, apiKey: null, model: "x", sampleRate: 24_000 } as const;
+    const voice = { ...SLT, provider: "openai" } as const;
+    const { outcome } = await render({ bytes: NO_BYTES }, say(voice), { speech: { provider } });
+    await server.stop(true);
+    expect(rendered(outcome).durationMs).toBe(1720);
   });
 });
 

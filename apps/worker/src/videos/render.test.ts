@@ -3,14 +3,73 @@ import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { copyFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
+import type { Voice } from "@realtime-avatar/speech/voices";
 import { fileFolder } from "@realtime-avatar/testing/fixture";
-import { createTestRenderer, voiceFile } from "../../test/support/render.ts";
+import { createTestRenderer, SLT, voiceFile } from "../../test/support/render.ts";
 import { wavFile } from "../sandbox/film/wav.testing.ts";
+import type { VideoInput } from "./render.ts";
 
 setDefaultTimeout(60_000);
 const without = Bun.which("ffmpeg") === null ? " (skipped: without ffmpeg)" : "";
 const base = await fileFolder();
 const render = await createTestRenderer(base);
+const isLong = Bun.env["LONG"] === "1";
+const NO_BYTES = Buffer.alloc(0);
+
+describe("a text", () => {
+  const text = (words: string, voice = SLT): Partial<VideoInput> => ({ sound: { kind: "text", text: words, voice } });
+  const other: Voice = { ...SLT, id: "operator-1", provider: "openai", providerVoice: "nova" };
+  /** A server of voices that does what a test says. */
+  const withServer = async (respond: () => Response | Promise<Response>) => {
+    const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: respond });
+    const provider = { url: server.url.href.replace(/\/$/, ""), apiKey: null, model: "x", sampleRate: 24_000 } as const;
+    const timeouts = { waitMs: 300, totalMs: 2000 };
+    const { outcome, folder } = await render({ bytes: NO_BYTES }, text("Hello.", other), {
+      speech: { provider },
+      timeouts,
+    });
+    await server.stop(true);
+    expect(JSON.stringify(outcome)).not.toContain(String(server.port));
+    expect(await readdir(folder)).toEqual(["original"]);
+    return outcome;
+  };
+
+  test("without a word: failed with what to do, and nothing is left", async () => {
+    const { outcome, folder } = await render({ bytes: NO_BYTES }, text("😀 <b></b>"));
+    expect(outcome).toMatchObject({ kind: "failed", code: "audio_silent", detail: expect.stringContaining("words") });
+    expect(await readdir(folder)).toEqual(["original"]);
+  });
+
+  // Flite needs 12 s of processor time for it.
+  test.skipIf(!isLong)("of more than 600 s: failed", async () => {
+    const { outcome } = await render({ bytes: NO_BYTES }, text("7".repeat(5000)));
+    expect(outcome).toMatchObject({ kind: "failed", code: "voice_refused", detail: expect.stringContaining("600 s") });
+  });
+
+  test("in a voice whose server is not set any more: failed", async () => {
+    const { outcome } = await render({ bytes: NO_BYTES }, text("Hello.", other));
+    expect(outcome).toMatchObject({ kind: "failed", code: "voice_refused" });
+  });
+
+  test.each<[string, () => Response | Promise<Response>, string, string]>([
+    ["401", () => new Response("no", { status: 401 }), "failed", "voice_refused"],
+    ["429", () => new Response("later", { status: 429 }), "retry", "voice_busy"],
+    ["500", () => new Response("oops", { status: 500 }), "retry", "voice_busy"],
+    ["a redirect", () => Response.redirect("http://127.0.0.1/", 302), "retry", "voice_malformed"],
+    [
+      "a page",
+      () => new Response("<html></html>", { headers: { "content-type": "text/html" } }),
+      "retry",
+      "voice_malformed",
+    ],
+    ["nothing", () => Bun.sleep(1000).then(() => new Response()), "retry", "voice_timeout"],
+    ["10 MB", () => new Response(new Uint8Array(10_000_000).fill(65)), "retry", "voice_malformed"],
+    ["half a sample", () => new Response(new Uint8Array(1001)), "retry", "voice_malformed"],
+    ["silence", () => new Response(new Uint8Array(48_000)), "failed", "audio_silent"],
+  ])("in the voice of a server that responds with %s: its code", async (_, respond, kind, code) => {
+    expect(await withServer(respond)).toMatchObject({ kind, code });
+  });
+});
 
 describe("a sound that cannot be said", () => {
   test.each<[string, Uint8Array, string]>([

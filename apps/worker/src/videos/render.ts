@@ -2,16 +2,21 @@
  * Renders a video: the picture of a prepared avatar says a text or the sound of a file. All that opens bytes of people runs in the
  * sandbox: a child makes the sound 16-bit PCM, and a second one draws the pictures and writes the MP4.
  */
-import { rm } from "node:fs/promises";
+import { open, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ContentType } from "@realtime-avatar/domain/assets/limits";
 import type { Magic } from "@realtime-avatar/domain/assets/magic";
 import { DEFAULT_MARK } from "@realtime-avatar/domain/calls/mark";
 import { seedFrom } from "@realtime-avatar/face/seed";
 import type { Logger } from "@realtime-avatar/runtime/log";
+import { SpeechError } from "@realtime-avatar/speech/errors";
+import type { SpeechTimeouts } from "@realtime-avatar/speech/provider";
+import type { SpeechSettings } from "@realtime-avatar/speech/settings";
+import { speak } from "@realtime-avatar/speech/speak";
+import type { Voice } from "@realtime-avatar/speech/voices";
 import { decodeAudio, type FfmpegType } from "../sandbox/film/decode-audio.ts";
 import { runVideoTask, type VideoTaskOptions } from "../sandbox/film/run.ts";
-import type { FaceMesh, FilmTask, SoundSource } from "../sandbox/film/tasks.ts";
+import { type FaceMesh, type FilmTask, MAX_SOUND_SAMPLES, type SoundSource } from "../sandbox/film/tasks.ts";
 import { findFfmpeg } from "../sandbox/frame.ts";
 import { type Failed, isTransient, MAX_STDERR_CHARACTERS } from "../sandbox/limited.ts";
 
@@ -27,7 +32,10 @@ export type RenderErrorCode =
   | "voice_malformed"
   | "internal";
 
-export type VideoSound = { kind: "file"; path: string; magic: Magic };
+export type VideoSound =
+  | { kind: "text"; text: string; voice: Voice }
+  /** `magic`: by the first bytes of the file. */
+  | { kind: "file"; path: string; magic: Magic };
 
 export type VideoInput = {
   /** The path of the normalized picture of a prepared avatar. */
@@ -53,6 +61,10 @@ export type VideoOutcome =
 
 export type RenderOptions = {
   log: Logger;
+  /** The server of the voices that Flite does not have. */
+  speech: Pick<SpeechSettings, "provider">;
+  /** How long that server may take. */
+  timeouts?: SpeechTimeouts;
   /** Drawn into each picture, because people must know that the person is artificial: see `createMarks`. */
   label?: string;
   /** The path of ffmpeg; null for none. By default, the one of this machine. */
@@ -99,8 +111,52 @@ const endFailed = (
 /** A file that the sound task can read, and what it is. */
 type Prepared = { path: string; source: SoundSource };
 
+type SoundOf<Kind extends VideoSound["kind"]> = Extract<VideoSound, { kind: Kind }>;
+
+/** Writes what a server says of a text: PCM, of at most a little more than a sound may have. */
+const writeSpeech = async (path: string, speech: AsyncIterable<Int16Array>): Promise<void> => {
+  const file = await open(path, "wx", 0o600);
+  try {
+    let samples = 0;
+    for await (const pcm of speech) {
+      await file.appendFile(new Uint8Array(pcm.buffer, pcm.byteOffset, pcm.byteLength));
+      samples += pcm.length;
+      if (samples > MAX_SOUND_SAMPLES) break;
+    }
+  } finally {
+    await file.close();
+  }
+};
+
+/** Has a server say a text. The network is not in the sandbox, so this process asks it. What it sends is read in the sandbox. */
+const askProvider = async (
+  { options, child, input }: Rendering,
+  { text, voice }: SoundOf<"text">,
+): Promise<Step<Prepared>> => {
+  const { signal } = child;
+  const path = join(input.folder, "spoken");
+  const { speech, timeouts } = options;
+  try {
+    await writeSpeech(path, speak(text, voice, speech, { signal, ...(timeouts ? { timeouts } : {}) }));
+    return { kind: "done", value: { path, source: { kind: "pcm" } } };
+  } catch (error) {
+    await rm(path, { force: true });
+    if (signal?.aborted) return { kind: "retry", code: "internal", error: "The rendering was canceled." };
+    if (!(error instanceof SpeechError)) throw error;
+    const { code, message, isRepeatable } = error;
+    return isRepeatable ? { kind: "retry", code, error: message } : { kind: "failed", code, detail: message };
+  }
+};
+
+/** A text for Flite, which runs in the sandbox. It is a file, because other users can read the arguments of a process. */
+const writeText = async ({ input }: Rendering, { text, voice }: SoundOf<"text">): Promise<Step<Prepared>> => {
+  const path = join(input.folder, "text");
+  await writeFile(path, text, { flag: "wx", mode: 0o600 });
+  return { kind: "done", value: { path, source: { kind: "text", voice: voice.providerVoice } } };
+};
+
 /** Decodes a file with ffmpeg, but a WAV file. */
-const prepareFile = async (rendering: Rendering, { path, magic }: VideoSound): Promise<Step<Prepared>> => {
+const prepareFile = async (rendering: Rendering, { path, magic }: SoundOf<"file">): Promise<Step<Prepared>> => {
   const { ffmpeg = findFfmpeg() } = rendering.options;
   if (magic.contentType === "audio/wav") return { kind: "done", value: { path, source: { kind: "wav" } } };
   // Some files with sound alone begin as a video does.
@@ -122,15 +178,22 @@ const prepareFile = async (rendering: Rendering, { path, magic }: VideoSound): P
 
 type Sound = { path: string; samples: number };
 
+const prepareSound = (rendering: Rendering): Promise<Step<Prepared>> => {
+  const { sound } = rendering.input;
+  if (sound.kind === "file") return prepareFile(rendering, sound);
+  return sound.voice.provider === "flite" ? writeText(rendering, sound) : askProvider(rendering, sound);
+};
+
 /** Makes the sound. */
 const makeSound = async (rendering: Rendering): Promise<Step<Sound>> => {
   const { folder, sound } = rendering.input;
-  const prepared = await prepareFile(rendering, sound);
+  const prepared = await prepareSound(rendering);
   if (prepared.kind !== "done") return prepared;
   const path = join(folder, "sound");
   const task = { kind: "sound", source: prepared.value.source } as const;
   const report = await runVideoTask(task, { input: prepared.value.path, outputs: [path] }, rendering.child);
-  if (prepared.value.path !== sound.path) await rm(prepared.value.path, { force: true });
+  const isOriginal = sound.kind === "file" && prepared.value.path === sound.path;
+  if (!isOriginal) await rm(prepared.value.path, { force: true });
   switch (report.kind) {
     case "accepted":
       return { kind: "done", value: { path, samples: report.samples } };

@@ -2,6 +2,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ContentType } from "@realtime-avatar/domain/assets/limits";
+import { FLITE_VOICES, type Voice } from "@realtime-avatar/speech/voices";
 import { tone, type WavParts, wavFile } from "../../src/sandbox/film/wav.testing.ts";
 import {
   createRenderVideo,
@@ -29,6 +30,8 @@ export const rendered = (outcome: VideoOutcome): Extract<VideoOutcome, { kind: "
 };
 
 type SoundFile = { bytes: Uint8Array; contentType?: ContentType<"audio"> };
+/** The voice that comes with the service. */
+export const SLT = FLITE_VOICES[0] as Voice;
 
 /** Returns a function that renders a video in a new folder in `base`. */
 export const createTestRenderer = async (base: string) => {
@@ -46,7 +49,7 @@ export const createTestRenderer = async (base: string) => {
     await writeFile(path, sound.bytes);
     const magic = { kind: "audio", contentType: sound.contentType ?? "audio/wav" } as const;
     const log = { warn: () => {} } as never;
-    const outcome = await createRenderVideo({ log, command: inspector, ...options })(
+    const outcome = await createRenderVideo({ log, speech: { provider: null }, command: inspector, ...options })(
       { ...prepared, sound: { kind: "file", path, magic }, isTest: false, seed: "vid_1", folder, ...input },
       { signal: new AbortController().signal, onProgress: () => {}, ...control },
     );

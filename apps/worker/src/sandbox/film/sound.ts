@@ -1,5 +1,6 @@
 /** Makes the sound of a video: 16-bit PCM, mono, 48 kHz. Runs in a child process. */
 import { loudness } from "@realtime-avatar/face/loudness";
+import { SpeechError } from "@realtime-avatar/speech/errors";
 import { createResampler } from "./resample.ts";
 import {
   MAX_SOUND_SAMPLES,
@@ -21,6 +22,8 @@ const LEVEL_SAMPLES = SAMPLE_RATE / 50;
 const TOO_LONG = `The audio is longer than ${MAX_SOUND_SECONDS} s. Cut it.`;
 const SILENCE = "The audio has no sound. Use another recording.";
 const EMPTY = "The audio has no samples. Use another recording.";
+const NOTHING_SAID = "The voice can say nothing of the text. Use a text with words, or another voice.";
+const NOT_SAID = `The voice cannot say the text within ${MAX_SOUND_SECONDS} s. Shorten it.`;
 
 /** An open file. */
 export type SoundInput = { read: Read; size: number };
@@ -57,6 +60,17 @@ function* readPcm(input: SoundInput): Generator<Int16Array> {
   }
 }
 
+/** Loads what a task needs of the disk. */
+export const loadSpeaker = async ({ source }: SoundTask): Promise<void> => {
+  if (source.kind === "text") await (await import("@realtime-avatar/speech/flite")).loadFlite();
+};
+
+async function* sayText({ read, size }: SoundInput, providerVoice: string): AsyncGenerator<Int16Array> {
+  const { speak } = await import("@realtime-avatar/speech/speak");
+  const voice = { id: "", name: "", language: null, provider: "flite", providerVoice } as const;
+  yield* speak(new TextDecoder().decode(read(0, size)), voice, { provider: null });
+}
+
 const openSound = (input: SoundInput, { source }: SoundTask): Iterable<Int16Array> | AsyncIterable<Int16Array> => {
   switch (source.kind) {
     case "wav":
@@ -64,7 +78,7 @@ const openSound = (input: SoundInput, { source }: SoundTask): Iterable<Int16Arra
     case "pcm":
       return readPcm(input);
     case "text":
-      throw new Error("not yet");
+      return sayText(input, source.voice);
   }
 };
 
@@ -105,11 +119,13 @@ export const makeSound = async (
     }
   } catch (error) {
     if (error instanceof Refusal) return error.refusal;
+    if (error instanceof SpeechError) return refuseSound("voice_refused", NOT_SAID);
     if (error instanceof MalformedSound) {
       return refuseSound("audio_malformed", `The audio cannot be read. ${error.message} Export it anew as WAV.`);
     }
     throw error;
   }
+  if (samples === 0 && task.source.kind === "text") return refuseSound("audio_silent", NOTHING_SAID);
   if (samples === 0) return refuseSound("audio_malformed", EMPTY);
   return silence.isLoud() ? { kind: "accepted", samples } : refuseSound("audio_silent", SILENCE);
 };

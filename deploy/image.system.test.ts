@@ -20,7 +20,9 @@ import { startControlPlane } from "../apps/avatar-worker/test/support/control-pl
 import { joinAsPerson } from "../apps/avatar-worker/test/support/person.ts";
 import { rawPng } from "../apps/worker/src/sandbox/corpus/images.testing.ts";
 import { video } from "../apps/worker/src/sandbox/corpus/media.testing.ts";
+import { runVideoTask } from "../apps/worker/src/sandbox/film/run.ts";
 import { runInSandbox } from "../apps/worker/src/sandbox/run.ts";
+import { preparedPicture } from "../apps/worker/test/support/prepared-picture.ts";
 import { APPS, build } from "./build.ts";
 import {
   AVATAR_WORKER,
@@ -269,6 +271,19 @@ describe("the sandbox of the compiled worker", () => {
       codec: "avc",
     });
     await rm(input);
+  });
+
+  test("the sandbox, with a text and a prepared picture: speech, and a video", async () => {
+    const [input, sound, output] = [join(folder, "text"), join(folder, "sound"), join(folder, "video.mp4")];
+    const { picture, mesh } = await preparedPicture(join(folder, "picture.webp"));
+    await writeFile(input, "Hello.");
+    const speech = { kind: "sound", source: { kind: "text", voice: "slt" } } as const;
+    const said = await runVideoTask(speech, { input, outputs: [sound] }, child());
+    const samples = said.kind === "accepted" ? said.samples : 0;
+    const film = { kind: "film", samples, mesh, label: "AI", isTest: false, seed: 1 } as const;
+    const files = { input: picture, inputs: [sound], outputs: [output] };
+    expect(await runVideoTask(film, files, child())).toMatchObject({ kind: "accepted", isPortrait: false });
+    await Promise.all([input, picture, sound, output].map((file) => rm(file)));
   });
 
   test("the sandbox, with a portrait: its face is found, and its files derived", async () => {

@@ -40,7 +40,7 @@ export const videoLimits = (task: VideoTask): SandboxLimits => {
 /** A child that runs for long pays off the second compilation of WebAssembly. */
 const VARIABLES = { BUN_JSC_useOMGJIT: "1" };
 
-export type VideoTaskOptions = Pick<ConfinedOptions, "signal" | "limits" | "confinement" | "onEnd"> & {
+export type VideoTaskOptions = Pick<ConfinedOptions, "signal" | "limits" | "confinement" | "program" | "onEnd"> & {
   /** Where the child's own folder is created; by default, the system's folder for temporary files. */
   folder?: string;
   /** By default, this program. */

@@ -4,7 +4,12 @@ import tables from "./codebooks.json" with { type: "json" };
 
 /** How a codebook takes numbers: `group` at once, signed or with signs after the code, each at most `max`. */
 type Form = { group: 2 | 4; isSigned: boolean; max: number };
-type Book = Form & { lengths: readonly number[]; codes: readonly number[] };
+type Book = Form & {
+  lengths: readonly number[];
+  codes: readonly number[];
+  /** Of each code: its bits, with those of the signs after it. */
+  bits: Uint8Array;
+};
 
 const FORMS: readonly Form[] = [
   { group: 4, isSigned: true, max: 1 },
@@ -28,20 +33,35 @@ const ESCAPE = 16;
 /** The largest number that can follow. */
 export const MAX_VALUE = 8191;
 
+/** How many numbers of a code are not 0. */
+const countSigns = ({ group, max }: Form, index: number): number => {
+  let [left, signs] = [index, 0];
+  for (let offset = 0; offset < group; offset++) {
+    if (left % (max + 1) !== 0) signs++;
+    left = Math.floor(left / (max + 1));
+  }
+  return signs;
+};
+
 const bookOf = (number: number): Book => {
   const [form, table] = [FORMS[number - 1], tables.spectrum[number - 1]];
   if (form === undefined || table === undefined) throw new RangeError(`There is no codebook ${number}.`);
-  return { ...form, ...table };
+  const bits = Uint8Array.from(
+    table.lengths,
+    (length, index) => length + (form.isSigned ? 0 : countSigns(form, index)),
+  );
+  return { ...form, ...table, bits };
 };
 const SPECTRUM: readonly Book[] = Array.from({ length: BOOKS }, (_, number) => bookOf(Math.max(1, number)));
 
 /** The place of the code of the numbers from `start` on. */
-const indexOf = ({ group, isSigned, max }: Book, values: Int32Array, start: number): number => {
+const indexOf = (book: Book, values: Int32Array, start: number): number => {
+  const { group, isSigned, max } = book;
+  const base = isSigned ? 2 * max + 1 : max + 1;
   let index = 0;
-  for (let offset = 0; offset < group; offset++) {
-    const value = values[start + offset] as number;
-    const digit = isSigned ? value + max : Math.min(max, Math.abs(value));
-    index = index * (isSigned ? 2 * max + 1 : max + 1) + digit;
+  for (let at = start; at < start + group; at++) {
+    const value = values[at] as number;
+    index = index * base + (isSigned ? value + max : Math.min(max, value < 0 ? -value : value));
   }
   return index;
 };
@@ -49,11 +69,11 @@ const indexOf = ({ group, isSigned, max }: Book, values: Int32Array, start: numb
 /** The bits of a number from 16 on, after its code: N ones, a zero, and N + 4 bits. */
 const escapeLength = (value: number): number => 2 * (31 - Math.clz32(value)) - 3;
 
-/** The lowest codebook that can have numbers up to `max`, and the one after it: they differ in which numbers are short. */
-export const booksFor = (max: number): readonly number[] => {
-  if (max === 0) return [ZERO_BOOK];
+/** The first codebook that can have numbers up to `max`. All after it can as well. */
+export const firstBook = (max: number): number => {
+  if (max === 0) return ZERO_BOOK;
   const first = FORMS.findIndex((form) => form.max >= max);
-  return first < 0 || max > 12 ? [11] : [first + 1, first + 2];
+  return first < 0 ? BOOKS - 1 : first + 1;
 };
 
 /** The bits of the numbers from `start` to `end` in a codebook that can have them. */
@@ -61,14 +81,11 @@ export const countBits = (number: number, values: Int32Array, start: number, end
   if (number === ZERO_BOOK) return 0;
   const book = SPECTRUM[number] as Book;
   let bits = 0;
-  for (let at = start; at < end; at += book.group) {
-    bits += book.lengths[indexOf(book, values, at)] as number;
-    if (book.isSigned) continue;
-    for (let offset = 0; offset < book.group; offset++) {
-      const value = Math.abs(values[at + offset] as number);
-      if (value !== 0) bits++;
-      if (book.max === ESCAPE && value >= ESCAPE) bits += escapeLength(value);
-    }
+  for (let at = start; at < end; at += book.group) bits += book.bits[indexOf(book, values, at)] as number;
+  if (book.max !== ESCAPE) return bits;
+  for (let at = start; at < end; at++) {
+    const value = Math.abs(values[at] as number);
+    if (value >= ESCAPE) bits += escapeLength(value);
   }
   return bits;
 };

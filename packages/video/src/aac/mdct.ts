@@ -29,18 +29,20 @@ const REVERSED = Uint16Array.from({ length: POINTS }, (_, index) => {
 /** Transforms `POINTS` complex numbers in their place. They are in bit-reversed order before. */
 const fourier = (re: Float64Array, im: Float64Array): void => {
   for (let length = 2; length <= POINTS; length *= 2) {
-    const [half, stride] = [length / 2, POINTS / length];
+    const half = length / 2;
+    const stride = POINTS / length;
     for (let start = 0; start < POINTS; start += length) {
       for (let index = 0; index < half; index++) {
-        const [a, b] = [start + index, start + index + half];
-        const [cos, sin] = [ROOT_COS[index * stride] as number, ROOT_SIN[index * stride] as number];
-        const [reB, imB] = [re[b] as number, im[b] as number];
-        const [reT, imT] = [reB * cos - imB * sin, reB * sin + imB * cos];
-        const [reA, imA] = [re[a] as number, im[a] as number];
-        re[a] = reA + reT;
-        im[a] = imA + imT;
-        re[b] = reA - reT;
-        im[b] = imA - imT;
+        const a = start + index;
+        const b = a + half;
+        const cos = ROOT_COS[index * stride] as number;
+        const sin = ROOT_SIN[index * stride] as number;
+        const reT = (re[b] as number) * cos - (im[b] as number) * sin;
+        const imT = (re[b] as number) * sin + (im[b] as number) * cos;
+        re[b] = (re[a] as number) - reT;
+        im[b] = (im[a] as number) - imT;
+        re[a] = (re[a] as number) + reT;
+        im[a] = (im[a] as number) + imT;
       }
     }
   }
@@ -59,16 +61,20 @@ export const createMdct = (): ((samples: Float64Array) => Float64Array) => {
       folded[HALF + index] = at(index) - at(2 * HALF - 1 - index);
     }
     for (let n = 0; n < POINTS; n++) {
-      const [x, y] = [folded[2 * n] as number, folded[BLOCK_SAMPLES - 1 - 2 * n] as number];
-      const [cos, sin] = [TWIST_COS[n] as number, TWIST_SIN[n] as number];
+      const x = folded[2 * n] as number;
+      const y = folded[BLOCK_SAMPLES - 1 - 2 * n] as number;
+      const cos = TWIST_COS[n] as number;
+      const sin = TWIST_SIN[n] as number;
       const target = REVERSED[n] as number;
       re[target] = x * cos - y * sin;
       im[target] = x * sin + y * cos;
     }
     fourier(re, im);
     for (let k = 0; k < POINTS; k++) {
-      const [x, y] = [re[k] as number, im[k] as number];
-      const [cos, sin] = [TWIST_COS[k] as number, TWIST_SIN[k] as number];
+      const x = re[k] as number;
+      const y = im[k] as number;
+      const cos = TWIST_COS[k] as number;
+      const sin = TWIST_SIN[k] as number;
       coefficients[2 * k] = 2 * (x * cos - y * sin);
       coefficients[BLOCK_SAMPLES - 1 - 2 * k] = -2 * (x * sin + y * cos);
     }

@@ -1,6 +1,6 @@
 /** Chooses the codebook of each band, so that a frame takes the fewest bits: bands beside each other with one codebook are a section. */
 import { BAND_OFFSETS, BANDS } from "./bands.ts";
-import { BOOKS, booksFor, countBits, ZERO_BOOK } from "./codebooks.ts";
+import { BOOKS, countBits, firstBook, ZERO_BOOK } from "./codebooks.ts";
 
 /** A section names its codebook in 4 bits and its length in 5. From 31 bands on, 5 more. */
 const SECTION_BITS = 9;
@@ -17,14 +17,26 @@ const largest = (values: Int32Array, band: number): number => {
   return max;
 };
 
-/** The bits of each band in each codebook: infinite where it cannot have the band. */
+/** The codebook with the least bits. */
+const cheapest = (totals: Float64Array): number => {
+  let best = 0;
+  for (let book = 1; book < totals.length; book++) {
+    if ((totals[book] as number) < (totals[best] as number)) best = book;
+  }
+  return best;
+};
+
+/** How many codebooks a band may have: the two that are made for its numbers, and those of the numbers after. */
+const CHOICES = 4;
+
+/** The bits of each band in each codebook: infinite where it cannot have the band, or would take far more than another. */
 const bandCosts = (values: Int32Array): Float64Array[] =>
   Array.from({ length: BANDS }, (_, band) => {
     const costs = new Float64Array(BOOKS).fill(Number.POSITIVE_INFINITY);
     const [start, end] = [BAND_OFFSETS[band] as number, BAND_OFFSETS[band + 1] as number];
-    const [first = ZERO_BOOK] = booksFor(largest(values, band));
-    // Larger codebooks cost more, but can be those of the bands beside. A band of zeros keeps the first: it then has no scalefactor.
-    const last = first === ZERO_BOOK ? ZERO_BOOK : BOOKS - 1;
+    const first = firstBook(largest(values, band));
+    // A band of zeros has no scalefactor in the first codebook alone.
+    const last = first === ZERO_BOOK ? ZERO_BOOK : Math.min(BOOKS, first + CHOICES) - 1;
     for (let book = first; book <= last; book++) costs[book] = countBits(book, values, start, end);
     return costs;
   });
@@ -35,21 +47,20 @@ export const chooseSections = (values: Int32Array): { sections: Section[]; bits:
   // The least bits up to a band that ends with a codebook, and the codebook of the band before it.
   let totals = (costs[0] as Float64Array).map((bits) => bits + SECTION_BITS);
   const before: Int8Array[] = [];
-  const bestOf = (values: Float64Array): number => values.indexOf(Math.min(...values));
   for (let band = 1; band < BANDS; band++) {
-    const best = bestOf(totals);
+    const best = cheapest(totals);
     const change = (totals[best] as number) + SECTION_BITS;
-    const from = new Int8Array(BOOKS);
-    const previous = totals;
-    totals = (costs[band] as Float64Array).map((bits, book) => {
-      const isSame = (previous[book] as number) <= change;
-      from[book] = isSame ? book : best;
-      return bits + (isSame ? (previous[book] as number) : change);
-    });
+    const [from, next] = [new Int8Array(BOOKS), new Float64Array(BOOKS)];
+    for (let book = 0; book < BOOKS; book++) {
+      const same = totals[book] as number;
+      from[book] = same <= change ? book : best;
+      next[book] = ((costs[band] as Float64Array)[book] as number) + Math.min(same, change);
+    }
+    totals = next;
     before.push(from);
   }
   const sections: Section[] = [];
-  let book = bestOf(totals);
+  let book = cheapest(totals);
   const bits = totals[book] as number;
   for (let band = BANDS - 1; band >= 0; band--) {
     const [last] = sections;

@@ -1,5 +1,5 @@
 /** An agent that speaks through the avatar in a room of its owner, and agents and rooms that mean harm: on a real LiveKit server. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { personToken } from "@realtime-avatar/domain/calls/room";
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
@@ -30,10 +30,21 @@ const title = `an agent and its avatar${binary.kind === "missing" ? ` (skipped: 
 describe.skipIf(binary.kind === "missing")(title, () => {
   let livekit: LivekitServer;
   let control: ControlPlane;
+  /** What the test that runs has opened. The calls are in this process: those of a test that failed would slow the next ones. */
+  const opened = new Set<{ leave(): Promise<unknown> }>();
+  const closedAfterTest = <Opened extends { leave(): Promise<unknown> }>(one: Opened): Opened => {
+    opened.add(one);
+    return one;
+  };
 
   beforeAll(async () => {
     livekit = await startLivekit(binary.kind === "found" ? binary.path : "");
     control = await startControlPlane(livekit);
+  });
+  afterEach(async () => {
+    const left = [...opened];
+    opened.clear();
+    await Promise.allSettled(left.map((one) => one.leave()));
   });
   afterAll(async () => {
     await livekit?.stop();
@@ -63,11 +74,18 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     const load = (file: string) => service.file(session, file);
     const parts = { renderer, label: "AI", load, isRestart: false, onChange: () => {}, onFailure: () => {} };
     const assigned = { ...control.assignedOf(session), agent_identity: AGENT_IDENTITY, ...change };
-    return { call: startCall(assigned, parts), token: assigned.token, said: () => saidSamples / SAMPLE_RATE };
+    return {
+      call: closedAfterTest(startCall(assigned, parts)),
+      token: assigned.token,
+      said: () => saidSamples / SAMPLE_RATE,
+    };
   };
+  const joinPerson = async (token: string, options?: Parameters<typeof joinAsPerson>[2]) =>
+    closedAfterTest(await joinAsPerson(livekit.url, token, options));
   const start = async (change: Partial<AssignedCall> = {}, isForeign = true) => {
     const { session, room, personToken } = await control.start({}, isForeign);
-    const join = async (identity = AGENT_IDENTITY) => joinAsAgent(livekit.url, await tokenOf(room, identity), "avatar");
+    const join = async (identity = AGENT_IDENTITY) =>
+      closedAfterTest(await joinAsAgent(livekit.url, await tokenOf(room, identity), "avatar"));
     return { ...enter(session, change), session, room, personToken, join };
   };
   const untilState = (call: Call, state: string): Promise<unknown> =>
@@ -77,26 +95,18 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     const started = await start(change);
     const agent = await started.join();
     await untilState(started.call, "started");
-    const leave = async (): Promise<void> => {
-      await started.call.leave();
-      await agent.leave();
-    };
-    return { ...started, agent, leave };
+    return { ...started, agent };
   };
   /** The same with a person who receives the picture and the sound. That takes more processor time than the call itself. */
   const startWithPerson = async (change: Partial<AssignedCall> = {}) => {
     const started = await startWithAgent(change);
-    const person = await joinAsPerson(livekit.url, started.personToken);
+    const person = await joinPerson(started.personToken);
     await person.until(() => person.heard.length > 0);
-    const leave = async (): Promise<void> => {
-      await started.leave();
-      await person.leave();
-    };
-    return { ...started, person, leave, heard: person.heardSeconds };
+    return { ...started, person, heard: person.heardSeconds };
   };
 
   test("segments of all formats, one after another: seen and heard, each with its position, in their order", async () => {
-    const { agent, person, said, heard, leave } = await startWithPerson({ mode: "avatar" });
+    const { agent, person, said, heard } = await startWithPerson({ mode: "avatar" });
     await agent.untilSeen();
     await agent.say(1);
     await agent.say(0.5, { sampleRate: 48_000, channels: 2, pieceBytes: 1001 });
@@ -113,11 +123,10 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await person.until(() => heard() > 3.7 - LOST);
     expect(new Set(person.seen.map(({ digest }) => digest)).size).toBeGreaterThan(3);
     expect(person.messages).toEqual([]);
-    await leave();
   });
 
   test("an interruption: stops at once, its position is what was heard, and what is said next is played", async () => {
-    const { agent, person, said, heard, leave } = await startWithPerson();
+    const { agent, person, said, heard } = await startWithPerson();
     await agent.say(6);
     await agent.say(1);
     // A stream that is sent takes its time on a busy machine: an interruption that overtakes it does not end it.
@@ -135,11 +144,10 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect((await agent.untilFinished(3)).slice(2)).toEqual([
       { playback_position: expect.closeTo(0.5, 1), interrupted: false },
     ]);
-    await leave();
   });
 
   test("an interruption while a segment still comes: the rest of it is dropped; with nothing to play: no end", async () => {
-    const { agent, said, leave } = await startWithAgent();
+    const { agent, said } = await startWithAgent();
     expect(await agent.interrupt()).toBe("ok");
     const writer = await agent.open({ sample_rate: "24000", num_channels: "1" });
     await writer.write(new Uint8Array(48_000));
@@ -152,12 +160,11 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await agent.untilFinished(2);
     expect(agent.finished.map(({ interrupted }) => interrupted)).toEqual([true, false]);
     expect(Math.abs(said() - 0.3)).toBeLessThan(TOLERANCE);
-    await leave();
   });
 
   test("another participant: is not heard, interrupts nothing, does not start the call, and cannot end it", async () => {
     const { call, room: name, join, said, personToken } = await start();
-    const person = await joinAsPerson(livekit.url, personToken, { subscribes: false });
+    const person = await joinPerson(personToken, { subscribes: false });
     await person.publishMicrophone();
     person.speak(true);
     const other = await join("other");
@@ -179,8 +186,6 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(await agent.untilFinished(1)).toEqual([{ playback_position: expect.closeTo(1, 1), interrupted: false }]);
     expect(call.report()).toMatchObject({ state: "started" });
     expect(other.finished).toEqual([]);
-    await call.leave();
-    await Promise.all([agent, other, person].map(({ leave }) => leave()));
   });
 
   test("an agent that leaves: the avatar is silent at once; back in time, it goes on; away for longer, the call ends", async () => {
@@ -208,7 +213,6 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(call.report().used_seconds).toBeGreaterThanOrEqual(4);
     await control.untilInRoom(room, "person");
     expect(person.messages).toEqual([]);
-    await person.leave();
   });
 
   test("a room in which nobody speaks: the call ends as idle; while the agent tells what a person says, it goes on", async () => {
@@ -223,13 +227,12 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     if (Math.max(...pausesMs) < 1500) expect(call.report()).toMatchObject({ state: "started" });
     await untilState(call, "ended");
     expect(call.report()).toMatchObject({ reason: "idle" });
-    await agent.leave();
   });
 
   test("an agent in a room of the service: the page of the person is told of the call, and can end it", async () => {
     const { call, join, personToken } = await start({}, false);
-    const person = await joinAsPerson(livekit.url, personToken, { subscribes: false });
-    const agent = await join();
+    const person = await joinPerson(personToken, { subscribes: false });
+    await join();
     await person.until(() => person.messages.some(({ kind }) => kind === "session_clock"));
     const request = new TextEncoder().encode('{"kind":"request_graceful_close"}');
     const options = { reliable: true, topic: "rta.lifecycle" };
@@ -239,7 +242,6 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     }
     expect(call.report()).toMatchObject({ reason: "user_ended" });
     expect(person.messages.at(-1)).toEqual({ kind: "ended", reason: "user_ended" });
-    await Promise.all([agent.leave(), person.leave()]);
   });
 
   test("a worker that takes the call over: tells the agent that its segment was lost, and plays the next", async () => {
@@ -253,16 +255,13 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect((await agent.untilFinished(2)).at(-1)).toMatchObject({ interrupted: false });
     expect(successor.report()).toMatchObject({ state: "started" });
     expect(successor.report().used_seconds).toBeGreaterThan(7);
-    await successor.leave();
-    await agent.leave();
   });
 
   test("an avatar that is removed: the call ends", async () => {
-    const { call, room, agent } = await startWithAgent();
+    const { call, room } = await startWithAgent();
     await control.rooms.removeParticipant(room, "avatar");
     await untilState(call, "ended");
     expect(call.report()).toMatchObject({ reason: "disconnected" });
-    await agent.leave();
   });
 
   describe("what means harm", () => {
@@ -280,7 +279,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     };
 
     test("sound in formats that are not played: each has its end, and the next is played; again and again: the call ends", async () => {
-      const { call, agent, said, leave } = await startWithAgent();
+      const { call, agent, said } = await startWithAgent();
       await sendAll(agent, [...bad, ...worse]);
       await agent.say(0.5);
       const ends = await agent.untilFinished(6);
@@ -291,11 +290,10 @@ describe.skipIf(binary.kind === "missing")(title, () => {
       sendAll(agent, Array(20).fill(bad[1])).catch(() => {});
       await untilState(call, "ended");
       expect(call.report()).toMatchObject({ reason: "agent_ended" });
-      await leave();
     });
 
     test("streams that do not end: the first is played as it comes, the others wait, those beyond 16 have their end", async () => {
-      const { agent, said, leave } = await startWithAgent();
+      const { agent, said } = await startWithAgent();
       const format = { sample_rate: "24000", num_channels: "1" };
       for (let count = 0; count < 18; count++) {
         const writer = await agent.open(format);
@@ -308,27 +306,24 @@ describe.skipIf(binary.kind === "missing")(title, () => {
       expect(ends[2]?.playback_position).toBeCloseTo(0.5, 0);
       await agent.say(0.3);
       expect((await agent.untilFinished(19)).at(-1)).toMatchObject({ interrupted: false });
-      await leave();
     });
 
     test("a call of a method with a large payload, which is small on the wire: is not read", async () => {
-      const { agent, leave } = await startWithAgent();
+      const { agent } = await startWithAgent();
       // Until then it sends calls of methods in another way, which has no compression.
       await agent.until(() => agent.room.remoteParticipants.has("avatar"));
       expect(await agent.call("lk.clear_buffer", "x".repeat(2000))).toBe("reject");
       const large = agent.call("lk.clear_buffer", "x".repeat(20 * 1024 * 1024));
       expect(await large.catch(({ code }) => code)).toBe(1500);
-      await leave();
     });
 
     test("a server that sends a track which the avatar has not asked for: the call ends", async () => {
-      const { call, room, agent, personToken } = await startWithAgent();
-      const person = await joinAsPerson(livekit.url, personToken, { subscribes: false });
+      const { call, room, personToken } = await startWithAgent();
+      const person = await joinPerson(personToken, { subscribes: false });
       const track = await person.publishMicrophone();
       await control.rooms.updateSubscriptions(room, "avatar", [track], true);
       await untilState(call, "ended");
       expect(call.report()).toMatchObject({ reason: "agent_ended" });
-      await Promise.all([agent.leave(), person.leave()]);
     });
 
     type Sender = NonNullable<Agent["room"]["localParticipant"]>;
@@ -358,7 +353,6 @@ describe.skipIf(binary.kind === "missing")(title, () => {
         await Promise.all(Array.from({ length: 50 }, () => send(agent, sender).catch(() => {})));
       }
       expect(call.report()).toMatchObject({ reason: "agent_ended" });
-      await agent.leave();
     });
 
     test("a server that redirects: nothing is sent elsewhere, and the call fails at no charge", async () => {
@@ -378,12 +372,11 @@ describe.skipIf(binary.kind === "missing")(title, () => {
 
     test("a server that closes no connection: the call ends all the same", async () => {
       const network = await startNetwork(Number(new URL(livekit.url).port));
-      const { call, agent } = await startWithAgent({ url: `ws://127.0.0.1:${network.port}` });
+      const { call } = await startWithAgent({ url: `ws://127.0.0.1:${network.port}` });
       network.loseThose();
       await call.end("user_ended");
       expect(call.report()).toMatchObject({ state: "ended", reason: "user_ended" });
       network.close();
-      await agent.leave();
     });
 
     // The worker waits for ten seconds.

@@ -1,4 +1,4 @@
-/** The filter of system calls. `run.system.test.ts` and `frame.test.ts` show that the children have it. */
+/** The filter of system calls. `run.system.test.ts` and `frame.system.test.ts` show that the children have it. */
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -18,7 +18,7 @@ const skipped = missing === null ? "" : ` (skipped: ${missing})`;
 const CALL_PICTURE = process.env["CALL_PICTURE"];
 const LONG = process.env["LONG"] === "1";
 /** How many pages are opened at once. */
-const PAGES = LONG ? 50 : 5;
+const PAGES = LONG ? 50 : 3;
 /** Fifty pages load for long on a busy machine. */
 const PAGES_MS = 600_000;
 /** The limit of each wait, far below that of a test: a wait in vain says what the pages show. */

@@ -6,10 +6,11 @@ const WINDOW_MS = (1000 * WINDOW_SAMPLES) / VAD_RATE;
 
 /** Times in milliseconds, rounded to windows of 32 ms. */
 export const TURN_TIMES = {
-  /** This much speech begins a turn, or, while the avatar is active, interrupts it. */
+  /** This much speech begins a turn while the avatar is silent. */
   beginMs: 96,
+  /** This much interrupts an avatar that speaks or thinks; clear speech counts twice, so that 128 ms of it do. */
   bargeInMs: 224,
-  /** The same while it is not known whether the avatar's voice comes back from the person's loudspeaker. */
+  /** The same while nothing takes the avatar's voice out of the person's sound. */
   carefulBargeInMs: 960,
   /** After this much silence, the sound can be recognized. */
   pauseMs: 200,
@@ -22,11 +23,16 @@ export const TURN_TIMES = {
 /** A likelihood above the first one is speech, until it falls below the second one. */
 const SPEECH_BEGINS = 0.5;
 const SPEECH_ENDS = 0.35;
+/** Clear speech. Of 20 noises, none reaches 0.85. */
+const CLEAR_SPEECH = 0.9;
 /** About -54 dB, the power of windows that are silence without a look. Most of a call is silence. */
-const QUIET_POWER = 0.002 ** 2;
+export const QUIET_POWER = 0.002 ** 2;
 
-/** Whether speech interrupts the avatar: it is silent, it speaks or thinks, or it does and may hear its own voice. */
-export type BargeIn = "none" | "usual" | "careful";
+/**
+ * What speech does to the avatar. `none`: it is silent. `usual`: it speaks or thinks. `settling`: it does, and an echo canceller learns
+ * how its voice comes back. `careful`: it does, and has no echo canceller.
+ */
+export type BargeIn = "none" | "usual" | "settling" | "careful";
 
 export type TurnEvent =
   /** A turn has begun. An avatar that speaks pauses. */
@@ -53,10 +59,11 @@ export type TurnDetector = {
 export type TurnDetectorOptions = { vad: Vad; bargeIn: () => BargeIn; onEvent: (event: TurnEvent) => void };
 
 const windowsIn = (milliseconds: number): number => Math.round(milliseconds / WINDOW_MS);
-const NEEDED_WINDOWS: Record<BargeIn, number> = {
-  none: windowsIn(TURN_TIMES.beginMs),
-  usual: windowsIn(TURN_TIMES.bargeInMs),
-  careful: windowsIn(TURN_TIMES.carefulBargeInMs),
+const NEEDED: Record<BargeIn, { windows: number; countsClearTwice: boolean }> = {
+  none: { windows: windowsIn(TURN_TIMES.beginMs), countsClearTwice: false },
+  usual: { windows: windowsIn(TURN_TIMES.bargeInMs), countsClearTwice: true },
+  settling: { windows: windowsIn(TURN_TIMES.bargeInMs), countsClearTwice: false },
+  careful: { windows: windowsIn(TURN_TIMES.carefulBargeInMs), countsClearTwice: false },
 };
 const PAUSE_WINDOWS = windowsIn(TURN_TIMES.pauseMs);
 const WHOLE_WINDOWS = windowsIn(TURN_TIMES.wholeMs);
@@ -69,20 +76,37 @@ const powerOf = (window: Float32Array): number => {
   return sum / window.length;
 };
 
+type Activity = "silence" | "speech" | "clear speech";
+
 /** Returns a function that tells whether a window is speech. `isIdle`: no turn has begun, so faint windows need no look. */
-const createSpeechGate = (vad: Vad): ((window: Float32Array, isIdle: boolean) => boolean) => {
+const createSpeechGate = (vad: Vad): ((window: Float32Array, isIdle: boolean) => Activity) => {
   let isSpeech = false;
   return (window, isIdle) => {
     const isQuiet = isIdle && powerOf(window) < QUIET_POWER;
     if (isQuiet) vad.skip(window);
     const likelihood = isQuiet ? 0 : vad.hear(window);
     isSpeech = likelihood > (isSpeech ? SPEECH_ENDS : SPEECH_BEGINS);
-    return isSpeech;
+    if (!isSpeech) return "silence";
+    return likelihood > CLEAR_SPEECH ? "clear speech" : "speech";
   };
 };
 
-/** Counts of windows since the first speech. `run` grows with speech and shrinks with silence. */
-type Turn = { speech: number; silence: number; run: number; hasBegun: boolean; pause: number | null; isWhole: boolean };
+type Turn = {
+  /** Windows of speech, and of silence since the last of them. */
+  speech: number;
+  silence: number;
+  /** Windows of speech and of clear speech. Silence takes them back. */
+  run: number;
+  clearRun: number;
+  hasBegun: boolean;
+  pause: number | null;
+  isWhole: boolean;
+};
+
+const hasEnough = ({ run, clearRun }: Turn, bargeIn: BargeIn): boolean => {
+  const { windows, countsClearTwice } = NEEDED[bargeIn];
+  return run + (countsClearTwice ? clearRun : 0) >= windows;
+};
 
 /** The turns of one person. Each turn that begins ends, unless its text is ignored. */
 export const createTurnDetector = ({ vad, bargeIn, onEvent }: TurnDetectorOptions): TurnDetector => {
@@ -114,16 +138,17 @@ export const createTurnDetector = ({ vad, bargeIn, onEvent }: TurnDetectorOption
     const [speechMs, silenceMs] = [current.speech * WINDOW_MS, current.silence * WINDOW_MS];
     onEvent({ kind: "end", pause, reason, speechMs, silenceMs });
   };
-  const takeSpeech = (current: Turn): void => {
+  const takeSpeech = (current: Turn, isClear: boolean): void => {
     current.speech++;
     current.run++;
+    if (isClear) current.clearRun++;
     current.silence = 0;
     const { pause } = current;
     if (pause !== null) {
       current.pause = null;
       onEvent({ kind: "resume", pause });
     }
-    if (!current.hasBegun && current.run >= NEEDED_WINDOWS[bargeIn()]) {
+    if (!current.hasBegun && hasEnough(current, bargeIn())) {
       current.hasBegun = true;
       onEvent({ kind: "begin" });
     }
@@ -131,6 +156,7 @@ export const createTurnDetector = ({ vad, bargeIn, onEvent }: TurnDetectorOption
   const takeSilence = (current: Turn): void => {
     current.silence++;
     current.run = Math.max(0, current.run - 1);
+    current.clearRun = Math.max(0, current.clearRun - 1);
     if (current.silence < PAUSE_WINDOWS) return;
     if (!current.hasBegun) {
       dropNoise(current);
@@ -148,15 +174,15 @@ export const createTurnDetector = ({ vad, bargeIn, onEvent }: TurnDetectorOption
   };
   return {
     hear: (window) => {
-      const isSpeech = detect(window, turn === null);
-      sound.add(window, turn !== null || isSpeech);
+      const activity = detect(window, turn === null);
+      sound.add(window, turn !== null || activity !== "silence");
       if (turn === null) {
-        if (!isSpeech) return;
-        turn = { speech: 0, silence: 0, run: 0, hasBegun: false, pause: null, isWhole: false };
+        if (activity === "silence") return;
+        turn = { speech: 0, silence: 0, run: 0, clearRun: 0, hasBegun: false, pause: null, isWhole: false };
       }
       const current = turn;
-      if (isSpeech) takeSpeech(current);
-      else takeSilence(current);
+      if (activity === "silence") takeSilence(current);
+      else takeSpeech(current, activity === "clear speech");
       bound(current);
     },
     judge: (pause, verdict) => {

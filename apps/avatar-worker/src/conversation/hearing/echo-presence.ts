@@ -1,0 +1,93 @@
+/**
+ * Whether the avatar's voice comes back. With headphones, and in browsers that cancel echoes, it does not. A canceller that finds no
+ * echo takes away much of a person who speaks at the same time: 0.3 to 0.7 s until they were heard, instead of 0.13. So its result is
+ * used only while the voice may come back.
+ */
+import { FRAME_SAMPLES } from "./echo-canceller.ts";
+import { QUIET_POWER } from "./turn-detector.ts";
+
+/** Times in frames of 10 ms. A voice comes back within this time, or the canceller cannot find it. */
+const MAX_DELAY = 50;
+const DELAY_STEP = 10;
+/** The person's sound was quiet for this time. */
+const QUIET = 40;
+/** In the same time, the avatar was loud for this time. */
+const LOUD = 10;
+/** Frames that are remembered: a second and more that was not sent yet, and those whose echo may come. */
+const REMEMBERED = 512;
+const MAX_AHEAD_MS = 2000;
+/** About -40 dB: speech, and not the pauses in it. */
+const LOUD_POWER = 0.01 ** 2;
+/** Above the noise of the room by 6 dB. */
+const ABOVE_NOISE = 4;
+/** The noise of the room is the lowest power, which may rise by 6 dB a second. A microphone that is muted says nothing of it. */
+const NOISE_RISE = 10 ** (0.6 / 100);
+const MUTED_POWER = 1e-9;
+
+const measurePower = (samples: Float32Array): number => {
+  let sum = 0;
+  for (let index = 0; index < samples.length; index++) sum += (samples[index] as number) ** 2;
+  return sum / samples.length;
+};
+
+export type EchoPresence = {
+  /** Takes what the avatar says, whole frames at 16 kHz. It is sent in `aheadMs`. */
+  play(samples: Float32Array, aheadMs: number): void;
+  /** What was not sent yet is dropped. */
+  clear(): void;
+  /** Takes 10 ms of the person's sound. */
+  hear(frame: Float32Array): void;
+  isAbsent(): boolean;
+  /** A sound was taken for the person that was not: it may have been the avatar. */
+  doubt(): void;
+};
+
+export const createEchoPresence = (): EchoPresence => {
+  /** Whether the avatar is loud, by frame. */
+  const isLoud = new Uint8Array(REMEMBERED);
+  let now = 0;
+  let end = 0;
+  let quietFrames = 0;
+  let noise = 1;
+  let isAbsent = false;
+
+  const countLoud = (from: number, to: number): number => {
+    let count = 0;
+    for (let frame = Math.max(0, from); frame < to; frame++) count += isLoud[frame % REMEMBERED] as number;
+    return count;
+  };
+  /** The avatar was loud enough for an echo of any delay to be heard, and the person's sound was quiet. */
+  const provesAbsence = (): boolean => {
+    if (quietFrames < QUIET) return false;
+    for (let delay = 0; delay <= MAX_DELAY; delay += DELAY_STEP) {
+      if (countLoud(now - delay - QUIET, now - delay) < LOUD) return false;
+    }
+    return true;
+  };
+  return {
+    play: (samples, aheadMs) => {
+      const frames = Math.round(samples.length / FRAME_SAMPLES);
+      const loud = measurePower(samples) >= LOUD_POWER ? 1 : 0;
+      const start = now + Math.round(Math.min(MAX_AHEAD_MS, aheadMs) / 10);
+      while (end < start) isLoud[end++ % REMEMBERED] = 0;
+      if (end + frames > now + REMEMBERED / 2) return;
+      for (let frame = 0; frame < frames; frame++) isLoud[end++ % REMEMBERED] = loud;
+    },
+    clear: () => {
+      end = now;
+    },
+    hear: (frame) => {
+      const power = measurePower(frame);
+      if (power > MUTED_POWER) noise = Math.min(noise * NOISE_RISE, power);
+      quietFrames = power < Math.max(QUIET_POWER, ABOVE_NOISE * noise) ? quietFrames + 1 : 0;
+      if (end <= now) isLoud[now % REMEMBERED] = 0;
+      now++;
+      end = Math.max(end, now);
+      if (!isAbsent && now % DELAY_STEP === 0) isAbsent = provesAbsence();
+    },
+    isAbsent: () => isAbsent,
+    doubt: () => {
+      isAbsent = false;
+    },
+  };
+};

@@ -1,0 +1,89 @@
+/** What the avatar hears of a person: their sound without the avatar's own voice, and their turns in it. */
+import { createResampler } from "@realtime-avatar/face/sound/resample";
+import { createEchoCanceller, type EchoCanceller, FRAME_SAMPLES } from "./echo-canceller.ts";
+import { createEchoPresence } from "./echo-presence.ts";
+import { loadNetwork } from "./network.ts";
+import { type BargeIn, createTurnDetector, type TurnDetector, type TurnEvent } from "./turn-detector.ts";
+import { createVad, WINDOW_SAMPLES } from "./vad.ts";
+
+/** The canceller knows how the voice comes back after 1 to 1.2 s of it. */
+const SETTLED_MS = 2000;
+const SAMPLES_PER_MS = 48;
+
+export type HearingOptions = {
+  onEvent: (event: TurnEvent) => void;
+  /** Whether the avatar speaks, or thinks of what to say. */
+  isAvatarActive: () => boolean;
+  /** Null: none. Without a canceller, it takes 960 ms of speech to interrupt the avatar. */
+  canceller?: EchoCanceller | null;
+};
+
+export type Hearing = {
+  /** Takes the person's sound, 16-bit PCM at 48 kHz, mono. Takes about 7 ms of processor time a second, 14 while the avatar speaks. */
+  hear(pcm: Int16Array): void;
+  /** Takes the avatar's sound, 16-bit PCM at 48 kHz, mono, which is sent in `aheadMs`. */
+  play(pcm: Int16Array, aheadMs: number): void;
+  /** What the avatar would have said next is not sent. */
+  clear(): void;
+  /** Tells what the text of a pause says. */
+  judge: TurnDetector["judge"];
+  close(): void;
+};
+
+/** Returns a function that calls `onFrame` for each `length` of the samples that it takes. The frame is overwritten by the next one. */
+const createFrames = (length: number, onFrame: (frame: Float32Array) => void): ((samples: Float32Array) => void) => {
+  const frame = new Float32Array(length);
+  let filled = 0;
+  return (samples) => {
+    for (let index = 0; index < samples.length; index++) {
+      frame[filled++] = samples[index] as number;
+      if (filled < length) continue;
+      filled = 0;
+      onFrame(frame);
+    }
+  };
+};
+
+/** The hearing of one call. */
+export const createHearing = (options: HearingOptions): Hearing => {
+  const { onEvent, isAvatarActive, canceller = createEchoCanceller() } = options;
+  const presence = createEchoPresence();
+  let playedMs = 0;
+  const bargeIn = (): BargeIn => {
+    if (!isAvatarActive()) return "none";
+    if (presence.isAbsent()) return "usual";
+    if (canceller === null) return "careful";
+    return playedMs < SETTLED_MS ? "settling" : "usual";
+  };
+  const detector = createTurnDetector({ vad: createVad(loadNetwork()), bargeIn, onEvent });
+  const resampleHeard = createResampler();
+  const resamplePlayed = createResampler();
+  const addToWindow = createFrames(WINDOW_SAMPLES, detector.hear);
+  const addToFrame = createFrames(FRAME_SAMPLES, (frame) => {
+    presence.hear(frame);
+    if (!presence.isAbsent()) canceller?.clean(frame);
+    addToWindow(frame);
+  });
+  return {
+    hear: (sound) => addToFrame(resampleHeard(sound)),
+    play: (sound, aheadMs) => {
+      playedMs += sound.length / SAMPLES_PER_MS;
+      const samples = resamplePlayed(sound);
+      presence.play(samples, aheadMs);
+      if (!presence.isAbsent()) canceller?.play(samples, aheadMs);
+    },
+    clear: () => {
+      presence.clear();
+      canceller?.clear();
+    },
+    judge: (pause, verdict) => {
+      if (verdict === "ignored" && presence.isAbsent()) {
+        presence.doubt();
+        // The canceller has rested, and learns the way of the voice now.
+        playedMs = 0;
+      }
+      detector.judge(pause, verdict);
+    },
+    close: () => canceller?.close(),
+  };
+};

@@ -60,7 +60,7 @@ describe("the notices of a bundle", () => {
   test("the notices, a bundle with converted weights: their licence and where they come from", async () => {
     const weights = "src/conversation/hearing/silero-vad.bin";
     const { text } = await noticesOf({ license: "Apache-2.0" }, {}, { modules: [weights] });
-    expect(text).toContain("\nSilero VAD 5.1, the weights for 16 kHz\nLicense: MIT\nSource: https://");
+    expect(text).toContain("\nSilero VAD 6.2, the weights for 16 kHz\nLicense: MIT\nSource: https://");
     expect(text).toContain("Copyright (c) 2020-present Silero Team");
     expect((await noticesOf({ license: "Apache-2.0" })).text).not.toContain("Silero");
   });

@@ -86,7 +86,7 @@ libraries in Rust. https://github.com/livekit/rust-sdks lists them.`,
 /** Files of this repository that were made from the work of others: by their name, its version, licence and source. */
 const CONVERTED: Record<string, { name: string; license: string; source: string; text: string }> = {
   "silero-vad.bin": {
-    name: "Silero VAD 5.1, the weights for 16 kHz",
+    name: "Silero VAD 6.2, the weights for 16 kHz",
     license: "MIT",
     source: "https://github.com/snakers4/silero-vad",
     text: "Silero-VAD.txt",

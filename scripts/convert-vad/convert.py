@@ -9,7 +9,7 @@ import numpy
 import onnx
 from onnx import numpy_helper
 
-SOURCE = "2623a2953f6ff3d2c1e61740c6cdb7168133479b267dfef114a4a3cc5bdd788f"
+SOURCE = "1a153a22f4509e292a94e67d6f9b85e8deb25b4988682b7e174c65279d8788e3"
 HEARING = Path(__file__).parents[2] / "apps/avatar-worker/src/conversation/hearing"
 FORMAT = b"VAD1"
 ROWS = 8
@@ -20,7 +20,7 @@ def source():
     path = Path(metadata.distribution("silero-vad").locate_file("silero_vad/data/silero_vad.onnx"))
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     if digest != SOURCE:
-        sys.exit(f"{path} is not the network of version 5.1: {digest}")
+        sys.exit(f"{path} is not the network of version 6.2.3: {digest}")
     return path
 
 

@@ -1,6 +1,6 @@
 /// <reference path="./assets.d.ts" />
 /**
- * The network of Silero VAD 5.1 for 16 kHz: four convolutions, an LSTM cell and one output, the likelihood of speech in 32 ms.
+ * The network of Silero VAD 6.2 for 16 kHz: four convolutions, an LSTM cell and one output, the likelihood of speech in 32 ms.
  * scripts/convert-vad makes `silero-vad.bin`, and compares the results with those of onnxruntime.
  */
 import { readFileSync } from "node:fs";

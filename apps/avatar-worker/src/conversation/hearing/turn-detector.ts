@@ -23,8 +23,8 @@ export const TURN_TIMES = {
 /** A likelihood above the first one is speech, until it falls below the second one. */
 const SPEECH_BEGINS = 0.5;
 const SPEECH_ENDS = 0.35;
-/** Clear speech. Of 20 noises, none reaches 0.85. */
-const CLEAR_SPEECH = 0.9;
+/** Clear speech. */
+const CLEAR_SPEECH = 0.7;
 /** About -54 dB, the power of windows that are silence without a look. Most of a call is silence. */
 export const QUIET_POWER = 0.002 ** 2;
 

@@ -161,6 +161,8 @@ const LIMITED = "limited to a few requests of an address";
 /** Why an operation is not measured. */
 export const NOT_MEASURED: Record<string, string> = {
   "POST /assets/{id}/complete": "needs an uploaded file for each request",
+  "GET /voices": "as GET /models: a list in the memory of the process",
+  "GET /voices/{id}/sample": "a file that is sent in pieces, as those of assets",
   "POST /webhook-endpoints": "a tenant has at most 16",
   "POST /webhook-endpoints/{id}/test": "waits for the receiver",
   "POST /leaked-keys": LIMITED,

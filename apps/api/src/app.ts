@@ -47,6 +47,7 @@ import { passkeyRoutes } from "./people/passkeys.ts";
 import { signInRoutes, userSessionRoutes } from "./people/user-sessions.ts";
 import { userRoutes } from "./people/users.ts";
 import { createPasskeyCeremonies } from "./people/webauthn.ts";
+import { voiceRoutes } from "./voices/voices.ts";
 import { webhookDeliveryRoutes, webhookTestRoutes } from "./webhooks/deliveries.ts";
 import { webhookEndpointRoutes } from "./webhooks/endpoints.ts";
 import { createTestSlots } from "./webhooks/test-slots.ts";
@@ -303,6 +304,7 @@ export const createApp = (options: AppOptions) => {
     .use(avatarRoutes(dependencies))
     .use(preparationRoutes(dependencies))
     .use(modelRoutes(dependencies))
+    .use(voiceRoutes(dependencies))
     .use(creditRoutes(dependencies))
     .use(usageSessionRoutes(dependencies))
     .use(usageSummaryRoutes(dependencies))

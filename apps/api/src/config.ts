@@ -18,10 +18,12 @@ import {
   refuse,
   type Variables,
 } from "@realtime-avatar/runtime/config";
+import { readSpeechSettings } from "@realtime-avatar/runtime/config/speech";
 import { readPublicAssetOrigin, readPublicUrl } from "@realtime-avatar/runtime/public-url";
 import { readStorageConfig } from "@realtime-avatar/runtime/storage-config";
 import { readTracingConfig, type TracingConfig } from "@realtime-avatar/runtime/tracing-config";
 import { readWebhookConfig, type WebhookConfig } from "@realtime-avatar/runtime/webhook-config";
+import type { SpeechSettings } from "@realtime-avatar/speech/settings";
 import type { StorageConfig } from "@realtime-avatar/storage/open";
 import type { Secret } from "@realtime-avatar/storage/secret";
 import { readUploadOrigins, type UploadOrigins } from "./assets/upload-cors.ts";
@@ -62,6 +64,8 @@ export type ApiConfig = CommonConfig & {
   uploadOrigins: UploadOrigins;
   storage: StorageConfig;
   webhooks: WebhookConfig;
+  /** The voices of avatars. */
+  speech: SpeechSettings;
   /** Price of a second of a usage session, in credit micros. */
   creditPriceMicrosPerSecond: number;
   /** How long a session may wait for its start, and how long it lasts after each report, in seconds. */
@@ -154,6 +158,7 @@ const readSettings = (variables: Variables): ApiConfig => {
     ),
     storage: readStorageConfig(variables, common.database.dataDirectory),
     webhooks: readWebhookConfig(variables),
+    speech: readSpeechSettings(variables),
     metricsPort: readMetricsPort(variables, "METRICS_PORT", "PORT", port),
     sweepInApi: readBoolean(variables, "SWEEP_IN_API", null),
     worker: readBoolean(variables, "WORKER", null),

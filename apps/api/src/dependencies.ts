@@ -41,6 +41,7 @@ export type AppOptions = {
     | "rateLimit"
     | "sessionLeaseSeconds"
     | "sessionStartSeconds"
+    | "speech"
     | "tenantRateLimit"
     | "trustedProxyHops"
     | "uploadOrigins"

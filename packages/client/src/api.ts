@@ -338,6 +338,50 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  "/api/v1/voices": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List voices
+     * @description Lists the voices of avatars: those of the operator first. `defaultVoiceId` of an avatar may name another one; the default voice then speaks.
+     *
+     *     Requires the scope `avatars:read`, or the session of a person with the role `viewer` or a greater one.
+     */
+    get: operations["listVoices"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/voices/{id}/sample": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Hear a voice
+     * @description A short WAV file (16-bit PCM, mono) of this voice, in its language. The first request for a voice of a provider takes as long as the provider; 503 when it fails.
+     *
+     *     Requires the scope `avatars:read`, or the session of a person with the role `viewer` or a greater one.
+     */
+    get: operations["getVoiceSample"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   "/api/v1/credits/balance": {
     parameters: {
       query?: never;
@@ -2499,7 +2543,7 @@ export interface components {
       modelId?: string;
       /** @description Id of the source image or video. */
       sourceAssetId?: string;
-      /** @description Id of the voice for calls that specify none. */
+      /** @description Id of the voice for calls that specify none. `GET /voices` lists them. */
       defaultVoiceId?: string;
       /** @description Settings for the platform, at most 32768 bytes as compact JSON in UTF-8. */
       settings?: {
@@ -3486,6 +3530,28 @@ export interface components {
         /** @description The name of the provider, for people. */
         name: string;
       } | null;
+    };
+    Voice: {
+      /** @description What `defaultVoiceId` of an avatar names. */
+      id: string;
+      /** @description For people. */
+      name: string;
+      /** @description A BCP 47 tag; null for a voice that speaks the language of the text. */
+      language: string | null;
+      /**
+       * @description `flite`: comes with the service; `openai`: a server with OpenAI's API, which the operator has set.
+       * @enum {string}
+       */
+      provider: "flite" | "openai";
+      /** @description Whether an avatar that names no voice speaks with this one. */
+      isDefault: boolean;
+      /** @description Address of a short WAV file of this voice, with the same authorization as the list. */
+      sampleUrl: string;
+    };
+    VoicePage: {
+      data: components["schemas"]["Voice"][];
+      /** @description The `cursor` for the next page; null on the last page. */
+      nextCursor: string | null;
     };
     WebhookDelivery: {
       id: string;
@@ -6727,6 +6793,90 @@ export interface operations {
       400: components["responses"]["MalformedRequest"];
       401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
       403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
+    };
+  };
+  listVoices: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description All voices, on one page. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["VoicePage"];
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
+    };
+  };
+  getVoiceSample: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path: {
+        /** @description The id of a voice, such as `flite-slt`. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The sound. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          [name: string]: unknown;
+        };
+        content: {
+          "audio/wav": Blob;
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      404: components["responses"]["NotFound"];
       422: components["responses"]["ValidationFailed"];
       429: components["responses"]["RateLimited"];
       500: components["responses"]["InternalError"];

@@ -214,8 +214,8 @@ const createSender = (options: ConnectionOptions) => {
         // For a redirect, a browser shows the status 0.
         const { headers, status } = response;
         const completeResponse = new Response(body.byteLength === 0 ? null : body, { headers, status: status || 302 });
-        const isCsv = headers.get("content-type")?.startsWith("text/csv") ?? false;
-        const data = isCsv ? new Blob([body], { type: "text/csv" }) : readJson("application/json", response, body);
+        const [, type] = /^(text\/csv|audio\/wav)\b/.exec(headers.get("content-type") ?? "") ?? [];
+        const data = type ? new Blob([body], { type }) : readJson("application/json", response, body);
         if (completeResponse.ok && data !== undefined) return { data, response: completeResponse };
         const problem = readJson("application/problem+json", response, body);
         const isFromService = isProblem(problem, response);
@@ -262,8 +262,9 @@ type Init<Of> = { headers?: Record<string, string>; signal?: AbortSignal } & (Of
 type OptionalBody<Of> = Of extends { requestBody?: infer Described } ? JsonOf<NonNullable<Described>> : never;
 
 type SuccessOf<Of> = Of extends { responses: infer All }
-  ? { [Status in keyof All & (200 | 201 | 202)]: JsonOf<All[Status]> }[keyof All & (200 | 201 | 202)]
+  ? { [Status in keyof All & (200 | 201 | 202)]: BodyOf<All[Status]> }[keyof All & (200 | 201 | 202)]
   : never;
+type BodyOf<Described> = Described extends { content: { "audio/wav": Blob } } ? Blob : JsonOf<Described>;
 type JsonOf<Described> = Described extends { content: { "application/json": infer Body } } ? Body : never;
 
 type Call<Of extends Method> = <Path extends Exclude<PathsWith<Of>, CsvPath>>(

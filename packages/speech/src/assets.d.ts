@@ -3,3 +3,7 @@ declare module "*/flite.wasm" {
   const path: string;
   export default path;
 }
+declare module "*.wav" {
+  const path: string;
+  export default path;
+}

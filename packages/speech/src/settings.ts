@@ -1,5 +1,5 @@
 /** What an operator decides about voices. The variables are read by `@realtime-avatar/runtime/config/speech`. */
-import { isListedVoiceId } from "@realtime-avatar/domain/voices/schemas";
+import { isListedVoiceId, MAX_OPERATOR_VOICES } from "@realtime-avatar/domain/voices/schemas";
 import type { Secret } from "@realtime-avatar/storage/secret";
 import { DEFAULT_FLITE_VOICE_ID, FLITE_VOICES, type Voice, type VoiceSettings } from "./voices.ts";
 
@@ -43,7 +43,6 @@ export const OPENAI = {
   ),
 } as const;
 
-const MAX_VOICES = 200;
 const MAX_NAME_LENGTH = 160;
 const FIELDS = new Set(["voice", "name", "language"]);
 
@@ -65,8 +64,7 @@ const parseVoice = (id: string, value: unknown): Voice | undefined => {
 };
 
 /** What `TTS_VOICES` must be. */
-export const VOICES_FORM =
-  'a JSON object of 1 to 200 voices: ids of 8 to 160 letters, digits, ".", "_" and "-" that are not those of Flite, each with the provider\'s name ("af_heart") or {"voice", "name", "language"}';
+export const VOICES_FORM = `a JSON object of 1 to ${MAX_OPERATOR_VOICES} voices: ids of 8 to 160 letters, digits, ".", "_" and "-" that are not those of Flite, each with the provider's name ("af_heart") or {"voice", "name", "language"}`;
 
 /** Parses `TTS_VOICES`. Returns `undefined` when it does not have the form. The first one is the default voice. */
 export const parseVoices = (text: string): readonly Voice[] | undefined => {
@@ -78,7 +76,7 @@ export const parseVoices = (text: string): readonly Voice[] | undefined => {
   } catch {
     return undefined;
   }
-  if (entries.length === 0 || entries.length > MAX_VOICES) return undefined;
+  if (entries.length === 0 || entries.length > MAX_OPERATOR_VOICES) return undefined;
   const voices = entries.map(([id, value]) => parseVoice(id, value));
   return voices.every((voice) => voice !== undefined) ? voices : undefined;
 };

@@ -1,8 +1,6 @@
 /** The voices of the service: those of Flite, which come with it, and those of a provider that the operator has set. */
 
-/** Who makes the sound: Flite, in the process; or a server with OpenAI's API of `/audio/speech`. */
-export const VOICE_PROVIDERS = ["flite", "openai"] as const;
-export type VoiceProvider = (typeof VOICE_PROVIDERS)[number];
+import type { VoiceProvider } from "@realtime-avatar/domain/voices/schemas";
 
 export type Voice = {
   /** 8 to 160 characters, as `defaultVoiceId` and `voiceId` of requests. */

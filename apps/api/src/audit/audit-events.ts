@@ -27,7 +27,7 @@ const OPERATIONS = operations({
     summary: "Export the audit trail",
     description: `The events of the list, as a file. ${CSV_DESCRIPTION}`,
     query: fileQueryOf(AUDIT_EVENT_LIST),
-    success: { status: 200, description: "The events.", isCsv: true },
+    success: { status: 200, description: "The events.", file: "csv" },
   },
 });
 

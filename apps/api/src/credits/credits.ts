@@ -54,7 +54,7 @@ const OPERATIONS = operations({
     summary: "Export credit entries",
     description: `The entries of the list, as a file. ${CSV_DESCRIPTION}`,
     query: fileQueryOf(CREDIT_ENTRY_LIST),
-    success: { status: 200, description: "The entries.", isCsv: true },
+    success: { status: 200, description: "The entries.", file: "csv" },
   },
 });
 

@@ -71,7 +71,7 @@ const OPERATIONS = operations({
     summary: "Export usage sessions",
     description: `The sessions of the list, as a file. ${CSV_DESCRIPTION}`,
     query: fileQueryOf(USAGE_SESSION_LIST),
-    success: { status: 200, description: "The sessions.", isCsv: true },
+    success: { status: 200, description: "The sessions.", file: "csv" },
   },
   getUsageSession: {
     summary: "Read a usage session",

@@ -22,11 +22,11 @@ export type Operation = {
   isUnversioned?: true;
   /** Whether the operation supports `If-None-Match`. */
   isConditional?: true;
-  /** A redirect (303) has no body. `isCsv`: the body is a file in CSV. */
+  /** A redirect (303) has no body. `file`: the body is a file in CSV, which is downloaded, or a WAV file. */
   success:
-    | { status: 200 | 201 | 202; description: string; isCsv?: never; schema: TSchema }
-    | { status: 200; description: string; isCsv: true; schema?: never }
-    | { status: 303; description: string; isCsv?: never; schema?: never };
+    | { status: 200 | 201 | 202; description: string; file?: never; schema: TSchema }
+    | { status: 200; description: string; file: "csv" | "wav"; schema?: never }
+    | { status: 303; description: string; file?: never; schema?: never };
   /** The 429 of a caller that waits for its turn, beside the problems with that status. It is no problem itself. */
   queued?: { description: string; schema: TSchema };
   /** Whether a POST creates nothing: then an `Idempotency-Key` has no effect. */

@@ -5,6 +5,7 @@
 import { ID_CHARACTERS, ID_SUFFIX_LENGTH } from "@realtime-avatar/domain/id";
 import { MINIMUM_ROLES } from "@realtime-avatar/domain/people/roles";
 import { PROBLEMS, type ProblemCode } from "@realtime-avatar/domain/problem";
+import { LISTED_VOICE_ID } from "@realtime-avatar/domain/voices/schemas";
 import { version } from "../../package.json";
 import { containsSecret } from "../http/idempotency.ts";
 import type { Operation, RouteDetail } from "../http/operation.ts";
@@ -38,9 +39,17 @@ const ID_PREFIXES: Record<string, string> = {
   "/api/v1/webhook-endpoints": "whe",
   "/api/v1/webhook-deliveries": "whd",
 };
+const VOICE_ID = {
+  name: "id",
+  in: "path",
+  required: true,
+  description: "The id of a voice, such as `flite-slt`.",
+  schema: { type: "string", pattern: LISTED_VOICE_ID.source },
+};
 /** The path parameters, without examples for the same reason. The prefix of an id follows from the path before `/:id`. */
 const pathParameters = (path: string): Json[] =>
   [...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => {
+    if (path.startsWith("/api/v1/voices/")) return VOICE_ID;
     const prefix = ID_PREFIXES[path.slice(0, path.indexOf("/:"))];
     const id = { pattern: `^${prefix}_${ID_CHARACTERS[0]}${ID_CHARACTERS[1]}{${ID_SUFFIX_LENGTH - 1}}$` };
     const isId = name === "id" && prefix !== undefined;
@@ -154,6 +163,7 @@ const TAGS: Record<string, { name: string; description: string }> = {
   "/api/v1/assets": { name: "Assets", description: "The images, videos and audio files that avatars are built from." },
   "/api/v1/avatars": { name: "Avatars", description: "Avatars for realtime calls, built from an image or a video." },
   "/api/v1/models": { name: "Models", description: "What the models require of the sources of avatars." },
+  "/api/v1/voices": { name: "Voices", description: "The voices of avatars, each with a sample to hear." },
   "/api/v1/credits": { name: "Credits", description: "The balance of the tenant, and every movement of its credits." },
   "/api/v1/usage": {
     name: "Usage",
@@ -234,9 +244,11 @@ const operationOf = (method: string, path: string, detail: RouteDetail, shared: 
           ...(isIdempotent ? headers(["Idempotent-Replayed"]) : {}),
           ...(detail.setsCookie ? headers(["Set-Cookie"]) : {}),
           ...(detail.isPage ? headers(PAGE_HEADERS) : {}),
-          ...(success.isCsv ? headers({ "Content-Disposition": "Content-Disposition", Vary: "VaryOfFile" }) : {}),
+          ...(success.file === "csv"
+            ? headers({ "Content-Disposition": "Content-Disposition", Vary: "VaryOfFile" })
+            : {}),
         },
-        ...(success.isCsv && { content: CSV }),
+        ...(success.file && { content: FILES[success.file] }),
         ...(success.schema && { content: { ...content(success.schema), ...(detail.isPage ? PAGE : {}) } }),
       },
       ...(success.status === 303 ? { default: REFUSED_HEAD } : {}),
@@ -259,7 +271,10 @@ const REFUSED_HEAD = {
   description: "The head of the request is larger than 16 KiB, or malformed: 431 or 400 without a body.",
 };
 
-const CSV = { "text/csv": { schema: { type: "string" } } };
+const FILES = {
+  csv: { "text/csv": { schema: { type: "string" } } },
+  wav: { "audio/wav": { schema: { type: "string", format: "binary" } } },
+};
 const PAGE = { "text/html": { schema: { type: "string" } } };
 const PAGE_HEADERS = ["Vary", "Content-Security-Policy", "Cross-Origin-Opener-Policy", "Referrer-Policy"];
 

@@ -7,6 +7,7 @@ import type { Avatar, CreateAvatar, UpdateAvatar } from "@realtime-avatar/domain
 import type { CallGrant, QueuedCall, ReleaseCall, StartCall } from "@realtime-avatar/domain/calls/schemas";
 import type * as credits from "@realtime-avatar/domain/credits/schemas";
 import { PROBLEMS, type ProblemCode, type ProblemExtras } from "@realtime-avatar/domain/problem";
+import type { Voice } from "@realtime-avatar/domain/voices/schemas";
 import { PEOPLE_EXAMPLES } from "./people-examples.ts";
 import { WEBHOOK_EXAMPLES } from "./webhook-examples.ts";
 
@@ -63,6 +64,15 @@ const asset: Asset = {
   updatedAt: time,
 };
 const unknownFile = { contentType: null, sizeBytes: null, sha256: null };
+
+const voice: Voice = {
+  id: "flite-slt",
+  name: "Flite slt (female, American)",
+  language: "en-US",
+  provider: "flite",
+  isDefault: true,
+  sampleUrl: "https://avatars.example.com/api/v1/voices/flite-slt/sample",
+};
 
 const avatar: Avatar = {
   id: `ava_${suffix}`,
@@ -298,6 +308,8 @@ export const EXAMPLES = {
   UpdateApiKey: { name: "Shop", spendLimitCreditMicros: null } satisfies apiKeys.UpdateApiKey,
   UpdateCreditBalance: { lowThresholdCreditMicros: 600_000_000 },
   UpdateAvatar: { displayName: "Ada Lovelace", metadata: { team: "sales" } } satisfies UpdateAvatar,
+  Voice: voice,
+  VoicePage: page(voice),
   UsageSession: session,
   UsageSessionPage: { ...window, ...page(sessionWithNames) },
   UsageSessionWithNames: sessionWithNames,

@@ -10,6 +10,7 @@ import type { CreateApiKey } from "@realtime-avatar/domain/api-keys/schemas";
 import type { ApiKeyId, TenantId, UserId, UserSessionId } from "@realtime-avatar/domain/id";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { serve } from "@realtime-avatar/runtime/serve";
+import { FLITE_SETTINGS } from "@realtime-avatar/speech/settings";
 import { openStorage } from "@realtime-avatar/storage/open";
 import { Secret } from "@realtime-avatar/storage/secret";
 import type { Storage } from "@realtime-avatar/storage/storage";
@@ -100,6 +101,7 @@ export const TEST_CONFIG: AppOptions["config"] = {
   rateLimit: null,
   sessionLeaseSeconds: 60,
   sessionStartSeconds: 120,
+  speech: FLITE_SETTINGS,
   tenantRateLimit: null,
   trustedProxyHops: 1,
   uploadOrigins: null,

@@ -34,6 +34,7 @@ const settledText = (json: string): string =>
       /http:\/\/127\.0\.0\.1:\d+(\/[a-z0-9/]+\/)[-_0-9A-Za-z.]+"|http:\/\/127\.0\.0\.1:3000(\/api\/v1\/assets\/uploads\/)<token>"/g,
       'http://<origin>$1$2<token>"',
     )
+    .replace(/http:\/\/localhost:\d+\/api\//g, "http://<origin>/api/")
     // Of a call.
     .replace(/"rta-[0-9a-z]+-ses_[0-9a-z]{26}"/g, '"<room>"')
     .replace(/"participant_token": ?"[^"]+"/g, '"participant_token":"<token>"')

@@ -52,6 +52,8 @@ export const ROUTES: Record<string, RouteFacts> = {
   "GET /api/v1/credits/entries": { scope: "credits:read" },
   "GET /api/v1/credits/entries.csv": { scope: "credits:read" },
   "GET /api/v1/models": { scope: "avatars:read" },
+  "GET /api/v1/voices": { scope: "avatars:read" },
+  "GET /api/v1/voices/:id/sample": { scope: "avatars:read" },
   "GET /api/v1/usage/sessions": { scope: "usage:read" },
   "GET /api/v1/usage/sessions.csv": { scope: "usage:read" },
   "POST /api/v1/usage/sessions": { scope: "realtime:write", body: { maxSessionSeconds: 1 } },

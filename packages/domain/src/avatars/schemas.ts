@@ -5,6 +5,7 @@ import { searchFilters } from "../lists/search.ts";
 import { listOf, PAGE_LIMITS, Page, TOTAL_FIELD } from "../page.ts";
 import { ClosedObject, Count, DateTime, JsonObject, Nullable, OneOf, Text } from "../schema.ts";
 import { MAX_DISPLAY_NAME_LENGTH, MAX_URL_LENGTH } from "../text.ts";
+import { VoiceId } from "../voices/schemas.ts";
 import { Check, MAX_CHECKS } from "./checks.ts";
 import { SOURCE_KINDS } from "./source-kind.ts";
 import { AVATAR_STATUSES, SETTABLE_STATUSES } from "./status.ts";
@@ -21,7 +22,7 @@ const fields = {
   sourceKind: OneOf(SOURCE_KINDS, { description: "Kind of the source from which the avatar is built." }),
   modelId: Text({ minLength: 1, maxLength: 160, description: "Id of the model that renders the avatar." }),
   sourceAssetId: Text({ minLength: 1, maxLength: 160, description: "Id of the source image or video." }),
-  defaultVoiceId: Text({ minLength: 8, maxLength: 160, description: "Id of the voice for calls that specify none." }),
+  defaultVoiceId: VoiceId("Id of the voice for calls that specify none. `GET /voices` lists them."),
   settings: JsonObject({
     "x-maxBytes": MAX_JSON_BYTES,
     description: `Settings for the platform, at most ${MAX_JSON_BYTES} bytes as compact JSON in UTF-8.`,

@@ -34,6 +34,8 @@ export const MINIMUM_ROLES: Readonly<Record<string, Role | null>> = {
   deleteAvatar: "developer",
   prepareAvatar: "developer",
   listModels: "viewer",
+  listVoices: "viewer",
+  getVoiceSample: "viewer",
 
   getCreditBalance: "viewer",
   updateCreditBalance: "developer",

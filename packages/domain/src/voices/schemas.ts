@@ -1,12 +1,43 @@
-/** Ids of voices. */
-import { Text } from "../schema.ts";
+/** Voices, as the API lists them. `packages/speech` has the voices. */
+import { type Static, Type } from "@sinclair/typebox";
+import { Page } from "../page.ts";
+import { ClosedObject, Nullable, OneOf, Text } from "../schema.ts";
+import { MAX_URL_LENGTH } from "../text.ts";
 
-const MIN_LENGTH = 8;
-const MAX_LENGTH = 160;
+const MIN_ID_LENGTH = 8;
+const MAX_ID_LENGTH = 160;
+/** Of an operator, beside those that come with the service. */
+export const MAX_OPERATOR_VOICES = 200;
+const MAX_VOICES = MAX_OPERATOR_VOICES + 10;
 
-/** The id of a voice that a request names. Any text: a voice can be taken away by the operator. */
-export const VoiceId = (description: string) => Text({ minLength: MIN_LENGTH, maxLength: MAX_LENGTH, description });
+/** The id of a voice that a request names. Any text: the operator can take a voice away. */
+export const VoiceId = (description: string) =>
+  Text({ minLength: MIN_ID_LENGTH, maxLength: MAX_ID_LENGTH, description });
 
-/** The ids that a voice of the service can have: those that need no escape in a URL. */
-const LISTED_ID = new RegExp(`^[A-Za-z0-9][A-Za-z0-9._-]{${MIN_LENGTH - 1},${MAX_LENGTH - 1}}$`);
-export const isListedVoiceId = (text: string): boolean => LISTED_ID.test(text);
+/** The ids that a listed voice can have: those that need no escape in a URL. */
+export const LISTED_VOICE_ID = new RegExp(`^[A-Za-z0-9][A-Za-z0-9._-]{${MIN_ID_LENGTH - 1},${MAX_ID_LENGTH - 1}}$`);
+export const isListedVoiceId = (text: string): boolean => LISTED_VOICE_ID.test(text);
+
+/** Who makes the sound: Flite, in the process; or a server with OpenAI's API of `/audio/speech`. */
+export const VOICE_PROVIDERS = ["flite", "openai"] as const;
+export type VoiceProvider = (typeof VOICE_PROVIDERS)[number];
+
+export const Voice = ClosedObject({
+  id: VoiceId("What `defaultVoiceId` of an avatar names."),
+  name: Text({ minLength: 1, maxLength: 160, description: "For people." }),
+  language: Nullable(Text({ minLength: 2, maxLength: 35 }), {
+    description: "A BCP 47 tag; null for a voice that speaks the language of the text.",
+  }),
+  provider: OneOf(VOICE_PROVIDERS, {
+    description: "`flite`: comes with the service; `openai`: a server with OpenAI's API, which the operator has set.",
+  }),
+  isDefault: Type.Boolean({ description: "Whether an avatar that names no voice speaks with this one." }),
+  sampleUrl: Text({
+    minLength: 1,
+    maxLength: MAX_URL_LENGTH,
+    description: "Address of a short WAV file of this voice, with the same authorization as the list.",
+  }),
+});
+export type Voice = Static<typeof Voice>;
+export const VoicePage = Page(Voice, { maximum: MAX_VOICES });
+export type VoicePage = Static<typeof VoicePage>;

@@ -51,6 +51,12 @@ test("voices, with TTS_URL=off: those of Flite, whatever else is set", () => {
   expect(read({ ...SERVER, OPENAI_API_KEY: KEY, TTS_URL: "off" })).toEqual(FLITE_SETTINGS);
 });
 
+test("all variables of voices, bad: refused together", () => {
+  const names = ["TTS_URL", "TTS_API_KEY", "OPENAI_API_KEY", "TTS_MODEL", "TTS_VOICES", "TTS_RATE", "TTS_VOICE"];
+  const bad = Object.fromEntries(names.map((name) => [name, "\0 bad"]));
+  expect(() => read(bad)).toThrow(new RegExp(`^${names.map((name) => `${name} must be .*`).join("\\n")}$`));
+});
+
 test("the settings of a provider, printed: without the key", () => {
   const settings = read({ OPENAI_API_KEY: KEY });
   expect(`${inspect(settings, { depth: 9 })}${JSON.stringify(settings)}`).not.toContain(KEY);

@@ -14,9 +14,6 @@ import { findVoice, type Voice } from "@realtime-avatar/speech/voices";
 import { Secret } from "@realtime-avatar/storage/secret";
 import { readVariable, refuse, type Variables } from "../config.ts";
 
-/** What is only used with a provider. */
-const PROVIDER_VARIABLES = ["TTS_API_KEY", "TTS_MODEL", "TTS_VOICES", "TTS_RATE"];
-
 /** In `TTS_URL`: no provider, whatever else is set. */
 const OFF = "off";
 
@@ -34,42 +31,28 @@ const readUrl = (variables: Variables): string | null =>
   );
 
 /** 1 to 512 characters that a header can have. */
-const readKey = (variables: Variables, name: string): Secret | null =>
+const readKey = (variables: Variables, name: "TTS_API_KEY" | "OPENAI_API_KEY"): Secret | null =>
   readVariable<Secret | null>(variables, name, null, "1 to 512 visible ASCII characters", (text) =>
     /^[\x21-\x7e]{1,512}$/.test(text) ? new Secret(text) : undefined,
   );
 
-const readModel = (variables: Variables, fallback: string): string =>
-  readVariable(variables, "TTS_MODEL", fallback, "1 to 160 visible ASCII characters", (text) =>
+/** Each variable by itself, so that all bad values are refused at once. */
+const readAll = (variables: Variables) => ({
+  url: readUrl(variables),
+  apiKey: readKey(variables, "TTS_API_KEY"),
+  openAiKey: readKey(variables, "OPENAI_API_KEY"),
+  model: readVariable<string | null>(variables, "TTS_MODEL", null, "1 to 160 visible ASCII characters", (text) =>
     /^[\x21-\x7e]{1,160}$/.test(text) ? text : undefined,
-  );
-
-const readRate = (variables: Variables): SampleRate =>
-  readVariable<SampleRate>(variables, "TTS_RATE", DEFAULT_SAMPLE_RATE, `one of ${SAMPLE_RATES.join(", ")}`, (text) =>
-    SAMPLE_RATES.find((rate) => String(rate) === text),
-  );
-
-const readVoices = (variables: Variables, fallback: readonly Voice[]): readonly Voice[] =>
-  readVariable(variables, "TTS_VOICES", fallback, VOICES_FORM, parseVoices);
-
-/** A server of the operator's choice, which needs a model and voices. */
-const readServer = (variables: Variables, url: string): SpeechSettings => {
-  for (const name of ["TTS_MODEL", "TTS_VOICES"]) {
-    if (!variables[name]) refuse(variables, name, "set when TTS_URL is set");
-  }
-  const [apiKey, model] = [readKey(variables, "TTS_API_KEY"), readModel(variables, "")];
-  return withVoices({ url, apiKey, model, sampleRate: readRate(variables) }, readVoices(variables, []));
-};
-
-/** OpenAI. Its key is sent to no other server. */
-const readOpenAi = (variables: Variables, apiKey: Secret): SpeechSettings => {
-  if (variables["TTS_API_KEY"]) refuse(variables, "TTS_API_KEY", "unset when TTS_URL is not set");
-  const model = readModel(variables, OPENAI.model);
-  return withVoices(
-    { url: OPENAI.url, apiKey, model, sampleRate: readRate(variables) },
-    readVoices(variables, OPENAI.voices),
-  );
-};
+  ),
+  voices: readVariable<readonly Voice[] | null>(variables, "TTS_VOICES", null, VOICES_FORM, parseVoices),
+  sampleRate: readVariable<SampleRate>(
+    variables,
+    "TTS_RATE",
+    DEFAULT_SAMPLE_RATE,
+    `one of ${SAMPLE_RATES.join(", ")}`,
+    (text) => SAMPLE_RATES.find((rate) => String(rate) === text),
+  ),
+});
 
 const withVoices = (provider: SpeechProvider, voices: readonly Voice[]): SpeechSettings => ({
   provider,
@@ -78,16 +61,26 @@ const withVoices = (provider: SpeechProvider, voices: readonly Voice[]): SpeechS
 });
 
 const readProvider = (variables: Variables): SpeechSettings => {
-  const url = readUrl(variables);
-  const openAiKey = readKey(variables, "OPENAI_API_KEY");
-  if (url !== null && url !== OFF) return readServer(variables, url);
-  if (url === null && openAiKey !== null) return readOpenAi(variables, openAiKey);
-  if (!variables["TTS_URL"]) {
-    for (const name of PROVIDER_VARIABLES) {
-      if (variables[name]) refuse(variables, name, "unset when neither TTS_URL nor OPENAI_API_KEY is set");
-    }
+  const { url, apiKey, openAiKey, model, voices, sampleRate } = readAll(variables);
+  const refuseIf = (isWrong: boolean, names: readonly string[], form: string): void => {
+    for (const name of isWrong ? names : []) refuse(variables, name, form);
+  };
+  const set = ["TTS_API_KEY", "TTS_MODEL", "TTS_VOICES"].filter((name) => variables[name]);
+  if (url === OFF) return FLITE_SETTINGS;
+  if (url !== null) {
+    const needed = ["TTS_MODEL", "TTS_VOICES"].filter((name) => !set.includes(name));
+    refuseIf(true, needed, "set when TTS_URL is set");
+    return withVoices({ url, apiKey, model: model ?? "", sampleRate }, voices ?? []);
   }
-  return FLITE_SETTINGS;
+  const isUrlUnset = !variables["TTS_URL"];
+  if (openAiKey === null) {
+    refuseIf(isUrlUnset && !variables["OPENAI_API_KEY"], set, "unset when neither TTS_URL nor OPENAI_API_KEY is set");
+    return FLITE_SETTINGS;
+  }
+  // The key of OpenAI is sent to OpenAI alone, and no other key is.
+  refuseIf(isUrlUnset && apiKey !== null, ["TTS_API_KEY"], "unset when TTS_URL is not set");
+  const provider = { url: OPENAI.url, apiKey: openAiKey, model: model ?? OPENAI.model, sampleRate };
+  return withVoices(provider, voices ?? OPENAI.voices);
 };
 
 /**

@@ -1,4 +1,6 @@
 /** The examples of an operation: a program in each language that sends the same request. */
+import { LISTED_VOICE_ID } from "@realtime-avatar/domain/voices/schemas";
+import { DEFAULT_FLITE_VOICE_ID } from "@realtime-avatar/speech/voices";
 import { callerOf, type Operation, type Parameter } from "./document.ts";
 
 export const LANGUAGES = { curl: "curl", typescript: "TypeScript", python: "Python" } as const;
@@ -67,6 +69,7 @@ const literal = (value: unknown, notation: Notation, indent: string): string => 
 /** An id that matches the pattern of a parameter, or the first of its values. */
 const exampleOf = ({ schema }: Parameter): string => {
   const [, prefix] = /^\^([a-z]+)_/.exec(schema.pattern ?? "") ?? [];
+  if (schema.pattern === LISTED_VOICE_ID.source) return DEFAULT_FLITE_VOICE_ID;
   return prefix === undefined ? String(schema.enum?.[0] ?? "") : `${prefix}_01h455vb4pex5vsknk084sn02q`;
 };
 
@@ -81,9 +84,10 @@ type Sent = {
   body: unknown;
   isForm: boolean;
   caller: ReturnType<typeof callerOf>;
-  /** Whether the response is a list, a file in CSV, or a redirect. */
+  /** Whether the response is a list, a file in CSV, sound, or a redirect. */
   isList: boolean;
   isCsv: boolean;
+  isSound: boolean;
   isRedirect: boolean;
 };
 
@@ -109,6 +113,7 @@ const sentOf = (operation: Operation): Sent => {
     caller: callerOf(operation),
     isList: /Page"}$/.test(success),
     isCsv: responses["200"]?.content?.["text/csv"] !== undefined,
+    isSound: responses["200"]?.content?.["audio/wav"] !== undefined,
     isRedirect: "303" in responses,
   };
 };
@@ -138,6 +143,7 @@ const curlOf = (sent: Sent, site: Site): string => {
     `curl ${flags} ${query.size > 0 ? `"${address}?${query}"` : address}`,
     ...headers.map(([name, value]) => `-H "${name}: ${value}"`),
     ...(sent.isForm ? ["-F file=@ada.jpg"] : []),
+    ...(sent.isSound ? ["-o sample.wav"] : []),
     ...(sent.body === undefined ? [] : [`-d '${body.replaceAll("'", "'\\''")}'`]),
   ].join(" \\\n  ");
 };
@@ -164,10 +170,11 @@ console.log(response.status, response.headers.get("location"));`;
     sent.caller === "key" || sent.caller === "anyone"
       ? `{\n  baseUrl: "${site.publicUrl}",\n  apiKey: ${KEY_TEXTS.typescript.variable},\n}`
       : '{ baseUrl: location.origin, cookieEnvironment: "live" }';
+  const shown = sent.isCsv ? "await data.text()" : sent.isSound ? "data.size" : "data";
   return `${sent.isForm ? 'import { openAsBlob } from "node:fs";\n' : ""}import { createClient } from "@realtime-avatar/client";
 
 const client = createClient(${options});
-${typescriptCall(sent)}${sent.isList ? "" : `\nconsole.log(${sent.isCsv ? "await data.text()" : "data"});`}`;
+${typescriptCall(sent)}${sent.isList ? "" : `\nconsole.log(${shown});`}`;
 };
 
 const pythonHeaders = ({ caller }: Sent, site: Site): string | null => {
@@ -189,7 +196,7 @@ const pythonOf = (sent: Sent, site: Site): string => {
     ...(sent.isRedirect ? ["allow_redirects=False"] : []),
     "timeout=30",
   ];
-  const body = sent.isCsv ? "response.text" : "response.json()";
+  const body = sent.isCsv ? "response.text" : sent.isSound ? "len(response.content)" : "response.json()";
   const shown = sent.isRedirect ? 'response.headers["Location"]' : body;
   return `${headers === null ? "" : "import os\n\n"}import requests
 

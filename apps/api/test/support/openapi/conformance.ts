@@ -207,6 +207,7 @@ export const freshIdOf = async (
   if (path.startsWith("/api/v1/webhook-")) await removeEndpoints();
   if (path.startsWith("/problems/")) return "not_found";
   if (!path.includes("{id}")) return "";
+  if (path.startsWith("/api/v1/voices")) return "flite-slt";
   if (path.startsWith("/api/v1/api-keys")) return newKey();
   if (path.startsWith("/api/v1/usage/sessions")) {
     return JSON.parse((await send(one("openUsageSession"), { body: { maxSessionSeconds: 1800 } })).text).sessionId;

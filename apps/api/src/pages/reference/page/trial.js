@@ -89,8 +89,9 @@ const shortened = (text) => (text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOW
 const show = async (output, request) => {
   const start = performance.now();
   const response = await send(...request);
-  const text = await response.text();
-  if (response.ok && /json/.test(response.headers.get("content-type") ?? "")) rememberIds(text);
+  const type = response.headers.get("content-type") ?? "";
+  const text = type.startsWith("audio/") ? `${(await response.blob()).size} bytes of sound` : await response.text();
+  if (response.ok && /json/.test(type)) rememberIds(text);
   const tone = response.ok ? "good" : "bad";
   output.replaceChildren(
     element(

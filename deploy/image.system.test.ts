@@ -139,7 +139,16 @@ describe("the image", () => {
     expect(await cli("migrate")).toEqual({ migrated: true });
     expect(await health()).toBe(0);
     const { id: tenantId } = await cli("tenants", "create", "--name", "Acme");
-    const key = await cli("keys", "create", "--tenant", tenantId, "--name", "ops", "--scopes", "avatars:write");
+    const key = await cli(
+      "keys",
+      "create",
+      "--tenant",
+      tenantId,
+      "--name",
+      "ops",
+      "--scopes",
+      "avatars:read,avatars:write",
+    );
 
     const made = await fetch(`${url}/api/v1/avatars`, {
       method: "POST",
@@ -156,6 +165,9 @@ describe("the image", () => {
       const response = await fetch(url + path);
       expect([path, response.status, (await response.text()).includes(words)]).toEqual([path, 200, true]);
     }
+    const authorization = `Bearer ${key.apiKey}`;
+    const sample = await fetch(`${url}/api/v1/voices/flite-slt/sample`, { headers: { authorization } });
+    expect([sample.status, (await sample.text()).slice(0, 4)]).toEqual([200, "RIFF"]);
     await api.waitFor(/"process":"worker".*"msg":"started by the API"/);
     const form = new FormData();
     form.append("file", new Blob([rawPng({ width: 64, height: 64, color: 2 })]), "ada.png");

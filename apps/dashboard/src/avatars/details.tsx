@@ -19,6 +19,7 @@ import { Portrait } from "./portrait.tsx";
 import { ProgramCall } from "./program-call.tsx";
 import { ReplaceSourceDialog } from "./replace.tsx";
 import { KIND_NAMES } from "./source.ts";
+import { AvatarVoice } from "./voice.tsx";
 
 const REFRESHES = ["avatars", "audit"];
 
@@ -141,6 +142,9 @@ const Facts = ({ avatar }: { avatar: Avatar }) => {
           </Item>
           <Item name="Built from">a {kind}</Item>
           <Item name="Model">{avatar.modelId}</Item>
+          <Item name="Voice">
+            <AvatarVoice avatar={avatar} />
+          </Item>
           <Item name="Created">
             <Time at={avatar.createdAt} />
           </Item>

@@ -2,13 +2,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { personToken } from "@realtime-avatar/domain/calls/room";
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
+import { isLoud } from "@realtime-avatar/face/loudness";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { type LivekitServer, startLivekit } from "@realtime-avatar/testing/livekit/server";
 import { startNetwork } from "@realtime-avatar/testing/network/network";
 import { until } from "@realtime-avatar/testing/until";
 import { readConfig } from "../src/config.ts";
 import { createService } from "../src/fleet/service.ts";
-import { isLoud } from "../src/renderer/loudness.ts";
 import { portrait } from "../src/renderer/portrait.ts";
 import { type Renderer, SAMPLE_RATE } from "../src/renderer/renderer.ts";
 import { type Call, startCall } from "../src/room/call.ts";

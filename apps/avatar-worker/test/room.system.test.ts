@@ -2,11 +2,11 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { LocalVideoTrack, RpcError, TrackPublishOptions, TrackSource, VideoSource } from "@livekit/rtc-node";
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
+import { isLoud } from "@realtime-avatar/face/loudness";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { type LivekitServer, startLivekit } from "@realtime-avatar/testing/livekit/server";
 import { readConfig } from "../src/config.ts";
 import { createService } from "../src/fleet/service.ts";
-import { isLoud } from "../src/renderer/loudness.ts";
 import { portrait } from "../src/renderer/portrait.ts";
 import type { Renderer } from "../src/renderer/renderer.ts";
 import { startCall } from "../src/room/call.ts";

@@ -1,18 +1,12 @@
 /** The renderer of avatars with a face: lips, eyes and head of the prepared picture move with the voice. */
 import { readMesh } from "@realtime-avatar/domain/avatars/face-mesh";
 import { PICTURE_LENGTH, toI420 } from "@realtime-avatar/face/picture";
+import { seedFrom } from "@realtime-avatar/face/seed";
 import { createSpeaker } from "@realtime-avatar/face/speaker";
 import { openFace } from "@realtime-avatar/face/warp/face";
 import { loadPhoto, type Photo } from "./photo.ts";
 import { openPortrait } from "./portrait.ts";
 import { callMarks, NO_PICTURES, type Renderer, type RendererCall, type Rendering, toFrame } from "./renderer.ts";
-
-/** A number from a text, the same for the same text: FNV-1a, 32 bits. */
-const seedFrom = (text: string): number => {
-  let hash = 0x811c9dc5;
-  for (const character of text) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193);
-  return hash >>> 0;
-};
 
 /** Opens the face of a photo; null where the manifest has no valid mesh of it. `clock`: in milliseconds. */
 const openSpeaker = (photo: Photo, call: RendererCall, clock: () => number): Rendering | null => {

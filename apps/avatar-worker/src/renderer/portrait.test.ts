@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import type { VideoFrame } from "@livekit/rtc-node";
 import type { SessionId } from "@realtime-avatar/domain/id";
-import { isLoud } from "./loudness.ts";
+import { isLoud } from "@realtime-avatar/face/loudness";
 import { loadPhoto } from "./photo.ts";
 import { openPortrait, portrait } from "./portrait.ts";
 

@@ -15,8 +15,8 @@ import {
   VideoStream,
 } from "@livekit/rtc-node";
 import { LIFECYCLE_TOPIC, type LifecycleMessage } from "@realtime-avatar/domain/calls/lifecycle";
+import { loudness } from "@realtime-avatar/face/loudness";
 import { until } from "@realtime-avatar/testing/until";
-import { loudness } from "../../src/renderer/loudness.ts";
 
 const SAMPLE_RATE = 48_000;
 const FRAME_MS = 20;

@@ -1,7 +1,7 @@
 /** Draws the pictures of a video and writes them with its sound. Runs in a child process. */
 import { readMesh } from "@realtime-avatar/domain/avatars/face-mesh";
 import { createMarks } from "@realtime-avatar/face/marks";
-import { PICTURE_SIZE, toI420 } from "@realtime-avatar/face/picture";
+import { PICTURE_LENGTH, PICTURE_SIZE, toI420 } from "@realtime-avatar/face/picture";
 import { createPortrait, PORTRAIT_SCALES } from "@realtime-avatar/face/portrait";
 import { createSpeaker } from "@realtime-avatar/face/speaker";
 import { openFace } from "@realtime-avatar/face/warp/face";
@@ -28,7 +28,7 @@ export const countPictures = (samples: number): number =>
 /** What shows a voice: a face, or a portrait. */
 type Actor = {
   hear: (pcm: Int16Array, delayMs: number, nowMs: number) => void;
-  /** The picture for a time. */
+  /** The picture for a time, until the next one is asked for. */
   picture: (nowMs: number) => Uint8Array;
 };
 
@@ -66,11 +66,12 @@ const openSpeakingFace = (photo: Photo, { mesh, seed }: FilmTask, drawMarks: Dra
   if (points === null) return null;
   try {
     const speaker = createSpeaker(openFace(toI420(photo.pixels), points), { seed });
+    // One for all: new ones would be 10 MB of garbage for a second of the film.
+    const picture = new Uint8Array(PICTURE_LENGTH);
     return {
       hear: speaker.hear,
       picture: (nowMs) => {
-        const picture = speaker.picture(nowMs);
-        drawMarks(picture);
+        drawMarks(speaker.picture(nowMs, picture));
         return picture;
       },
     };

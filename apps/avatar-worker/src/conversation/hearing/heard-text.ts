@@ -1,4 +1,6 @@
 /** What a recognized text is: a turn of the person, or something that is ignored. */
+import { looksWhole } from "./looks-whole.ts";
+import type { Verdict } from "./turn-detector.ts";
 
 export type HeardText = { kind: "turn" } | { kind: "ignored"; why: "noise" | "backchannel" | "own_words" };
 
@@ -76,4 +78,10 @@ export const classifyHeard = (text: string, { wasSpeaking, recentlySaid }: Heard
   if (wasSpeaking && isBackchannel(text)) return { kind: "ignored", why: "backchannel" };
   if (areOwnWords(text, recentlySaid)) return { kind: "ignored", why: "own_words" };
   return { kind: "turn" };
+};
+
+/** What the detector of turns is told of the text of a pause. `language`: of the call, if it is known. */
+export const judgeText = (text: string, during: HeardDuring, language?: string): Verdict => {
+  if (classifyHeard(text, during).kind === "ignored") return "ignored";
+  return looksWhole(text, language) ? "whole" : "open";
 };

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { judgeText } from "./heard-text.ts";
 import { NOISES } from "./testing/noises-testing.ts";
 import { concat, createRandom, type Said, say, silence } from "./testing/sounds-testing.ts";
 import { detectTurns, eventsOf, kinds } from "./testing/turns-testing.ts";
@@ -10,6 +11,7 @@ const SENTENCES = [
 ] as const satisfies readonly (readonly [Said, Said])[];
 const BACKCHANNELS = ["Mm-hmm.", "Uh-huh.", "Yeah.", "Okay.", "Right."] as const;
 const WINDOW_MS = 32;
+const SILENT = { wasSpeaking: false, recentlySaid: "" };
 const milliseconds = (sound: Float32Array): number => sound.length / 16;
 
 describe("a turn", () => {
@@ -99,12 +101,12 @@ describe("a turn", () => {
 });
 
 describe("pauses", () => {
-  test("20 pauses of 0.3 to 1.3 s in a sentence, its first half looks open: 20 turns", () => {
+  test("20 pauses of 0.3 to 1.3 s in a sentence, judged by their text: 20 turns", () => {
     const turns = Array.from({ length: 20 }, (_, index) => {
       const [first, second] = SENTENCES[index % 2] as (typeof SENTENCES)[number];
       const gain = [1, 0.5, 0.2][index % 3] as number;
       const sound = concat(say(first, gain), silence(300 + (1000 * index) / 19), say(second, gain));
-      const judge = (pause: number) => (pause === 1 ? "open" : "whole") as "open" | "whole";
+      const judge = (pause: number) => judgeText(pause === 1 ? first : `${first} ${second}`, SILENT);
       return eventsOf(detectTurns(sound, { judge, recognizerMs: 120, afterMs: 1000 }), "end").length;
     });
     expect(turns).toEqual(turns.map(() => 1));
@@ -136,20 +138,24 @@ describe("noises and backchannels", () => {
     expect(begun).toEqual([]);
   });
 
-  test("20 backchannels while the avatar speaks, ignored by their text: no turn ends", () => {
+  const during = { wasSpeaking: true, recentlySaid: "We are open from nine to five." };
+
+  test("20 backchannels while the avatar speaks, by their text: no turn ends", () => {
     const random = createRandom(7);
     for (let index = 0; index < 20; index++) {
-      const sound = say(BACKCHANNELS[index % 5] as Said, 0.3 + 0.7 * Math.abs(random()));
-      const events = detectTurns(sound, { bargeIn: "usual", judge: () => "ignored", recognizerMs: 120 });
+      const text = BACKCHANNELS[index % 5] as Said;
+      const sound = say(text, 0.3 + 0.7 * Math.abs(random()));
+      const judge = () => judgeText(text, during);
+      const events = detectTurns(sound, { bargeIn: "usual", judge, recognizerMs: 120, afterMs: 1000 });
       expect(eventsOf(events, "end")).toEqual([]);
     }
   });
 
-  test("the same after which the person goes on: a turn", () => {
+  test("a backchannel, and then an interruption: one turn, that of the interruption", () => {
     const sound = concat(say("Mm-hmm."), silence(600), say("Wait, stop please."));
-    const judge = (pause: number) => (pause === 1 ? "ignored" : "whole") as "ignored" | "whole";
+    const judge = (pause: number) => judgeText(pause === 1 ? "Mm-hmm." : "Wait, stop please.", during);
     const events = detectTurns(sound, { bargeIn: "usual", judge, recognizerMs: 120 });
-    expect(eventsOf(events, "end").length).toBe(1);
+    expect(eventsOf(events, "end").map(({ pause, reason }) => [pause, reason])).toEqual([[2, "whole"]]);
   });
 });
 

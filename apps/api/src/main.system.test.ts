@@ -104,15 +104,20 @@ describe("a DATABASE_URL", () => {
     expect(await isSweepingNow(running)).toBe(false);
     expect((await fetch(`${running.url}/readyz`)).status).toBe(200);
     expect(await stop(running)).toBe(0);
-    expect([running.stderr(), running.stdout()]).toEqual(["", expect.not.stringMatching(/TRUSTED_PROXY_HOPS|worker/)]);
+    expect([running.stderr(), running.stdout()]).toEqual([
+      "",
+      expect.not.stringMatching(/TRUSTED_PROXY_HOPS|worker|OpenAI/),
+    ]);
     expect(running.stdout()).not.toContain(new URL(database.url).password || "no password");
     expect(await database.db.client`select 1 from tenants`).toHaveLength(0);
   });
 
   test("a start, before the migrations: live but not ready; ready after migrate, until it is gone", async () => {
     const empty = await testDatabase({ migrated: false });
-    const running = await start({ DATABASE_URL: empty.url, PUBLIC_URL: "https://avatars.example.com" });
+    const OPENAI_API_KEY = "sk-secret-0123456789";
+    const running = await start({ DATABASE_URL: empty.url, PUBLIC_URL: "https://avatars.example.com", OPENAI_API_KEY });
     await running.waitFor(/bun run migrate/);
+    await running.waitFor(/"level":30,.*sent to OpenAI; TTS_URL=off/);
     await running.waitFor(/"level":40,.*TRUSTED_PROXY_HOPS is 0/);
     const health = async (path: string) => readAnswer(await fetch(running.url + path));
     expect((await health("/healthz")).body).toEqual({ status: "ok" });
@@ -129,6 +134,7 @@ describe("a DATABASE_URL", () => {
     expect([gone.status, gone.body.reason]).toEqual([503, "database_unreachable"]);
     expect((await health("/healthz")).status).toBe(200);
     expect(await stop(running)).toBe(0);
+    expect(running.stdout()).not.toContain(OPENAI_API_KEY);
   });
 
   test("the service, its database read-only: live but not ready, and clients learn the cause", async () => {

@@ -29,6 +29,7 @@ import { secureRandom } from "@realtime-avatar/runtime/random";
 import { serve, serveAll } from "@realtime-avatar/runtime/serve";
 import { openTracing } from "@realtime-avatar/runtime/tracing/open";
 import { openWebhookSealingKey } from "@realtime-avatar/runtime/webhook-config";
+import { OPENAI } from "@realtime-avatar/speech/settings";
 import { openStorage } from "@realtime-avatar/storage/open";
 import { version } from "../package.json";
 import { createUses } from "./api-keys/key-usage.ts";
@@ -163,7 +164,7 @@ const peerAddress = (servers: ReturnType<typeof serveAll>, request: Request): st
 
 /** Logs what the operator has to do before the service is safe and ready. */
 const warnAtStart = async (
-  { publicUrl, trustedProxyHops }: ApiConfig,
+  { publicUrl, trustedProxyHops, speech }: ApiConfig,
   databases: Databases,
   log: Logger,
 ): Promise<void> => {
@@ -172,6 +173,10 @@ const warnAtStart = async (
     log.warn(
       "PUBLIC_URL is https and TRUSTED_PROXY_HOPS is 0: behind a proxy all clients share one limit, and one of them can keep the others from signing in. Set TRUSTED_PROXY_HOPS to the number of proxies",
     );
+  }
+  // The key may have been meant for something else.
+  if (speech.provider?.url === OPENAI.url) {
+    log.info("the texts that avatars say are sent to OpenAI; TTS_URL=off keeps the voices of Flite alone");
   }
   // The API also starts while some of several databases do not respond.
   const health = await ready(databases, () => false);

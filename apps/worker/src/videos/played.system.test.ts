@@ -12,13 +12,13 @@ import { flac, m4a, mp3, opus } from "../sandbox/corpus/media.testing.ts";
 import { tone, wavFile } from "../sandbox/film/wav.testing.ts";
 import { SANDBOX_LIMITS } from "../sandbox/limited.ts";
 
-setDefaultTimeout(600_000);
 const isLong = Bun.env["LONG"] === "1";
 const ffmpeg = Bun.which("ffmpeg");
 const without = ffmpeg === null ? " (skipped: without ffmpeg)" : "";
 const withoutBrowser = BROWSER === undefined ? " (skipped: without Chromium)" : "";
 const base = await fileFolder();
 const render = await createTestRenderer(base);
+setDefaultTimeout(3_600_000);
 /** Pictures of rest before the sound. */
 const PICTURES_BEFORE = 8;
 

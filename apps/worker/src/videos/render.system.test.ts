@@ -8,11 +8,11 @@ import { fileFolder } from "@realtime-avatar/testing/fixture";
 import { createTestRenderer, rendered, SLT, VOICE, voiceFile } from "../../test/support/render.ts";
 import { wavFile } from "../sandbox/film/wav.testing.ts";
 
-setDefaultTimeout(180_000);
 const [ffprobe, ffmpeg] = [Bun.which("ffprobe"), Bun.which("ffmpeg")];
 const without = ffprobe === null || ffmpeg === null ? " (skipped: without ffmpeg)" : "";
 const base = await fileFolder();
 const render = await createTestRenderer(base);
+setDefaultTimeout(180_000);
 const NO_BYTES = Buffer.alloc(0);
 
 const digest = async (path: string): Promise<string> =>

@@ -9,10 +9,10 @@ import { createTestRenderer, SLT, voiceFile } from "../../test/support/render.ts
 import { wavFile } from "../sandbox/film/wav.testing.ts";
 import type { VideoInput } from "./render.ts";
 
-setDefaultTimeout(60_000);
 const without = Bun.which("ffmpeg") === null ? " (skipped: without ffmpeg)" : "";
 const base = await fileFolder();
 const render = await createTestRenderer(base);
+setDefaultTimeout(60_000);
 const isLong = Bun.env["LONG"] === "1";
 const NO_BYTES = Buffer.alloc(0);
 

@@ -31,8 +31,8 @@ type LibraryEncoder = {
 };
 
 /**
- * From 0 to 10. At 8, pictures of the same quality have half of the bytes and take twice the processor time: see the measurements
- * in docs/videos.md.
+ * From 0 (best) to 10. At 8, pictures of the same quality have half of the bytes and take twice the processor time: see
+ * docs/performance.md.
  */
 const SPEED = 10;
 

@@ -94,7 +94,8 @@ const makeASound = async (task: SoundTask): Promise<VideoReport<"sound">> => {
 const renderAFilm = async (task: FilmTask): Promise<VideoReport<"film">> => {
   const sharp = loadSharp();
   restrict(sharp);
-  const { renderFilm } = await import("./film/render.ts");
+  const { loadRenderer, renderFilm } = await import("./film/render.ts");
+  await loadRenderer();
   leaveRoot();
   const files = {
     picture: readInput(0, fstatSync(INPUT).size),

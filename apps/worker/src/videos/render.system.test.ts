@@ -1,11 +1,13 @@
 /** Videos as the worker renders them, in children that are confined as they ship. */
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import { readdir, writeFile } from "node:fs/promises";
+import { chmod, cp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import type { Voice } from "@realtime-avatar/speech/voices";
 import { fileFolder } from "@realtime-avatar/testing/fixture";
+import { bun, REPOSITORY } from "@realtime-avatar/testing/processes";
 import { createTestRenderer, rendered, SLT, VOICE, voiceFile } from "../../test/support/render.ts";
+import { CHILD_ARGUMENT } from "../sandbox/command.ts";
 import { wavFile } from "../sandbox/film/wav.testing.ts";
 
 const [ffprobe, ffmpeg] = [Bun.which("ffprobe"), Bun.which("ffmpeg")];
@@ -103,6 +105,24 @@ test.skipIf(without !== "").each([
   // MP3 has silence at its end.
   expect(rendered(outcome).durationMs).toBeWithin(1720, 1841);
 });
+
+test.skipIf(process.getuid?.() !== 0)(
+  "a program in a folder of root that no other user can enter: renders a text",
+  async () => {
+    const [bundle = ""] = bun("apps/worker/src/main.ts").slice(-1);
+    // Children find packages above it.
+    const closed = join(REPOSITORY, "node_modules/.cache", `closed-${process.pid}`);
+    try {
+      await cp(dirname(bundle), closed, { recursive: true });
+      await chmod(closed, 0o700);
+      const command = (task: string) => [process.execPath, join(closed, basename(bundle)), CHILD_ARGUMENT, task];
+      const sound = { kind: "text", text: "Hello.", voice: SLT } as const;
+      rendered((await render({ bytes: NO_BYTES }, { sound }, { command })).outcome);
+    } finally {
+      await rm(closed, { recursive: true, force: true });
+    }
+  },
+);
 
 describe("a rendering that is told to end", () => {
   const long = wavFile({ rate: 24_000, data: Buffer.concat(Array.from({ length: 60 }, () => VOICE)) });

@@ -48,9 +48,14 @@ export const parseNetwork = (bytes: ArrayBuffer): Network => {
 /** The file is part of a bundle and of a compiled program. In a bundle, which Node may run, its path is relative to the bundle. */
 const PATH = isAbsolute(file) ? file : fileURLToPath(new URL(file, import.meta.url));
 
+let known: Network | null = null;
+
+/** Reads the file once in a process. A process that gives up its right to read it calls this before. */
 export const readNetwork = (): Network => {
+  if (known !== null) return known;
   const { buffer, byteOffset, byteLength } = readFileSync(PATH);
-  return parseNetwork(buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer);
+  known = parseNetwork(buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer);
+  return known;
 };
 
 /** Writes the weighted sums of the rows to `output`. Four sums at a time: one alone waits for each addition. */

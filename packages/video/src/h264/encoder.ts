@@ -50,10 +50,14 @@ export type VideoEncoder = {
 
 const OUTPUT = "group.mp4";
 
-/** Loads the encoder: in 50 ms. */
-export const openVideoEncoder = async (): Promise<VideoEncoder> => {
+/** Loads the library: in 50 ms. A process that gives up its right to read the file calls it before. */
+export const loadVideoEncoder = async (): Promise<Library> => {
   const module = (await import("h264-mp4-encoder")) as unknown as Library & { default?: Library };
-  const { createH264MP4Encoder } = module.default ?? module;
+  return module.default ?? module;
+};
+
+export const openVideoEncoder = async (): Promise<VideoEncoder> => {
+  const { createH264MP4Encoder } = await loadVideoEncoder();
   return {
     begin: async (quantizer) => {
       const encoder = await createH264MP4Encoder();

@@ -3,9 +3,11 @@ import { readMesh } from "@realtime-avatar/domain/avatars/face-mesh";
 import { createMarks } from "@realtime-avatar/face/marks";
 import { PICTURE_LENGTH, PICTURE_SIZE, toI420 } from "@realtime-avatar/face/picture";
 import { createPortrait, PORTRAIT_SCALES } from "@realtime-avatar/face/portrait";
+import { readNetwork } from "@realtime-avatar/face/sound/network";
 import { createSpeaker } from "@realtime-avatar/face/speaker";
 import { openFace } from "@realtime-avatar/face/warp/face";
 import { openFilm, PICTURE_SAMPLES } from "@realtime-avatar/video/film";
+import { loadVideoEncoder } from "@realtime-avatar/video/h264/encoder";
 import type Sharp from "sharp";
 import { type FilmTask, SAMPLE_RATE, type VideoReport } from "./tasks.ts";
 import type { Read } from "./wav.ts";
@@ -20,6 +22,12 @@ const PICTURES_BEFORE = 8;
 const PICTURES_AFTER = 10;
 const SAMPLES_BEFORE = PICTURES_BEFORE * PICTURE_SAMPLES;
 const PROGRESS_MS = 1000;
+
+/** Loads what a film needs of the disk. */
+export const loadRenderer = async (): Promise<void> => {
+  readNetwork();
+  await loadVideoEncoder();
+};
 
 /** How many pictures the video of a sound has. */
 export const countPictures = (samples: number): number =>

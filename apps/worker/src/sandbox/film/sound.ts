@@ -62,7 +62,12 @@ function* readPcm(input: SoundInput): Generator<Int16Array> {
 
 /** Loads what a task needs of the disk. */
 export const loadSpeaker = async ({ source }: SoundTask): Promise<void> => {
-  if (source.kind === "text") await (await import("@realtime-avatar/speech/flite")).loadFlite();
+  if (source.kind !== "text") return;
+  const [{ loadFlite }] = await Promise.all([
+    import("@realtime-avatar/speech/flite"),
+    import("@realtime-avatar/speech/speak"),
+  ]);
+  await loadFlite();
 };
 
 async function* sayText({ read, size }: SoundInput, providerVoice: string): AsyncGenerator<Int16Array> {

@@ -68,7 +68,7 @@ describe("a room that an agent brings", () => {
 
   test("without a worker's report for 120 s: ends at no charge, and says that it was not started", async () => {
     const { id } = await broughtTo("wrk_c");
-    await db.client`update usage_sessions set expires_at = now() where id = ${id}`;
+    await db.client`update usage_sessions set expires_at = now() - interval '1 second' where id = ${id}`;
     await sweepSessions(db, one.tenantId, operatorOrigin());
     expect(await session(id, key)).toMatchObject({ status: "failed", endReason: "not_started", billedCreditMicros: 0 });
     expect([await slotsUsed(), await kept()]).toEqual([0, 0]);

@@ -140,7 +140,7 @@ describe("a room of ours that awaits its agent", () => {
     const other = await seedCall(db, one.caller, one.avatarId);
     const call = { tenantId: one.tenantId, sessionId: other };
     expect(await attachAgent(db, call, one.avatarId, broughtBy("x"))).toBe("ended");
-    await client`update usage_sessions set expires_at = now() where id = ${id}`;
+    await client`update usage_sessions set expires_at = now() - interval '1 second' where id = ${id}`;
     expect(await attach()).toBe("ended");
     await client`update usage_sessions set expires_at = now() + interval '1 minute' where id = ${id}`;
     await client`update api_keys set revoked_at = now(), version = version + 1 where id = ${one.caller.id}`;

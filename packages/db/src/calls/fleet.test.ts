@@ -136,7 +136,7 @@ describe("a report", () => {
     const one = await world();
     const [reserved, started] = [await one.seed(), await one.seed()];
     await sync(db, "one", { calls: [report(started, "started", 7)] });
-    await client`update usage_sessions set expires_at = now() where tenant_id = ${one.tenantId}`;
+    await client`update usage_sessions set expires_at = now() - interval '1 second' where tenant_id = ${one.tenantId}`;
     const { start, end } = await sync(db, "one", { calls: [report(reserved, "started", 50), report(started)] });
     expect(start).toEqual([]);
     expect(end).toEqual([reserved, started].map((sessionId) => ({ sessionId, generation: 1, reason: null })));
@@ -302,7 +302,7 @@ describe("a pass", () => {
   test("a call that nobody joins: ended by the sweep, at no charge, its slot and its room given up", async () => {
     const one = await world();
     const id = await one.seed();
-    await client`update usage_sessions set expires_at = now() where id = ${id}`;
+    await client`update usage_sessions set expires_at = now() - interval '1 second' where id = ${id}`;
     expect(await pass()).toEqual({ ended: 0, rooms: [] });
     await sweepSessions(db, one.tenantId, operatorOrigin());
     expect(await one.state(id)).toMatchObject({ status: "failed", used: 0, room: "delete", worker: null });

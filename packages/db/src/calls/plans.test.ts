@@ -106,7 +106,8 @@ test.each([
   [
     "a lost worker",
     async () => {
-      await database.db.client`update fleet.avatar_workers set lease_until = now() where id = 'worker 5'`;
+      await database.db
+        .client`update fleet.avatar_workers set lease_until = now() - interval '1 second' where id = 'worker 5'`;
       expect((await expireWorkers(db, operatorOrigin())).moved).toBe(1);
     },
   ],

@@ -74,7 +74,7 @@ export const startConformanceCalls = async (database: TestDatabase) => {
   };
 
   const expectQueued = async ({ send }: Callers): Promise<void> => {
-    await client`update fleet.avatar_workers set lease_until = now()`;
+    await client`update fleet.avatar_workers set lease_until = now() - interval '1 second'`;
     const queued = await send(start, { body: START });
     expect([queued.status, queued.headers.get("content-type")]).toEqual([429, "application/json"]);
     await giveSlots();

@@ -47,6 +47,7 @@ import { passkeyRoutes } from "./people/passkeys.ts";
 import { signInRoutes, userSessionRoutes } from "./people/user-sessions.ts";
 import { userRoutes } from "./people/users.ts";
 import { createPasskeyCeremonies } from "./people/webauthn.ts";
+import { videoRoutes } from "./videos/videos.ts";
 import { voiceRoutes } from "./voices/voices.ts";
 import { webhookDeliveryRoutes, webhookTestRoutes } from "./webhooks/deliveries.ts";
 import { webhookEndpointRoutes } from "./webhooks/endpoints.ts";
@@ -229,6 +230,10 @@ const webhookRoutes = (dependencies: Dependencies) =>
     .use(webhookTestRoutes(dependencies))
     .use(webhookDeliveryRoutes(dependencies));
 
+/** What an avatar says outside of calls. */
+const speechRoutes = (dependencies: Dependencies) =>
+  new Elysia({ name: "speech" }).use(voiceRoutes(dependencies)).use(videoRoutes(dependencies));
+
 /** The routes of people, and those with which they sign in. */
 const peopleRoutes = (dependencies: Dependencies) =>
   new Elysia({ name: "people" })
@@ -304,7 +309,7 @@ export const createApp = (options: AppOptions) => {
     .use(avatarRoutes(dependencies))
     .use(preparationRoutes(dependencies))
     .use(modelRoutes(dependencies))
-    .use(voiceRoutes(dependencies))
+    .use(speechRoutes(dependencies))
     .use(creditRoutes(dependencies))
     .use(usageSessionRoutes(dependencies))
     .use(usageSummaryRoutes(dependencies))

@@ -3,6 +3,7 @@ import { LIVE_MODEL_ID } from "@realtime-avatar/domain/avatars/models";
 import { CreateAvatar } from "@realtime-avatar/domain/avatars/schemas";
 import { hasLoopback, readHosts } from "@realtime-avatar/domain/calls/brought-room";
 import { isValid } from "@realtime-avatar/domain/schema";
+import { DEFAULT_MAX_RUNNING_VIDEOS } from "@realtime-avatar/domain/videos/limits";
 import { type LivekitConfig, readLivekitConfig } from "@realtime-avatar/livekit/config";
 import {
   type CommonConfig,
@@ -18,6 +19,7 @@ import {
   refuse,
   type Variables,
 } from "@realtime-avatar/runtime/config";
+import { readAssetQuota } from "@realtime-avatar/runtime/config/asset-quota";
 import { readSpeechSettings } from "@realtime-avatar/runtime/config/speech";
 import { readPublicAssetOrigin, readPublicUrl } from "@realtime-avatar/runtime/public-url";
 import { readStorageConfig } from "@realtime-avatar/runtime/storage-config";
@@ -63,6 +65,8 @@ export type ApiConfig = CommonConfig & {
   /** The origins of the pages that may send files to signed URLs on disk. */
   uploadOrigins: UploadOrigins;
   storage: StorageConfig;
+  /** How many videos of a tenant, in each environment, may be queued or rendered. */
+  maxRunningVideosPerTenant: number;
   webhooks: WebhookConfig;
   /** The voices of avatars. */
   speech: SpeechSettings;
@@ -83,9 +87,6 @@ export type ApiConfig = CommonConfig & {
 
 const readNumber = (variables: Variables, name: string, minimum: number, maximum = 1_000_000): number | null =>
   readInteger(variables, name, null, [minimum, maximum]);
-
-/** Far more than a tenant can fill, and within the integers of a double. */
-const MAX_ASSET_BYTES = 10 ** 15 - 1;
 
 /** At this price the longest session still costs less than 2^53 credit micros. */
 const MAX_PRICE = 1_000_000_000_000;
@@ -123,6 +124,7 @@ const readAgents = (variables: Variables): ApiConfig["agents"] => {
 const readSettings = (variables: Variables): ApiConfig => {
   const common = readCommonConfig(variables);
   const port = readPort(variables, "PORT", 3000);
+  const quota = readAssetQuota(variables);
   return {
     ...common,
     hosts: variables["HOST"] ? [common.host] : [common.host, "::1"],
@@ -140,8 +142,8 @@ const readSettings = (variables: Variables): ApiConfig => {
     rateLimit: readRateLimit(variables, "RATE_LIMIT"),
     tenantRateLimit: readRateLimit(variables, "RATE_LIMIT_TENANT"),
     maxActiveKeysPerTenant: readNumber(variables, "MAX_ACTIVE_KEYS_PER_TENANT", 1) ?? 10_000,
-    maxAssetsPerTenant: readNumber(variables, "MAX_ASSETS_PER_TENANT", 1) ?? 10_000,
-    maxAssetBytesPerTenant: readNumber(variables, "MAX_ASSET_BYTES_PER_TENANT", 1, MAX_ASSET_BYTES) ?? 20 * 1024 ** 3,
+    maxAssetsPerTenant: quota.maxAssets,
+    maxAssetBytesPerTenant: quota.maxBytes,
     livekit: readLivekitConfig(variables),
     avatarWorkerSecret: readAvatarWorkerSecret(variables),
     agents: readAgents(variables),
@@ -157,6 +159,7 @@ const readSettings = (variables: Variables): ApiConfig => {
       readUploadOrigins,
     ),
     storage: readStorageConfig(variables, common.database.dataDirectory),
+    maxRunningVideosPerTenant: readNumber(variables, "MAX_RUNNING_VIDEOS_PER_TENANT", 1) ?? DEFAULT_MAX_RUNNING_VIDEOS,
     webhooks: readWebhookConfig(variables),
     speech: readSpeechSettings(variables),
     metricsPort: readMetricsPort(variables, "METRICS_PORT", "PORT", port),

@@ -37,6 +37,7 @@ export type AppOptions = {
     | "maxAssetBytesPerTenant"
     | "maxAssetsPerTenant"
     | "maxActiveKeysPerTenant"
+    | "maxRunningVideosPerTenant"
     | "oidc"
     | "rateLimit"
     | "sessionLeaseSeconds"

@@ -10,11 +10,14 @@ import {
   readVariables,
   type Variables,
 } from "@realtime-avatar/runtime/config";
+import { type AssetQuota, readAssetQuota } from "@realtime-avatar/runtime/config/asset-quota";
+import { readSpeechSettings } from "@realtime-avatar/runtime/config/speech";
 import { readVideoSignerConfig, type VideoSignerConfig } from "@realtime-avatar/runtime/config/video-signer";
 import { readPublicAssetOrigin } from "@realtime-avatar/runtime/public-url";
 import { readStorageConfig } from "@realtime-avatar/runtime/storage-config";
 import { readTracingConfig, type TracingConfig } from "@realtime-avatar/runtime/tracing-config";
 import { readWebhookConfig, type WebhookConfig } from "@realtime-avatar/runtime/webhook-config";
+import type { SpeechSettings } from "@realtime-avatar/speech/settings";
 import type { StorageConfig } from "@realtime-avatar/storage/open";
 
 export type WorkerConfig = CommonConfig & {
@@ -26,6 +29,10 @@ export type WorkerConfig = CommonConfig & {
   /** How many jobs of one tenant run at once, in all workers together. */
   jobsPerTenant: number;
   storage: StorageConfig;
+  /** The quota of a tenant in each environment, for the files of videos: that of the API. */
+  quota: AssetQuota;
+  /** The voices of videos. */
+  speech: SpeechSettings;
   /** Scheme, host and port of the public URLs in the bodies of webhooks: those of the API. */
   assetOrigin: string;
   /** Drawn into moving previews: see `createMarks`. */
@@ -57,6 +64,8 @@ const readSettings = (variables: Variables): WorkerConfig => {
     // One tenant leaves a job to others, however long its files take. A worker of one job can leave none.
     jobsPerTenant: readJobs(variables, "JOBS_PER_TENANT", Math.max(1, jobs - 1)),
     storage: readStorageConfig(variables, common.database.dataDirectory),
+    quota: readAssetQuota(variables),
+    speech: readSpeechSettings(variables),
     // Without the variable, where an API on this machine listens.
     assetOrigin: readPublicAssetOrigin(variables) ?? `http://${common.host}:${readPort(variables, "PORT", 3000)}`,
     label: readAvatarMark(variables),

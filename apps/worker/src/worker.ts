@@ -16,6 +16,7 @@ import { webhookStats } from "@realtime-avatar/db/webhooks/sending";
 import { startReconciler } from "@realtime-avatar/livekit/reconciler";
 import { createRooms } from "@realtime-avatar/livekit/rooms";
 import { checkDataDirectory } from "@realtime-avatar/runtime/config/data-directory";
+import { openVideoSigner } from "@realtime-avatar/runtime/config/video-signer";
 import { type Health, healthStatus, live, ready } from "@realtime-avatar/runtime/health";
 import { type AtExit, endingGracefully, runProcess } from "@realtime-avatar/runtime/lifecycle";
 import { createLog, inTurns, type Logger } from "@realtime-avatar/runtime/log";
@@ -42,6 +43,9 @@ import { createPoster } from "./remote/post.ts";
 import { confinementOfMachine } from "./sandbox/limited.ts";
 import { startSweeps } from "./sweeps/schedule.ts";
 import { fileSweeps, rowSweeps } from "./sweeps/sweeps.ts";
+import { createRenderJob, type RenderJobOptions } from "./videos/job.ts";
+import { createRenderVideo } from "./videos/render.ts";
+import { signVideo } from "./videos/sign.ts";
 import { SENDER_TIMING, startSender, TIMING_OF_SEVERAL } from "./webhooks/sender.ts";
 
 /** The maximum time for the numbers of the queue. */
@@ -97,11 +101,16 @@ const startJobs = async (config: WorkerConfig, shared: Shared, atExit: AtExit): 
   for (const { stop } of sweeps) atExit(() => stop());
   metrics?.showQueue(() => readAll(databases, jobStats, QUEUE_STATS_MS));
   const [inspect, checkSource] = [createInspect(shared), createCheckSource({ ...shared, label: config.label })];
+  const { speech, videoSigner, database, label } = config;
+  const signer = await openVideoSigner(videoSigner, database.dataDirectory, log, new Date());
+  const renderVideo = createRenderVideo({ log, speech, label });
+  const sign: RenderJobOptions["sign"] = (file) => signVideo({ ...file, signer });
   const handlersOf = (db: Db): JobHandlers => {
     const own = { ...parts, db, random: randomFor(db, secureRandom) };
     return {
       process_asset: createProcessAsset({ ...own, fetchRemote, inspect }),
       prepare_avatar: createPrepareAvatar({ ...own, checkSource }),
+      render_video: createRenderJob({ ...own, renderVideo, sign, speech, quota: config.quota }),
     };
   };
   const loop = startJobLoop({

@@ -382,6 +382,62 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  "/api/v1/videos": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List videos
+     * @description Lists the videos in the environment of the calling key, newest first. Deleted videos are included only with `status=deleted`.
+     *
+     *     Requires the scope `avatars:read`, or the session of a person with the role `viewer` or a greater one.
+     */
+    get: operations["listVideos"];
+    put?: never;
+    /**
+     * Create a video
+     * @description Has an avatar say a text, or an audio asset of at most 600 seconds, in a video. The video is `queued`, then `rendering`, and becomes `ready` with its `assetId`, or `failed` with its `error`. Until then it holds credits: a second for every eight characters that are spoken, or those of the audio. It is charged the seconds of its file, at most what it holds, and nothing when it fails or is canceled.
+     *
+     *     Requires the scope `realtime:write`.
+     */
+    post: operations["createVideo"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/videos/{id}": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Read a video
+     * @description Returns a video in any status, including `deleted`.
+     *
+     *     Requires the scope `avatars:read`, or the session of a person with the role `viewer` or a greater one.
+     */
+    get: operations["getVideo"];
+    put?: never;
+    post?: never;
+    /**
+     * Cancel or delete a video
+     * @description Cancels a video that is `queued` or `rendering`: its worker stops within seconds, and it is not charged. Deletes any other video, with its text and its file. Deleting it again has no effect. A key without `avatars:write` cancels and deletes only videos of its own and of its descendants.
+     *
+     *     Requires the scope `realtime:write`, or the session of a person with the role `developer` or a greater one.
+     */
+    delete: operations["deleteVideo"];
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   "/api/v1/credits/balance": {
     parameters: {
       query?: never;
@@ -1970,6 +2026,46 @@ export interface webhooks {
     patch?: never;
     trace?: never;
   };
+  "video.ready": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * video.ready
+     * @description A video was rendered: `assetId` names its file.
+     */
+    post: operations["onVideoReady"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "video.failed": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * video.failed
+     * @description A video has failed, and was not charged; `error` says why.
+     */
+    post: operations["onVideoFailed"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   "webhook_endpoint.disabled": {
     parameters: {
       query?: never;
@@ -2212,6 +2308,11 @@ export interface components {
        * @enum {string}
        */
       kind: "image" | "video" | "audio";
+      /**
+       * @description Where the file is from. `generated`: the file of a video, which the service has rendered.
+       * @enum {string}
+       */
+      origin: "uploaded" | "imported" | "generated";
       /** @enum {string} */
       status: "pending_upload" | "uploaded" | "processing" | "ready" | "failed" | "deleted";
       /** @description Null until the file is known. */
@@ -2220,7 +2321,7 @@ export interface components {
       sizeBytes: number | null;
       /** @description SHA-256 of the file in hexadecimal; null until it is known. */
       sha256: string | null;
-      /** @description Address of the re-encoded image, for everyone who knows it. It is 404 before the asset is `ready`, and for video and audio. */
+      /** @description Address of the re-encoded image, for everyone who knows it. It is 404 before the asset is `ready`, and for video and audio that was uploaded or imported. Of a generated video it is the file itself. */
       publicUrl: string;
       /** @description Why the asset is `failed`; otherwise null. */
       error: {
@@ -2254,6 +2355,11 @@ export interface components {
        * @enum {string}
        */
       kind: "image" | "video" | "audio";
+      /**
+       * @description Where the file is from. `generated`: the file of a video, which the service has rendered.
+       * @enum {string}
+       */
+      origin: "uploaded" | "imported" | "generated";
       /** @enum {string} */
       status: "pending_upload" | "uploaded" | "processing" | "ready" | "failed" | "deleted";
       /** @description Null until the file is known. */
@@ -2262,7 +2368,7 @@ export interface components {
       sizeBytes: number | null;
       /** @description SHA-256 of the file in hexadecimal; null until it is known. */
       sha256: string | null;
-      /** @description Address of the re-encoded image, for everyone who knows it. It is 404 before the asset is `ready`, and for video and audio. */
+      /** @description Address of the re-encoded image, for everyone who knows it. It is 404 before the asset is `ready`, and for video and audio that was uploaded or imported. Of a generated video it is the file itself. */
       publicUrl: string;
       /** @description Why the asset is `failed`; otherwise null. */
       error: {
@@ -2634,6 +2740,20 @@ export interface components {
         [key: string]: string;
       };
     };
+    CreateVideo: {
+      /** @description The avatar. It must be `ready`. */
+      avatarId: string;
+      /** @description What the avatar says. Markup, links and emoji are not spoken. */
+      text?: string;
+      /** @description Id of an asset of the kind `audio`, of at most 600 seconds, in the place of `text`. */
+      audioAssetId?: string;
+      /** @description Id of the voice that says the text. */
+      voiceId?: string;
+      /** @description Your own data, at most 32768 bytes as compact JSON in UTF-8. A `user_id` that is text is also that of the usage session. */
+      metadata?: {
+        [key: string]: unknown;
+      };
+    };
     CreateWebhookEndpoint: {
       url: string | null;
       description?: string | null;
@@ -2665,6 +2785,8 @@ export interface components {
             | "usage_session.opened"
             | "usage_session.started"
             | "usage_session.ended"
+            | "video.ready"
+            | "video.failed"
             | "webhook_endpoint.disabled"
             | "webhook_endpoint.test"
             | "api_key.*"
@@ -2672,6 +2794,7 @@ export interface components {
             | "asset.*"
             | "credits.*"
             | "usage_session.*"
+            | "video.*"
             | "webhook_endpoint.*"
           )[]
         | null;
@@ -3258,6 +3381,8 @@ export interface components {
             | "usage_session.opened"
             | "usage_session.started"
             | "usage_session.ended"
+            | "video.ready"
+            | "video.failed"
             | "webhook_endpoint.disabled"
             | "webhook_endpoint.test"
             | "api_key.*"
@@ -3265,6 +3390,7 @@ export interface components {
             | "asset.*"
             | "credits.*"
             | "usage_session.*"
+            | "video.*"
             | "webhook_endpoint.*"
           )[]
         | null;
@@ -3531,6 +3657,63 @@ export interface components {
         name: string;
       } | null;
     };
+    Video: {
+      id: string;
+      tenantId: string;
+      /** @enum {string} */
+      environment: "live" | "test";
+      avatarId: string;
+      /** @description Null with audio, and for a deleted video. */
+      text: string | null;
+      audioAssetId: string | null;
+      /**
+       * @description A new video is `queued`.
+       * @enum {string}
+       */
+      status: "queued" | "rendering" | "ready" | "failed" | "canceled" | "deleted";
+      /** @description The part of the video that is rendered: 0 to 1. */
+      progress: number;
+      /** @description The asset with the file; null before the video is `ready`, and once the file is deleted. */
+      assetId: string | null;
+      /** @description Address of the file, for everyone who knows it; null without `assetId`. */
+      videoUrl: string | null;
+      /** @description Null before `ready`. */
+      durationSeconds: number | null;
+      /** @description The seconds that were charged; null while the video is running. */
+      billedSeconds: number | null;
+      /** @description What was charged; null while the video is running. */
+      billedCreditMicros: number | null;
+      /** @description The usage session that holds the credits, and is charged. */
+      sessionId: string;
+      /** @description Why the video is `failed`; otherwise null. */
+      error: {
+        /** @description One of: voice_refused, voice_busy, voice_timeout, voice_malformed, audio_silent, audio_too_long, audio_malformed, audio_unsupported, audio_unavailable, avatar_unavailable, no_capacity, quota_exceeded, key_ended, session_ended, internal. Later versions may add others. */
+        code: string;
+        /** @description What went wrong, and what a person can do. */
+        detail: string;
+      } | null;
+      /** @description Your own data, at most 32768 bytes as compact JSON in UTF-8. A `user_id` that is text is also that of the usage session. */
+      metadata: {
+        [key: string]: unknown;
+      };
+      /** @description The key that created the video. */
+      createdBy: string;
+      /** Format: date-time */
+      createdAt: string;
+      /** Format: date-time */
+      updatedAt: string;
+      /** @description The voice that says the text: that of the request, of the avatar, or of the service; null with audio. */
+      voiceId: string | null;
+      /** @description What the video holds while it is queued or rendered. At most this is charged. */
+      reservedCreditMicros: number;
+      /** @description What differs from what was asked for, and does not keep the video from being made. */
+      warnings: string[];
+    };
+    VideoPage: {
+      data: components["schemas"]["Video"][];
+      /** @description The `cursor` for the next page; null on the last page. */
+      nextCursor: string | null;
+    };
     Voice: {
       /** @description What `defaultVoiceId` of an avatar names. */
       id: string;
@@ -3588,6 +3771,8 @@ export interface components {
         | "usage_session.opened"
         | "usage_session.started"
         | "usage_session.ended"
+        | "video.ready"
+        | "video.failed"
         | "webhook_endpoint.disabled"
         | "webhook_endpoint.test";
       /** @description Id of the resource that the event is about. */
@@ -3655,6 +3840,8 @@ export interface components {
             | "usage_session.opened"
             | "usage_session.started"
             | "usage_session.ended"
+            | "video.ready"
+            | "video.failed"
             | "webhook_endpoint.disabled"
             | "webhook_endpoint.test"
             | "api_key.*"
@@ -3662,6 +3849,7 @@ export interface components {
             | "asset.*"
             | "credits.*"
             | "usage_session.*"
+            | "video.*"
             | "webhook_endpoint.*"
           )[]
         | null;
@@ -3722,6 +3910,8 @@ export interface components {
             | "usage_session.opened"
             | "usage_session.started"
             | "usage_session.ended"
+            | "video.ready"
+            | "video.failed"
             | "webhook_endpoint.disabled"
             | "webhook_endpoint.test"
             | "api_key.*"
@@ -3729,6 +3919,7 @@ export interface components {
             | "asset.*"
             | "credits.*"
             | "usage_session.*"
+            | "video.*"
             | "webhook_endpoint.*"
           )[]
         | null;
@@ -3823,7 +4014,7 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
-    /** @description As many sessions are open as the calling key (`limitedBy` is `self`), an ancestor of it (`ancestor`) or the tenant (`tenant`) may have: `maxConcurrentSessions`. Of the key's own limit it also has `liveSessions`, `activeSessions`, `connectingSessions` and `pendingSessions`. Nothing was held. */
+    /** @description As many sessions are open as the calling key (`limitedBy` is `self`), an ancestor of it (`ancestor`) or the tenant (`tenant`) may have: `maxConcurrentSessions`. Of the key's own limit it also has `liveSessions`, `activeSessions`, `connectingSessions` and `pendingSessions`. Or the tenant has as many videos that are queued or rendered as it may have. Nothing was held. */
     ConcurrencyLimitReachedProblem: {
       /** @constant */
       type: "/problems/concurrency_limit_reached";
@@ -4595,6 +4786,8 @@ export interface components {
           | "unsupported_url"
           | "not_supported"
           | "token_too_powerful"
+          | "unsupported_voice"
+          | "nothing_to_say"
           | "unsupported_file"
           | "asset_kind_mismatch"
           | "wrong_size"
@@ -5221,7 +5414,7 @@ export interface components {
     /**
      * @description `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, files being sent to a client, reports of leaked keys, or tests, resends and recoveries of webhooks; or all slots are in use for a call in a room of your own, which waits for its turn; the `Retry-After` header says when to try again.
      *
-     *     `concurrency_limit_reached`: As many sessions are open as the calling key (`limitedBy` is `self`), an ancestor of it (`ancestor`) or the tenant (`tenant`) may have: `maxConcurrentSessions`. Of the key's own limit it also has `liveSessions`, `activeSessions`, `connectingSessions` and `pendingSessions`. Nothing was held.
+     *     `concurrency_limit_reached`: As many sessions are open as the calling key (`limitedBy` is `self`), an ancestor of it (`ancestor`) or the tenant (`tenant`) may have: `maxConcurrentSessions`. Of the key's own limit it also has `liveSessions`, `activeSessions`, `connectingSessions` and `pendingSessions`. Or the tenant has as many videos that are queued or rendered as it may have. Nothing was held.
      */
     RateLimitedOrConcurrencyLimitReached: {
       headers: {
@@ -5245,7 +5438,7 @@ export interface components {
      *
      *     `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, files being sent to a client, reports of leaked keys, or tests, resends and recoveries of webhooks; or all slots are in use for a call in a room of your own, which waits for its turn; the `Retry-After` header says when to try again.
      *
-     *     `concurrency_limit_reached`: As many sessions are open as the calling key (`limitedBy` is `self`), an ancestor of it (`ancestor`) or the tenant (`tenant`) may have: `maxConcurrentSessions`. Of the key's own limit it also has `liveSessions`, `activeSessions`, `connectingSessions` and `pendingSessions`. Nothing was held.
+     *     `concurrency_limit_reached`: As many sessions are open as the calling key (`limitedBy` is `self`), an ancestor of it (`ancestor`) or the tenant (`tenant`) may have: `maxConcurrentSessions`. Of the key's own limit it also has `liveSessions`, `activeSessions`, `connectingSessions` and `pendingSessions`. Or the tenant has as many videos that are queued or rendered as it may have. Nothing was held.
      */
     RateLimitedOrConcurrencyLimitReachedOrQueued: {
       headers: {
@@ -6883,6 +7076,217 @@ export interface operations {
       503: components["responses"]["Unavailable"];
     };
   };
+  listVideos: {
+    parameters: {
+      query?: {
+        /** @description Include only items with this status. */
+        status?: "queued" | "rendering" | "ready" | "failed" | "canceled" | "deleted";
+        /** @description Include only videos of this avatar. */
+        avatarId?: string;
+        /** @description Maximum number of items in the page; default 50. */
+        limit?: number;
+        /** @description The `nextCursor` of the previous page. */
+        cursor?: string;
+      };
+      header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description A page of videos. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["VideoPage"];
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
+    };
+  };
+  createVideo: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
+        "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["CreateVideo"];
+      };
+    };
+    responses: {
+      /** @description The video. */
+      201: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          Location: components["headers"]["Location"];
+          "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["Video"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      402: components["responses"]["SpendLimitExceededOrInsufficientCredits"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      404: components["responses"]["NotFound"];
+      409: components["responses"]["AvatarNotReady"];
+      413: components["responses"]["BodyTooLarge"];
+      415: components["responses"]["UnsupportedMediaType"];
+      422: components["responses"]["ValidationFailedOrIdempotencyKeyReused"];
+      429: components["responses"]["RateLimitedOrConcurrencyLimitReached"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  getVideo: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description The versions that you already have, such as `"1"`. If the resource has one of them, the response is 304. A malformed value is ignored. */
+        "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path: {
+        /** @description The id of the resource, such as `vid_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The video. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["Video"];
+        };
+      };
+      /** @description You already have this version. */
+      304: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      404: components["responses"]["NotFound"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
+    };
+  };
+  deleteVideo: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
+        "If-Match"?: components["parameters"]["IfMatch"];
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path: {
+        /** @description The id of the resource, such as `vid_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The video after the request. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["Video"];
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      404: components["responses"]["NotFound"];
+      409: components["responses"]["AssetInUse"];
+      412: components["responses"]["PreconditionFailed"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
   getCreditBalance: {
     parameters: {
       query?: never;
@@ -7986,6 +8390,8 @@ export interface operations {
           | "usage_session.opened"
           | "usage_session.started"
           | "usage_session.ended"
+          | "video.ready"
+          | "video.failed"
           | "webhook_endpoint.disabled"
           | "webhook_endpoint.test";
         /** @description Include only items with this targetId. */
@@ -11136,6 +11542,96 @@ export interface operations {
             /** @description Grows with each event of this resource. */
             sequence: number;
             resource: components["schemas"]["UsageSession"];
+          };
+        };
+      };
+    };
+    responses: {
+      410: components["responses"]["WebhookGone"];
+      429: components["responses"]["WebhookTooMany"];
+      "2XX": components["responses"]["WebhookReceived"];
+      default: components["responses"]["WebhookNotReceived"];
+    };
+  };
+  onVideoReady: {
+    parameters: {
+      query?: never;
+      header: {
+        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
+        "webhook-id": string;
+        /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
+        "webhook-timestamp": string;
+        /** @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space. */
+        "webhook-signature": string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": {
+          /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
+          id: string;
+          /** @enum {string} */
+          type: "video.ready" | "video.failed";
+          /**
+           * Format: date-time
+           * @description When it happened.
+           */
+          timestamp: string;
+          data: {
+            /** @description Id of the resource. */
+            id: string;
+            /** @enum {string} */
+            object: "video";
+            /** @description Grows with each event of this resource. */
+            sequence: number;
+            resource: components["schemas"]["Video"];
+          };
+        };
+      };
+    };
+    responses: {
+      410: components["responses"]["WebhookGone"];
+      429: components["responses"]["WebhookTooMany"];
+      "2XX": components["responses"]["WebhookReceived"];
+      default: components["responses"]["WebhookNotReceived"];
+    };
+  };
+  onVideoFailed: {
+    parameters: {
+      query?: never;
+      header: {
+        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
+        "webhook-id": string;
+        /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
+        "webhook-timestamp": string;
+        /** @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space. */
+        "webhook-signature": string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": {
+          /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
+          id: string;
+          /** @enum {string} */
+          type: "video.ready" | "video.failed";
+          /**
+           * Format: date-time
+           * @description When it happened.
+           */
+          timestamp: string;
+          data: {
+            /** @description Id of the resource. */
+            id: string;
+            /** @enum {string} */
+            object: "video";
+            /** @description Grows with each event of this resource. */
+            sequence: number;
+            resource: components["schemas"]["Video"];
           };
         };
       };

@@ -233,6 +233,7 @@ export type Described = {
     tenantId: string | null;
     id: string | null;
     publicType: string | null;
+    isGenerated: boolean | null;
     version: number | null;
   };
   find_server_settings: { version: string | null; encoding: string | null; isolation: string | null };

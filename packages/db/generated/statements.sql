@@ -2533,11 +2533,12 @@ cross join lateral (
   limit 1
 ) avatars
 
--- find_public_asset. Columns: position integer, tenantId text, id text, publicType text, version integer.
-select position::integer as position, tenant_id as "tenantId", id, public_type as "publicType", version
+-- find_public_asset. Columns: position integer, tenantId text, id text, publicType text, isGenerated boolean, version integer.
+select position::integer as position, tenant_id as "tenantId", id, public_type as "publicType",
+  is_generated as "isGenerated", version
 from unnest($1::text[]) with ordinality inputs (token, position)
 cross join lateral (
-  select tenant_id, id, public_type, version from assets
+  select tenant_id, id, public_type, coalesce(origin = 'generated', false) as is_generated, version from assets
   where public_token = inputs.token collate "C" and status = 'ready' and public_type is not null
   limit 1
 ) assets
@@ -2644,8 +2645,11 @@ select
 select position::integer as position, ('{id:"' || videos.id || '","tenantId":"' || videos.tenant_id || '",environment:"' || videos.environment || '","avatarId":"' || videos.avatar_id || '",text:' || coalesce(to_json(videos.text)::text, 'null') || ',"audioAssetId":' || coalesce('"' || videos.audio_asset_id || '"', 'null') || ',status:"' || videos.status || '",progress:' || videos.progress::text || ',"assetId":' || coalesce('"' || (
   select file.id from assets file
   where file.tenant_id = videos.tenant_id and file.id = videos.asset_id and file.status = 'ready'
-) || '"', 'null') || ',"durationSeconds":' || coalesce((videos.duration_ms / 1000.0)::double precision::text, 'null') || ',"billedSeconds":' || coalesce(videos.billed_seconds::text, 'null') || ',"billedCreditMicros":' || coalesce(videos.billed_credit_micros::text, 'null') || ',"sessionId":"' || videos.session_id || '",error:' || coalesce(('{code:' || to_json(videos.error_code)::text || ',detail:' || to_json(videos.error_detail)::text || '}')::text, 'null') || ',"createdBy":"' || videos.api_key_id || '","createdAt":' || left(to_json(videos.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","updatedAt":' || left(to_json(videos.updated_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","voiceId":' || coalesce(to_json(videos.voice_id)::text, 'null') || ',"reservedCreditMicros":' || videos.reserved_credit_micros::text || ',warnings:' || array_to_json(videos.warnings)::text || ',metadata:' || videos.metadata::text || '}')::json as video, videos.version as version
-    from unnest($1::text[], $2::text[], $3::text[]) with ordinality inputs ("tenantId", environment, id, position)
+) || '"', 'null') || ',"videoUrl":' || coalesce(to_json((
+  select inputs.origin || '/public/assets/' || file.public_token collate "C" from assets file
+  where file.tenant_id = videos.tenant_id and file.id = videos.asset_id and file.status = 'ready'
+))::text, 'null') || ',"durationSeconds":' || coalesce((videos.duration_ms / 1000.0)::double precision::text, 'null') || ',"billedSeconds":' || coalesce(videos.billed_seconds::text, 'null') || ',"billedCreditMicros":' || coalesce(videos.billed_credit_micros::text, 'null') || ',"sessionId":"' || videos.session_id || '",error:' || coalesce(('{code:' || to_json(videos.error_code)::text || ',detail:' || to_json(videos.error_detail)::text || '}')::text, 'null') || ',"createdBy":"' || videos.api_key_id || '","createdAt":' || left(to_json(videos.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","updatedAt":' || left(to_json(videos.updated_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","voiceId":' || coalesce(to_json(videos.voice_id)::text, 'null') || ',"reservedCreditMicros":' || videos.reserved_credit_micros::text || ',warnings:' || array_to_json(videos.warnings)::text || ',metadata:' || videos.metadata::text || '}')::json as video, videos.version as version
+    from unnest($1::text[], $2::text[], $3::text[], $4::text[]) with ordinality inputs ("tenantId", environment, id, origin, position)
     cross join lateral (
       select * from videos
       where videos.tenant_id = inputs."tenantId" collate "C" and videos.id = inputs.id collate "C"
@@ -7608,7 +7612,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
   ) items) page
 
 -- list_videos. Columns: position integer, items text, next text.
-select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[]) with ordinality inputs ("tenantId", environment, before, limit, position) cross join lateral (
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) with ordinality inputs ("tenantId", environment, origin, before, limit, position) cross join lateral (
   select
     coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
     case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else null end as next
@@ -7619,14 +7623,17 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     from (select videos.id as id, '{id:"' || videos.id || '","tenantId":"' || videos.tenant_id || '",environment:"' || videos.environment || '","avatarId":"' || videos.avatar_id || '",text:' || coalesce(to_json(videos.text)::text, 'null') || ',"audioAssetId":' || coalesce('"' || videos.audio_asset_id || '"', 'null') || ',status:"' || videos.status || '",progress:' || videos.progress::text || ',"assetId":' || coalesce('"' || (
   select file.id from assets file
   where file.tenant_id = videos.tenant_id and file.id = videos.asset_id and file.status = 'ready'
-) || '"', 'null') || ',"durationSeconds":' || coalesce((videos.duration_ms / 1000.0)::double precision::text, 'null') || ',"billedSeconds":' || coalesce(videos.billed_seconds::text, 'null') || ',"billedCreditMicros":' || coalesce(videos.billed_credit_micros::text, 'null') || ',"sessionId":"' || videos.session_id || '",error:' || coalesce(('{code:' || to_json(videos.error_code)::text || ',detail:' || to_json(videos.error_detail)::text || '}')::text, 'null') || ',"createdBy":"' || videos.api_key_id || '","createdAt":' || left(to_json(videos.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","updatedAt":' || left(to_json(videos.updated_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","voiceId":' || coalesce(to_json(videos.voice_id)::text, 'null') || ',"reservedCreditMicros":' || videos.reserved_credit_micros::text || ',warnings:' || array_to_json(videos.warnings)::text || ',metadata:' || videos.metadata::text || '}' as item from (
+) || '"', 'null') || ',"videoUrl":' || coalesce(to_json((
+  select inputs.origin || '/public/assets/' || file.public_token collate "C" from assets file
+  where file.tenant_id = videos.tenant_id and file.id = videos.asset_id and file.status = 'ready'
+))::text, 'null') || ',"durationSeconds":' || coalesce((videos.duration_ms / 1000.0)::double precision::text, 'null') || ',"billedSeconds":' || coalesce(videos.billed_seconds::text, 'null') || ',"billedCreditMicros":' || coalesce(videos.billed_credit_micros::text, 'null') || ',"sessionId":"' || videos.session_id || '",error:' || coalesce(('{code:' || to_json(videos.error_code)::text || ',detail:' || to_json(videos.error_detail)::text || '}')::text, 'null') || ',"createdBy":"' || videos.api_key_id || '","createdAt":' || left(to_json(videos.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","updatedAt":' || left(to_json(videos.updated_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","voiceId":' || coalesce(to_json(videos.voice_id)::text, 'null') || ',"reservedCreditMicros":' || videos.reserved_credit_micros::text || ',warnings:' || array_to_json(videos.warnings)::text || ',metadata:' || videos.metadata::text || '}' as item from (
     select * from videos where (videos.environment, videos.tenant_id, videos.id) < (inputs.environment, inputs."tenantId", coalesce(inputs.before, 'vid~')) and (videos.environment, videos.tenant_id) >= (inputs.environment, inputs."tenantId") and videos.status <> 'deleted' order by videos.environment desc, videos.tenant_id desc, videos.id desc limit inputs.limit::bigint + 1
   ) videos order by videos.environment desc, videos.tenant_id desc, videos.id desc) items
     window so_far as (rows unbounded preceding)
   ) items) page
 
 -- list_videos. Columns: position integer, items text, next text.
-select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) with ordinality inputs ("tenantId", environment, before, limit, status, position) cross join lateral (
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, origin, before, limit, status, position) cross join lateral (
   select
     coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
     case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else null end as next
@@ -7637,14 +7644,17 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     from (select videos.id as id, '{id:"' || videos.id || '","tenantId":"' || videos.tenant_id || '",environment:"' || videos.environment || '","avatarId":"' || videos.avatar_id || '",text:' || coalesce(to_json(videos.text)::text, 'null') || ',"audioAssetId":' || coalesce('"' || videos.audio_asset_id || '"', 'null') || ',status:"' || videos.status || '",progress:' || videos.progress::text || ',"assetId":' || coalesce('"' || (
   select file.id from assets file
   where file.tenant_id = videos.tenant_id and file.id = videos.asset_id and file.status = 'ready'
-) || '"', 'null') || ',"durationSeconds":' || coalesce((videos.duration_ms / 1000.0)::double precision::text, 'null') || ',"billedSeconds":' || coalesce(videos.billed_seconds::text, 'null') || ',"billedCreditMicros":' || coalesce(videos.billed_credit_micros::text, 'null') || ',"sessionId":"' || videos.session_id || '",error:' || coalesce(('{code:' || to_json(videos.error_code)::text || ',detail:' || to_json(videos.error_detail)::text || '}')::text, 'null') || ',"createdBy":"' || videos.api_key_id || '","createdAt":' || left(to_json(videos.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","updatedAt":' || left(to_json(videos.updated_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","voiceId":' || coalesce(to_json(videos.voice_id)::text, 'null') || ',"reservedCreditMicros":' || videos.reserved_credit_micros::text || ',warnings:' || array_to_json(videos.warnings)::text || ',metadata:' || videos.metadata::text || '}' as item from (
+) || '"', 'null') || ',"videoUrl":' || coalesce(to_json((
+  select inputs.origin || '/public/assets/' || file.public_token collate "C" from assets file
+  where file.tenant_id = videos.tenant_id and file.id = videos.asset_id and file.status = 'ready'
+))::text, 'null') || ',"durationSeconds":' || coalesce((videos.duration_ms / 1000.0)::double precision::text, 'null') || ',"billedSeconds":' || coalesce(videos.billed_seconds::text, 'null') || ',"billedCreditMicros":' || coalesce(videos.billed_credit_micros::text, 'null') || ',"sessionId":"' || videos.session_id || '",error:' || coalesce(('{code:' || to_json(videos.error_code)::text || ',detail:' || to_json(videos.error_detail)::text || '}')::text, 'null') || ',"createdBy":"' || videos.api_key_id || '","createdAt":' || left(to_json(videos.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","updatedAt":' || left(to_json(videos.updated_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","voiceId":' || coalesce(to_json(videos.voice_id)::text, 'null') || ',"reservedCreditMicros":' || videos.reserved_credit_micros::text || ',warnings:' || array_to_json(videos.warnings)::text || ',metadata:' || videos.metadata::text || '}' as item from (
     select * from videos where (videos.environment, videos.tenant_id, videos.status, videos.id) < (inputs.environment, inputs."tenantId", inputs.status, coalesce(inputs.before, 'vid~')) and (videos.environment, videos.tenant_id, videos.status) >= (inputs.environment, inputs."tenantId", inputs.status) order by videos.environment desc, videos.tenant_id desc, videos.status desc, videos.id desc limit inputs.limit::bigint + 1
   ) videos order by videos.environment desc, videos.tenant_id desc, videos.status desc, videos.id desc) items
     window so_far as (rows unbounded preceding)
   ) items) page
 
 -- list_videos. Columns: position integer, items text, next text.
-select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "avatarId", statuses, "maxRead", position) cross join lateral (
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, origin, before, limit, "avatarId", statuses, "maxRead", position) cross join lateral (
   select
     coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
     case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select videos.id from videos where (videos.environment, videos.tenant_id, videos.avatar_id, videos.id) < (inputs.environment, inputs."tenantId", inputs."avatarId", coalesce(inputs.before, 'vid~')) and (videos.environment, videos.tenant_id, videos.avatar_id) >= (inputs.environment, inputs."tenantId", inputs."avatarId") order by videos.environment desc, videos.tenant_id desc, videos.avatar_id desc, videos.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
@@ -7655,7 +7665,10 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     from (select videos.id as id, '{id:"' || videos.id || '","tenantId":"' || videos.tenant_id || '",environment:"' || videos.environment || '","avatarId":"' || videos.avatar_id || '",text:' || coalesce(to_json(videos.text)::text, 'null') || ',"audioAssetId":' || coalesce('"' || videos.audio_asset_id || '"', 'null') || ',status:"' || videos.status || '",progress:' || videos.progress::text || ',"assetId":' || coalesce('"' || (
   select file.id from assets file
   where file.tenant_id = videos.tenant_id and file.id = videos.asset_id and file.status = 'ready'
-) || '"', 'null') || ',"durationSeconds":' || coalesce((videos.duration_ms / 1000.0)::double precision::text, 'null') || ',"billedSeconds":' || coalesce(videos.billed_seconds::text, 'null') || ',"billedCreditMicros":' || coalesce(videos.billed_credit_micros::text, 'null') || ',"sessionId":"' || videos.session_id || '",error:' || coalesce(('{code:' || to_json(videos.error_code)::text || ',detail:' || to_json(videos.error_detail)::text || '}')::text, 'null') || ',"createdBy":"' || videos.api_key_id || '","createdAt":' || left(to_json(videos.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","updatedAt":' || left(to_json(videos.updated_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","voiceId":' || coalesce(to_json(videos.voice_id)::text, 'null') || ',"reservedCreditMicros":' || videos.reserved_credit_micros::text || ',warnings:' || array_to_json(videos.warnings)::text || ',metadata:' || videos.metadata::text || '}' as item from (
+) || '"', 'null') || ',"videoUrl":' || coalesce(to_json((
+  select inputs.origin || '/public/assets/' || file.public_token collate "C" from assets file
+  where file.tenant_id = videos.tenant_id and file.id = videos.asset_id and file.status = 'ready'
+))::text, 'null') || ',"durationSeconds":' || coalesce((videos.duration_ms / 1000.0)::double precision::text, 'null') || ',"billedSeconds":' || coalesce(videos.billed_seconds::text, 'null') || ',"billedCreditMicros":' || coalesce(videos.billed_credit_micros::text, 'null') || ',"sessionId":"' || videos.session_id || '",error:' || coalesce(('{code:' || to_json(videos.error_code)::text || ',detail:' || to_json(videos.error_detail)::text || '}')::text, 'null') || ',"createdBy":"' || videos.api_key_id || '","createdAt":' || left(to_json(videos.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","updatedAt":' || left(to_json(videos.updated_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","voiceId":' || coalesce(to_json(videos.voice_id)::text, 'null') || ',"reservedCreditMicros":' || videos.reserved_credit_micros::text || ',warnings:' || array_to_json(videos.warnings)::text || ',metadata:' || videos.metadata::text || '}' as item from (
       select * from (select * from videos where (videos.environment, videos.tenant_id, videos.avatar_id, videos.id) < (inputs.environment, inputs."tenantId", inputs."avatarId", coalesce(inputs.before, 'vid~')) and (videos.environment, videos.tenant_id, videos.avatar_id) >= (inputs.environment, inputs."tenantId", inputs."avatarId") order by videos.environment desc, videos.tenant_id desc, videos.avatar_id desc, videos.id desc limit inputs."maxRead"::bigint) videos
       where true and videos.status = any(inputs.statuses::text[])
       order by videos.environment desc, videos.tenant_id desc, videos.avatar_id desc, videos.id desc limit inputs.limit::bigint + 1

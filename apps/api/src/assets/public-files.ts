@@ -1,5 +1,5 @@
 /**
- * Public files. `/public/assets/{token}` is the re-encoded image of an asset. `/public/avatars/{token}` is the preview of an avatar;
+ * Public files. `/public/assets/{token}` is the re-encoded image of an asset, or a video that the service has rendered. `/public/avatars/{token}` is the preview of an avatar;
  * with `/picture` the picture that calls show, with `/animated` the moving preview. Everyone who has the address can read them. A token
  * cannot be guessed. A file that is absent, not ready or deleted and a malformed token get the same 404.
  */
@@ -8,7 +8,7 @@ import { findPublicAsset } from "@realtime-avatar/db/assets/assets";
 import { findPreview } from "@realtime-avatar/db/avatars/preparations";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { findIn } from "@realtime-avatar/db/databases/databases";
-import { isPublicToken, PUBLIC_PATH, publicKey } from "@realtime-avatar/domain/assets/asset";
+import { isPublicToken, originalKey, PUBLIC_PATH, publicKey } from "@realtime-avatar/domain/assets/asset";
 import {
   ANIMATED_PATH,
   animatedPicture,
@@ -35,8 +35,9 @@ const HEADERS = {
   "accept-ranges": "bytes",
   // A deleted image is gone from caches after a minute.
   "cache-control": "public, max-age=60",
-  // The bytes are an image that the service has encoded. If they ever were a page, it could neither run nor load anything.
-  "content-security-policy": "sandbox; default-src 'none'",
+  // The bytes are an image or a video that the service has encoded. If they ever were a page, it could neither run nor load anything. A
+  // browser shows a video in a page, which loads it once more.
+  "content-security-policy": "sandbox; default-src 'none'; media-src 'self'",
 };
 
 /** A file of the store that everyone with its address can read. `tag`: its entity tag, in quotes. */
@@ -47,7 +48,13 @@ type FindFile = (db: Db, token: string, storage: Storage) => Promise<PublicFile 
 
 const assetFile: FindFile = async (db, token) => {
   const asset = await findPublicAsset(db, token);
-  return asset && { key: publicKey(asset), contentType: asset.publicType, tag: entityTag(asset) };
+  return (
+    asset && {
+      key: asset.isGenerated ? originalKey(asset) : publicKey(asset),
+      contentType: asset.publicType,
+      tag: entityTag(asset),
+    }
+  );
 };
 
 type Manifest = Parameters<typeof wholePicture>[0];

@@ -8,6 +8,7 @@ import type { OpenOutcome } from "@realtime-avatar/db/credits/usage-sessions";
 import type { AvatarStatus } from "@realtime-avatar/domain/avatars/status";
 import {
   concurrencyLimitReached,
+  type Hold,
   insufficientCredits,
   type PlannedSession,
   type ReachedLimit,
@@ -67,7 +68,7 @@ const avatarNotReady = (status: AvatarStatus): Problem =>
 /** The problem of an opening that was refused. */
 export const openingRefused = async (
   outcome: OpeningRefusal,
-  planned: PlannedSession,
+  planned: Hold,
   db: Db,
   caller: Caller,
 ): Promise<Problem> => {

@@ -10,6 +10,7 @@ import * as credits from "@realtime-avatar/domain/credits/schemas";
 import { CLAIM_HOURS } from "@realtime-avatar/domain/idempotency";
 import * as people from "@realtime-avatar/domain/people/schemas";
 import { PROBLEMS, Problem, type ProblemCode } from "@realtime-avatar/domain/problem";
+import * as videos from "@realtime-avatar/domain/videos/schemas";
 import * as voices from "@realtime-avatar/domain/voices/schemas";
 import * as webhooks from "@realtime-avatar/domain/webhooks/schemas";
 import { Kind, type TSchema } from "@sinclair/typebox";
@@ -34,6 +35,7 @@ const EXPORTS = {
   ...calls,
   ...credits,
   ...people,
+  ...videos,
   ...voices,
   ...webhooks,
 };

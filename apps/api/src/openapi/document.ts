@@ -38,6 +38,7 @@ const ID_PREFIXES: Record<string, string> = {
   "/api/v1/invitations": "inv",
   "/api/v1/webhook-endpoints": "whe",
   "/api/v1/webhook-deliveries": "whd",
+  "/api/v1/videos": "vid",
 };
 const VOICE_ID = {
   name: "id",
@@ -169,6 +170,7 @@ const TAGS: Record<string, { name: string; description: string }> = {
     name: "Usage",
     description: "Usage sessions hold credits for a call while it is open, and are charged once when it ends.",
   },
+  "/api/v1/videos": { name: "Videos", description: "Have an avatar say a text or a recording, as a file." },
   "/api/v1/realtime": { name: "Calls", description: "Talk to an avatar. LiveKit carries picture and sound." },
   "/api/v1/webhook-endpoints": {
     name: "Webhooks",

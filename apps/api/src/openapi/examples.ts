@@ -7,6 +7,7 @@ import type { Avatar, CreateAvatar, UpdateAvatar } from "@realtime-avatar/domain
 import type { CallGrant, QueuedCall, ReleaseCall, StartCall } from "@realtime-avatar/domain/calls/schemas";
 import type * as credits from "@realtime-avatar/domain/credits/schemas";
 import { PROBLEMS, type ProblemCode, type ProblemExtras } from "@realtime-avatar/domain/problem";
+import type { CreateVideo, Video } from "@realtime-avatar/domain/videos/schemas";
 import type { Voice } from "@realtime-avatar/domain/voices/schemas";
 import { PEOPLE_EXAMPLES } from "./people-examples.ts";
 import { WEBHOOK_EXAMPLES } from "./webhook-examples.ts";
@@ -52,6 +53,7 @@ const asset: Asset = {
   tenantId: `ten_${suffix}`,
   environment: "live",
   kind: "image",
+  origin: "uploaded",
   status: "uploaded",
   contentType: "image/jpeg",
   sizeBytes: 48_213,
@@ -120,6 +122,31 @@ const auditEvent: AuditEvent = {
   actorKeyId: apiKey.keyId,
   requestId: REQUEST_ID,
   createdAt: time,
+};
+
+const video: Video = {
+  id: `vid_${suffix}`,
+  tenantId: `ten_${suffix}`,
+  environment: "live",
+  avatarId: avatar.id,
+  text: "Hello, and welcome to our shop.",
+  audioAssetId: null,
+  status: "ready",
+  progress: 1,
+  assetId: asset.id,
+  videoUrl: "https://assets.example.com/public/assets/GIFvPYwcsnwJ3q0hR2bTz6mWk1xUe8dLoA4yNfSgQ7E",
+  durationSeconds: 2.44,
+  billedSeconds: 3,
+  billedCreditMicros: 3_000_000,
+  sessionId: `ses_${suffix}`,
+  error: null,
+  createdBy: apiKey.id,
+  createdAt: time,
+  updatedAt: time,
+  voiceId: "flite-slt",
+  reservedCreditMicros: 4_000_000,
+  warnings: [],
+  metadata: { user_id: "user-17" },
 };
 
 const session: credits.UsageSession = {
@@ -308,6 +335,15 @@ export const EXAMPLES = {
   UpdateApiKey: { name: "Shop", spendLimitCreditMicros: null } satisfies apiKeys.UpdateApiKey,
   UpdateCreditBalance: { lowThresholdCreditMicros: 600_000_000 },
   UpdateAvatar: { displayName: "Ada Lovelace", metadata: { team: "sales" } } satisfies UpdateAvatar,
+  CreateVideo: {
+    // As that of a call.
+    avatarId: "ava_01h455vb4pex5vsknk084sn03r",
+    text: "Hello, and welcome to our shop.",
+    voiceId: "flite-slt",
+    metadata: { user_id: "user-17" },
+  } satisfies CreateVideo,
+  Video: video,
+  VideoPage: page(video),
   Voice: voice,
   VoicePage: page(voice),
   UsageSession: session,

@@ -63,6 +63,7 @@ const RESOURCES = {
   avatar: { id: EXAMPLES.Avatar.id, resource: EXAMPLES.Avatar },
   asset: { id: EXAMPLES.Asset.id, resource: EXAMPLES.Asset },
   credits: { id: EXAMPLES.CreditBalance.tenantId, resource: EXAMPLES.CreditBalance },
+  video: { id: EXAMPLES.Video.id, resource: EXAMPLES.Video },
   usage_session: { id: EXAMPLES.UsageSession.sessionId, resource: EXAMPLES.UsageSession },
   webhook_endpoint: { id: EXAMPLES.WebhookEndpoint.id, resource: EXAMPLES.WebhookEndpoint },
 };

@@ -12,6 +12,7 @@ import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import fc from "fast-check";
 import type { Dependencies } from "../../src/dependencies.ts";
+import { EXAMPLES } from "../../src/openapi/examples.ts";
 import { AMPLE_CREDITS, createTestApp, TEST_CONFIG, testStorage } from "../support/api.ts";
 import { startConformanceCalls } from "../support/calls/conformance.ts";
 import {
@@ -30,6 +31,7 @@ import {
 } from "../support/openapi/conformance.ts";
 import { describeOperation, newRecord, RUNS, sendToFresh } from "../support/openapi/describe-operation.ts";
 import { bodySchema, type Described, valuesOf } from "../support/openapi/openapi.ts";
+import { expectVideoResponses } from "../support/openapi/videos.ts";
 import { expectWebhookResponses } from "../support/openapi/webhooks.ts";
 
 const database = await fileDatabase();
@@ -163,6 +165,7 @@ describe("responses that need two requests", () => {
       ["listAssets", "uploadAsset", undefined],
       ["listWebhookEndpoints", "createWebhookEndpoint", { url: null }],
       ["listUsageSessions", "openUsageSession", { maxSessionSeconds: 1 }],
+      ["listVideos", "createVideo", EXAMPLES.CreateVideo],
       ["listCreditEntries", "openUsageSession", { maxSessionSeconds: 1 }],
     ] as const) {
       for (let made = 0; made < 2; made++) await send(one(create), { body });
@@ -222,6 +225,14 @@ describe("responses that need two requests", () => {
     const without = appWith({ config: { ...calls.options.config, livekit: null } });
     const sendWithout = (described: Described, sent: Sent) => send(described, sent, without);
     await calls.expectResponses({ send, sendWithout, newKey, poor: poor.secret.reveal() });
+  });
+
+  test("a video, over a cap or a limit, sent again, of others or in use: the documented response", async () => {
+    const poor = await seedKey(database.db, await seedTenant(database.db), ROOT);
+    const config = { ...TEST_CONFIG, maxRunningVideosPerTenant: 1, rateLimit, tenantRateLimit: rateLimit };
+    const one = appWith({ config });
+    const sendLimited = (described: Described, sent: Sent) => send(described, sent, one);
+    await expectVideoResponses({ send, sendLimited, newKey, poor: poor.secret.reveal() }, database.db);
   });
 
   test("assets, uploaded, completed, in use and beyond the quota: the documented response", async () => {

@@ -108,8 +108,9 @@ describe.each([
 
   test.each([...examples])("the example %s, executed: the documented response", async (_title, command, answer) => {
     // The avatar of the examples before a call has been deleted.
-    const ofCall = command.includes("avatar_id") ? { AVATAR_ID: variables["CALLED_ID"] ?? "" } : {};
-    if (command.includes("/avatars")) await untilSettled(url, variables["API_KEY"] ?? "");
+    const isOfCall = command.includes("avatar_id") || command.includes("/videos");
+    const ofCall = isOfCall ? { AVATAR_ID: variables["CALLED_ID"] ?? "" } : {};
+    if (/\/avatars|\/videos/.test(command)) await untilSettled(url, variables["API_KEY"] ?? "");
     const { code, stdout } = await runToEnd(
       [
         "sh",
@@ -131,6 +132,8 @@ describe.each([
     if (session !== undefined) variables["SESSION_ID"] = session;
     const [, avatar] = /^\{"id":"(ava_\w+)"/.exec(stdout) ?? [];
     if (avatar !== undefined) variables["AVATAR_ID"] = avatar;
+    const [, video] = /^\{"id":"(vid_\w+)"/.exec(stdout) ?? [];
+    if (video !== undefined) variables["VIDEO_ID"] = video;
     const [, endpoint] = /^\{"id":"(whe_\w+)"/.exec(stdout) ?? [];
     if (endpoint !== undefined) variables["ENDPOINT_ID"] = endpoint;
     const [, delivery] = /^\{"id":"(whd_\w+)"/.exec(stdout) ?? [];

@@ -268,6 +268,7 @@ describe("the configuration", () => {
     const inExample = [...(await read(".env.example")).matchAll(/^([A-Z0-9_]+)=/gm)].map(([, name]) => name);
     const runtime = [
       "config",
+      "config/asset-quota",
       "config/speech",
       "config/video-signer",
       "public-url",

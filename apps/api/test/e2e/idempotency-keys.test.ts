@@ -60,6 +60,7 @@ const REQUESTS: Record<string, (() => Promise<Sent> | Sent) | null> = {
   "/api/v1/usage/sessions/{id}/usage": async () =>
     json(`usage/sessions/${await session()}/usage`, { usedCreditMicros: 1 }),
   "/api/v1/usage/sessions/{id}/release": async () => json(`usage/sessions/${await session()}/release`),
+  "/api/v1/videos": () => json("videos", { avatarId, text: "Hello." }),
   [START]: () => ({ path: START, body: { avatar_id: avatarId } }),
   [RELEASE]: async () => ({
     path: RELEASE,

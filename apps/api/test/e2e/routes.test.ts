@@ -317,7 +317,14 @@ describe("the path last", () => {
     const strangers = (await seedKey(db, strangersTenant, { environment: "live", scopes: ["*"] })).secret.reveal();
     const endpoint = async (key: string) =>
       (await api.call("POST", "/api/v1/webhook-endpoints", { key, body: { url: null } })).body.id;
+    const video = async (key: string) => {
+      const body = { displayName: "x", sourceKind: "image" };
+      const avatarId = (await api.call("POST", "/api/v1/avatars", { key, body })).body.id;
+      await db.client`update avatars set status = 'ready' where id = ${avatarId}`;
+      return (await api.call("POST", "/api/v1/videos", { key, body: { avatarId, text: "Hello." } })).body.id;
+    };
     const created = async (key: string) => ({
+      vid: await video(key),
       whe: await endpoint(key),
       whd: (await api.call("POST", `/api/v1/webhook-endpoints/${await endpoint(key)}/test`, { key })).body.id,
       ses: (await api.call("POST", "/api/v1/usage/sessions", { key, body: { maxSessionSeconds: 1 } })).body.sessionId,
@@ -361,7 +368,10 @@ describe("the path last", () => {
     const [events] = await db.client`
       select count(*) as number from audit_events where action not like '%.created' and actor_id is not null`;
     expect(events).toEqual({ number: "0" });
-    const [sessions] = await db.client`select count(*) as number from usage_sessions where status <> 'reserved'`;
+    const [sessions] =
+      await db.client`select count(*) as number from usage_sessions where status <> 'reserved' and video_id is null`;
     expect(sessions).toEqual({ number: "0" });
+    const [videos] = await db.client`select count(*) as number from videos where status <> 'queued'`;
+    expect(videos).toEqual({ number: "0" });
   });
 });

@@ -335,12 +335,17 @@ test("a HEAD request, on every route over a socket: the head of GET and no body"
   const own = (await api.call("GET", "/api/v1/api-keys/self", { key })).body.id;
   const body = { displayName: "Ada", sourceKind: "image" };
   const avatar = (await api.call("POST", "/api/v1/avatars", { key, body })).body.id;
+  const ready = (await api.call("POST", "/api/v1/avatars", { key, body })).body.id;
+  await api.database.db.client`update avatars set status = 'ready' where id = ${ready}`;
+  const said = { avatarId: ready, text: "Hello." };
+  const video = (await api.call("POST", "/api/v1/videos", { key, body: said })).body.id;
   const opened = await api.call("POST", "/api/v1/usage/sessions", { key, body: { maxSessionSeconds: 1 } });
   const remote = { kind: "image", remoteUrl: "https://files.example.com/ada.jpg" };
   const endpoint = (await api.call("POST", "/api/v1/webhook-endpoints", { key, body: { url: null } })).body.id;
   const ids: Record<string, string> = {
     avatars: avatar,
     "webhook-endpoints": endpoint,
+    videos: video,
     sessions: opened.body.sessionId,
     assets: (await api.call("POST", "/api/v1/assets/remote", { key, body: remote })).body.id,
   };

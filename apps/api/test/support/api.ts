@@ -95,6 +95,7 @@ export const TEST_CONFIG: AppOptions["config"] = {
   creditPriceMicrosPerSecond: 1_000_000,
   defaultAvatarModelId: "model-of-the-test",
   maxActiveKeysPerTenant: 10_000,
+  maxRunningVideosPerTenant: 1_000_000,
   maxAssetBytesPerTenant: 10 ** 15,
   maxAssetsPerTenant: 10_000,
   oidc: null,

@@ -21,7 +21,7 @@ const settledText = (json: string): string =>
     .replace(/rta_(live|test)_[0-9A-Za-z]{16}_[0-9A-Za-z]{49}/g, "rta_$1_<keyId>_<secret>")
     .replace(/rta_(live|test)_[0-9A-Za-z]{16}_\*{4}/g, "rta_$1_<keyId>_****")
     .replace(/"(keyId|actorKeyId)": ?"[0-9A-Za-z]{16}"/g, '"$1":"<keyId>"')
-    .replace(/"(ten|key|ava|aud|ses|ent|ast|whe|whd|evt)_[0-9a-z]{26}"/g, '"$1_<id>"')
+    .replace(/"(ten|key|ava|aud|ses|ent|ast|whe|whd|evt|vid)_[0-9a-z]{26}"/g, '"$1_<id>"')
     .replace(/"requestId": ?"[-0-9a-f]{36}"/g, '"requestId":"<uuid>"')
     .replace(/"(createdAt|updatedAt|startedAt|endedAt|from|to)": ?"[-0-9T:.Z]+"/g, '"$1":"<time>"')
     .replace(/"activeSeconds": ?\d+/g, '"activeSeconds":"<number>"')
@@ -34,6 +34,8 @@ const settledText = (json: string): string =>
       /http:\/\/127\.0\.0\.1:\d+(\/[a-z0-9/]+\/)[-_0-9A-Za-z.]+"|http:\/\/127\.0\.0\.1:3000(\/api\/v1\/assets\/uploads\/)<token>"/g,
       'http://<origin>$1$2<token>"',
     )
+    // Of a video.
+    .replace(/"durationSeconds": ?[\d.]+/g, '"durationSeconds":"<number>"')
     .replace(/http:\/\/localhost:\d+\/api\//g, "http://<origin>/api/")
     // Of a call.
     .replace(/"rta-[0-9a-z]+-ses_[0-9a-z]{26}"/g, '"<room>"')
@@ -74,6 +76,7 @@ export const shortened = (actual: unknown, shown: unknown): unknown => {
 /** The photo that readers have: of one face. */
 export const PHOTO = await readFile(portraitPath());
 
+const RUNNING_VIDEOS = ["videos?status=queued", "videos?status=rendering"];
 /** Waits until the worker has nothing to do for the tenant of `key`, so that the next example shows how it ended. */
 export const untilSettled = async (url: string, key: string): Promise<void> => {
   const headers = { authorization: `Bearer ${key}` };
@@ -81,7 +84,12 @@ export const untilSettled = async (url: string, key: string): Promise<void> => {
     const response = await fetch(`${url}/api/v1/${list}`, { headers });
     return ((await response.json()) as { data: unknown[] }).data.length === 0;
   };
-  for (const list of ["assets?status=uploaded", "assets?status=processing", "avatars?status=preprocessing"]) {
+  for (const list of [
+    "assets?status=uploaded",
+    "assets?status=processing",
+    "avatars?status=preprocessing",
+    ...RUNNING_VIDEOS,
+  ]) {
     await until(() => isEmpty(list), { state: list });
   }
 };

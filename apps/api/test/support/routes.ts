@@ -63,6 +63,10 @@ export const ROUTES: Record<string, RouteFacts> = {
   "POST /api/v1/usage/sessions/:id/release": { scope: "realtime:write", body: {}, isBodyOptional: true },
   "POST /api/v1/realtime/livekit/session": { scope: "realtime:write", body: { avatar_id: "x" } },
   "POST /api/v1/realtime/livekit/session/release": { scope: "realtime:write", body: { session_id: "x" } },
+  "GET /api/v1/videos": { scope: "avatars:read" },
+  "POST /api/v1/videos": { scope: "realtime:write", body: { avatarId: "x", text: "x" } },
+  "GET /api/v1/videos/:id": { scope: "avatars:read" },
+  "DELETE /api/v1/videos/:id": { scope: "realtime:write" },
   "GET /api/v1/usage/summary": { scope: "usage:read" },
   "POST /api/v1/invitations/options": { scope: "none", body: { token: "x" } },
   "POST /api/v1/invitations/acceptance": { scope: "none", body: { token: "x", name: "x", credential: {} } },
@@ -119,6 +123,7 @@ const KINDS = [
   ["identities", "idn"],
   ["invitations", "inv"],
   ["sessions", "ses"],
+  ["videos", "vid"],
   ["webhook-endpoints", "whe"],
   ["webhook-deliveries", "whd"],
 ] as const;

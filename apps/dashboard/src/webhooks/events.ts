@@ -18,6 +18,7 @@ export const OBJECT_TEXTS: Record<WebhookObject, string> = {
   asset: "Files",
   credits: "Credits",
   usage_session: "Calls",
+  video: "Videos",
   webhook_endpoint: "Webhook endpoints",
 };
 

@@ -354,7 +354,8 @@ test("a renewal that takes longer than its lease: the job is lost, as another wo
 });
 
 test("a job that has ended: leaves no listener on the signal of the worker, which runs many", async () => {
-  const handlers = { process_asset: async () => ({ kind: "gone" }), prepare_avatar: async () => ({ kind: "gone" }) };
+  const gone = async () => ({ kind: "gone" });
+  const handlers = { process_asset: gone, prepare_avatar: gone, render_video: gone };
   const runner = { db: world.database.db, handlers, log: world.log, random, timing: JOB_TIMING } as JobRunner;
   const { signal } = new AbortController();
   const job = { id: "job_1", kind: "process_asset", attempts: 1 } as unknown as ClaimedJob;

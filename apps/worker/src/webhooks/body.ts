@@ -5,6 +5,7 @@ import { findAvatar } from "@realtime-avatar/db/avatars/avatars";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { findCreditBalance } from "@realtime-avatar/db/credits/credits";
 import { findUsageSession } from "@realtime-avatar/db/credits/find-usage-session";
+import { findVideo } from "@realtime-avatar/db/videos/videos";
 import { findEndpoint } from "@realtime-avatar/db/webhooks/endpoints";
 import { type ClaimedDelivery, freezeBodies } from "@realtime-avatar/db/webhooks/sending";
 import { presentApiKey } from "@realtime-avatar/domain/api-keys/api-key";
@@ -12,8 +13,9 @@ import { assetText, presentAsset } from "@realtime-avatar/domain/assets/asset";
 import { avatarText, presentAvatar } from "@realtime-avatar/domain/avatars/avatar";
 import { emptyBalance } from "@realtime-avatar/domain/credits/balance";
 import { UsageSession } from "@realtime-avatar/domain/credits/schemas";
-import type { ApiKeyId, AssetId, AvatarId, SessionId, WebhookEndpointId } from "@realtime-avatar/domain/id";
+import type { ApiKeyId, AssetId, AvatarId, SessionId, VideoId, WebhookEndpointId } from "@realtime-avatar/domain/id";
 import { presentAs } from "@realtime-avatar/domain/present";
+import { videoText } from "@realtime-avatar/domain/videos/video";
 import { presentWebhookEndpoint } from "@realtime-avatar/domain/webhooks/endpoint";
 import { objectOf, type WebhookObject } from "@realtime-avatar/domain/webhooks/events";
 
@@ -51,6 +53,8 @@ const READS: Record<WebhookObject, Read> = {
     shown(await findUsageSession(db, event, event.targetId as SessionId), (session) =>
       JSON.stringify(presentAs(UsageSession, session)),
     ),
+  video: async (db, event, assetOrigin) =>
+    shown(await findVideo(db, event, event.targetId as VideoId, assetOrigin), ({ video }) => videoText(video)),
   webhook_endpoint: async (db, event) =>
     shown(await findEndpoint(db, event, event.targetId as WebhookEndpointId), (endpoint) =>
       JSON.stringify(presentWebhookEndpoint(endpoint)),

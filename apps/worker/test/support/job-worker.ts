@@ -65,6 +65,7 @@ export const startTestWorker = async (options: TestWorker, temporary: string, lo
         inspect: createInspect({ log, command: (task) => [...inspector, task] }),
       }),
       prepare_avatar: createPrepareAvatar({ ...parts, checkSource }),
+      render_video: async () => ({ kind: "gone" }),
     }),
     metrics: null,
     tracing: null,

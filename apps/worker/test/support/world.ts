@@ -57,7 +57,12 @@ const loopTools = (db: TestDatabase["db"], storage: Storage, temporary: string) 
       const loop = startJobLoop({
         ...parts(),
         databases: oneDatabase(db),
-        handlersOf: () => ({ process_asset: unexpected, prepare_avatar: unexpected, ...handlers }),
+        handlersOf: () => ({
+          process_asset: unexpected,
+          prepare_avatar: unexpected,
+          render_video: unexpected,
+          ...handlers,
+        }),
         metrics: null,
         tracing: null,
         concurrency: 2,

@@ -310,7 +310,7 @@ test("a public file, looked up by its token: found while the asset is ready", as
   await db.client`update assets set public_type = 'image/webp' where id = ${asset.id}`;
   const tokens = [asset.publicToken, video.publicToken, "x", "'", asset.publicToken];
   const found = await Promise.all(tokens.map((token) => findPublicAsset(db, token)));
-  const expected = { tenantId: asset.tenantId, id: asset.id, publicType: "image/webp", version: 1 };
+  const expected = { tenantId: asset.tenantId, id: asset.id, publicType: "image/webp", isGenerated: false, version: 1 };
   expect(found).toEqual([expected, null, null, null, expected]);
   await remove(caller, asset);
   expect(await findPublicAsset(db, asset.publicToken)).toBeNull();

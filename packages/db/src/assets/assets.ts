@@ -78,6 +78,8 @@ export type PublicAsset = {
   id: AssetId;
   /** Media type of the public file. */
   publicType: string;
+  /** Whether the service has rendered the file, which is then public as it is. */
+  isGenerated: boolean;
   version: number;
 };
 
@@ -85,10 +87,11 @@ const PUBLIC_READS = batchedRead<PublicAsset, { token: string }, PublicAsset>(
   "find_public_asset",
   ["token"],
   (inputs) => sql`
-    select position::integer as "position", tenant_id as "tenantId", id, public_type as "publicType", version
+    select position::integer as "position", tenant_id as "tenantId", id, public_type as "publicType",
+      is_generated as "isGenerated", version
     from ${inputs}
     cross join lateral (
-      select tenant_id, id, public_type, version from ${assets}
+      select tenant_id, id, public_type, coalesce(origin = 'generated', false) as is_generated, version from ${assets}
       where public_token = ${inputColumn("token")} collate "C" and status = 'ready' and public_type is not null
       limit 1
     ) assets`,

@@ -31,7 +31,7 @@ const SRC = join(import.meta.dir, "..");
 /** Imports every module that uses `query/statement.ts`: it defines its statements when it is imported. */
 const importModules = async (): Promise<void> => {
   for await (const path of new Bun.Glob("**/*.ts").scan(SRC)) {
-    const isTest = path.endsWith(".test.ts");
+    const isTest = /[./](test|testing)\.ts$/.test(path);
     if (!isTest && (await Bun.file(join(SRC, path)).text()).includes('/statement.ts"')) await import(join(SRC, path));
   }
 };

@@ -16,8 +16,8 @@ const OWNER = [
   [videos.tenantId, inputColumn("tenantId")],
 ] as const;
 
-type ListParameters = VideoOwner & { before: string | null; limit: number };
-const NAMES = ["tenantId", "environment", "before", "limit"] as const;
+type ListParameters = VideoOwner & { origin: string; before: string | null; limit: number };
+const NAMES = ["tenantId", "environment", "origin", "before", "limit"] as const;
 
 /** Without filters: `videos_newest_index`, which leaves deleted videos out. */
 const ALL = pageReader<ListParameters>(
@@ -50,13 +50,14 @@ const OF_AVATAR = pageReader<ListParameters & { avatarId: string; statuses: read
   [...NAMES, "avatarId", "statuses", "maxRead"],
 );
 
-/** The owner's newest videos that `page` asks for. One statement, which requests for the same page share. */
+/** The owner's newest videos that `page` asks for. `origin`: scheme, host and port of public URLs. One statement, which requests for the same page share. */
 export const listVideos = (
   db: Db,
   { tenantId, environment }: VideoOwner,
   { filters: { status, avatarId }, before, limit }: PageRequest<typeof VIDEO_LIST>,
+  origin: string,
 ): Promise<WrittenPage> => {
-  const page = { tenantId, environment, before, limit };
+  const page = { tenantId, environment, origin, before, limit };
   if (avatarId !== undefined) {
     const ofAvatar = { ...page, avatarId, statuses: listedVideoStatuses(status), maxRead: MAX_ROWS_READ };
     return db.batch(OF_AVATAR, ofAvatar, tenantId);

@@ -15,6 +15,8 @@ const numberOf = (text: string | null): number | null => (text === null ? null :
 
 export const toVideo = ({ errorCode, errorDetail, ...row }: VideoRow): VideoRecord => ({
   ...row,
+  // Deleted with the video.
+  assetId: row.status === "deleted" ? null : row.assetId,
   billedSeconds: numberOf(row.billedSeconds),
   billedCreditMicros: numberOf(row.billedCreditMicros),
   reservedCreditMicros: Number(row.reservedCreditMicros),

@@ -25,6 +25,7 @@ import { deleteVideo, findVideo } from "./videos.ts";
 const { db } = await serviceDatabase();
 const { client } = db;
 withoutJobs(db);
+const ORIGIN = "https://assets.example.com";
 
 /** A tenant with an endpoint for all events, and a video that holds three seconds. */
 const world = async () => {
@@ -43,7 +44,8 @@ const started = async (): Promise<ClaimedJob> => {
 const READY = { kind: "ready", durationMs: 2100, warnings: [], quota: ROOMY } as const;
 const ready = (asset: AssetRecord, changes: object = {}): VideoResult => ({ ...READY, asset, ...changes });
 const finish = (job: ClaimedJob, result: VideoResult) => finishVideo(db, job, result, operatorOrigin());
-const shown = async (caller: Caller, { id }: Pick<PlannedVideo, "id">) => (await findVideo(db, caller, id))?.video;
+const shown = async (caller: Caller, { id }: Pick<PlannedVideo, "id">) =>
+  (await findVideo(db, caller, id, ORIGIN))?.video;
 const balance = async ({ tenantId }: Caller) => {
   const found = await findCreditBalance(db, tenantId, "live");
   return { held: found?.reservedCreditMicros, used: found?.lifetimeUsedCreditMicros };
@@ -51,7 +53,7 @@ const balance = async ({ tenantId }: Caller) => {
 const drift = ({ tenantId }: Caller) => findCreditDrift(db, tenantId, 10);
 const bytesOf = async ({ tenantId }: Caller) =>
   Number((await client`select bytes from asset_meters where tenant_id = ${tenantId}`)[0]?.["bytes"] ?? 0);
-const NOT_CHARGED = { billedSeconds: 0, billedCreditMicros: 0, assetId: null };
+const NOT_CHARGED = { billedSeconds: 0, billedCreditMicros: 0, assetId: null, videoUrl: null };
 
 describe("a video that is rendered", () => {
   test("the end: ready with its file, charged its seconds once, and announced", async () => {
@@ -65,7 +67,15 @@ describe("a video that is rendered", () => {
     const file = fileOf({ ...caller });
     expect(await finish(job, ready(file, { warnings: ["The sound is Opus."] }))).toBe("ready");
     expect(await shown(caller, video)).toMatchObject({
-      ...{ status: "ready", progress: 1, assetId: file.id, durationSeconds: 2.1, billedSeconds: 3, error: null },
+      ...{
+        status: "ready",
+        progress: 1,
+        assetId: file.id,
+        videoUrl: `${ORIGIN}/public/assets/${file.publicToken}`,
+        durationSeconds: 2.1,
+        billedSeconds: 3,
+        error: null,
+      },
       ...{ billedCreditMicros: 3 * PRICE, warnings: ["The sound is Opus."] },
     });
     expect(await findAsset(db, caller, file.id)).toMatchObject({ origin: "generated", status: "ready", kind: "video" });

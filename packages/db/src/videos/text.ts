@@ -1,17 +1,20 @@
 /** The JSON of a video, as PostgreSQL writes it. */
+import { PUBLIC_PATH } from "@realtime-avatar/domain/assets/asset";
 import type { Video } from "@realtime-avatar/domain/videos/schemas";
-import { sql } from "drizzle-orm";
+import { type SQL, sql } from "drizzle-orm";
 import { listJson, nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
+import { inputColumn } from "../query/statement.ts";
 import { assets } from "../schema/assets.ts";
 import { videos } from "../schema/videos.ts";
 
-/** The asset with the file, unless it is deleted: the asset can be deleted by itself. */
-const ASSET_ID = sql`(
-  select file.id from ${assets} file
+/** Of the asset with the file, unless it is deleted: the asset can be deleted by itself. */
+const ofFile = (value: SQL): SQL => sql`(
+  select ${value} from ${assets} file
   where file.tenant_id = ${videos.tenantId} and file.id = ${videos.assetId} and file.status = 'ready'
 )`;
+const URL_OF_FILE = sql`${inputColumn("origin")} || ${sql.raw(`'${PUBLIC_PATH}/'`)} || file.public_token collate "C"`;
 
-/** A video as the API shows it: what `presentVideo` returns. */
+/** A video as the API shows it: what `presentVideo` returns, with its file. The input `origin`: scheme, host and port of public URLs. */
 export const VIDEO = objectJson<Video>({
   id: plainJson(videos.id),
   tenantId: plainJson(videos.tenantId),
@@ -21,7 +24,8 @@ export const VIDEO = objectJson<Video>({
   audioAssetId: nullable(plainJson(videos.audioAssetId)),
   status: plainJson(videos.status),
   progress: rawJson(videos.progress),
-  assetId: nullable(plainJson(ASSET_ID)),
+  assetId: nullable(plainJson(ofFile(sql`file.id`))),
+  videoUrl: nullable(textJson(ofFile(URL_OF_FILE))),
   durationSeconds: nullable(rawJson(sql`(${videos.durationMs} / 1000.0)::double precision`)),
   billedSeconds: nullable(rawJson(videos.billedSeconds)),
   billedCreditMicros: nullable(rawJson(videos.billedCreditMicros)),

@@ -20,6 +20,7 @@ import { deleteVideo, findVideo } from "./videos.ts";
 const { db } = await serviceDatabase();
 const { client } = db;
 withoutJobs(db);
+const ORIGIN = "https://assets.example.com";
 
 const world = async (live = 100 * PRICE, request: Parameters<typeof seedCaller>[2] = {}) => {
   const tenantId = await seedTenant(db, { live });
@@ -44,9 +45,9 @@ describe("a new video", () => {
     const { video, outcome } = await seedVideo(db, caller, avatarId, { metadata });
     const responseFields = { voiceId: "flite-slt", reservedCreditMicros: 3 * PRICE, warnings: [] };
     expect(outcome).toEqual({ kind: "written", responseFields });
-    const found = await findVideo(db, caller, video.id);
+    const found = await findVideo(db, caller, video.id, ORIGIN);
     expect(found).toMatchObject({ version: 1, video: { text: TEXT, status: "queued", metadata, ...responseFields } });
-    const { items } = await listVideos(db, caller, { filters: {}, before: null, limit: 10 });
+    const { items } = await listVideos(db, caller, { filters: {}, before: null, limit: 10 }, ORIGIN);
     expect(JSON.parse(items)).toEqual(found?.video as never);
     expect(await reserved(caller)).toBe(3 * PRICE);
     expect(await findUsageSession(db, caller, video.sessionId)).toMatchObject({
@@ -176,7 +177,7 @@ describe("a deletion", () => {
       if (job) expect(await startVideo(db, job)).toMatchObject({ kind: "started" });
       const outcome = await remove(video.id, caller);
       expect(outcome).toMatchObject({ kind: "written", deletedAssetId: null, video: { status: "canceled" } });
-      const shown = (await findVideo(db, caller, video.id))?.video;
+      const shown = (await findVideo(db, caller, video.id, ORIGIN))?.video;
       expect(outcome.kind === "written" && presentVideo(outcome.video)).toEqual(shown as never);
       expect(shown).toMatchObject({ billedSeconds: 0, billedCreditMicros: 0, error: null });
       expect(await findUsageSession(db, caller, video.sessionId)).toMatchObject({
@@ -196,7 +197,7 @@ describe("a deletion", () => {
     await remove(video.id, caller, { versions: ["1"] });
     expect(await remove(video.id, caller)).toMatchObject({ kind: "written", video: { status: "deleted", text: null } });
     expect(await remove(video.id, caller)).toMatchObject({ kind: "unchanged", video: { status: "deleted" } });
-    const list = (filters: object) => listVideos(db, caller, { filters, before: null, limit: 10 });
+    const list = (filters: object) => listVideos(db, caller, { filters, before: null, limit: 10 }, ORIGIN);
     expect((await list({})).items).toBe("");
     for (const filters of [{ status: "deleted" }, { status: "deleted", avatarId }]) {
       expect((await list(filters)).items).toContain(video.id);

@@ -39,14 +39,9 @@ export type CreateVideoOutcome =
   | { kind: "written"; responseFields: DecidedFields }
   | { kind: "replayed"; response: StoredResponse; responseFields: DecidedFields }
   | {
-      kind:
-        | "stale"
-        | "asset_not_found"
-        | "asset_kind_mismatch"
-        | "audio_too_long"
-        | "too_many_videos"
-        | "avatar_not_found";
+      kind: "stale" | "asset_not_found" | "asset_kind_mismatch" | "audio_too_long" | "too_many_videos";
     }
+  | { kind: "avatar_not_found" }
   | { kind: "asset_not_usable"; assetStatus: AssetStatus }
   | { kind: "avatar_not_ready"; avatarStatus: AvatarStatus }
   | { kind: "spend_limit_exceeded"; limitedBy: "self" | "ancestor"; requiredCreditMicros: number }
@@ -122,9 +117,9 @@ export type VideoOwner = { tenantId: TenantId; environment: Environment };
 /** A video in the form of the API, with its version. */
 export type FoundVideo = { video: Video; version: number };
 
-const READS = batchedRead<FoundVideo, VideoOwner & { id: VideoId }, FoundVideo>(
+const READS = batchedRead<FoundVideo, VideoOwner & { id: VideoId; origin: string }, FoundVideo>(
   "find_video",
-  ["tenantId", "environment", "id"],
+  ["tenantId", "environment", "id", "origin"],
   (inputs) => sql`
     select position::integer as "position", (${VIDEO})::json as "video", ${videos.version} as "version"
     from ${inputs}
@@ -138,9 +133,15 @@ const READS = batchedRead<FoundVideo, VideoOwner & { id: VideoId }, FoundVideo>(
   ({ video, version }) => ({ video, version }),
 );
 
-/** The video, in any status; null when the owner has none of this id. One statement. */
-export const findVideo = (db: Db, { tenantId, environment }: VideoOwner, id: VideoId): Promise<FoundVideo | null> =>
-  db.batch(READS, { tenantId, environment, id }, tenantId);
+/**
+ * The video, in any status; null when the owner has none of this id. `origin`: scheme, host and port of public URLs. One statement.
+ */
+export const findVideo = (
+  db: Db,
+  { tenantId, environment }: VideoOwner,
+  id: VideoId,
+  origin: string,
+): Promise<FoundVideo | null> => db.batch(READS, { tenantId, environment, id, origin }, tenantId);
 
 /** The outcome of a deletion. */
 export type DeleteVideoOutcome =

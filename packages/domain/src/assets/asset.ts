@@ -83,6 +83,7 @@ export const generatedAsset = (
 ): AssetRecord => ({
   ...newAsset({ ...owner, kind: "video", status: "uploaded", reservedBytes: file.sizeBytes }, random),
   ...file,
+  publicType: file.contentType,
   origin: "generated",
   status: "ready",
 });

@@ -103,7 +103,7 @@ const asset = {
     minLength: 1,
     maxLength: MAX_URL_LENGTH,
     description:
-      "Address of the re-encoded image, for everyone who knows it. It is 404 before the asset is `ready`, and for video and audio.",
+      "Address of the re-encoded image, for everyone who knows it. It is 404 before the asset is `ready`, and for video and audio that was uploaded or imported. Of a generated video it is the file itself.",
   }),
   error: Nullable(AssetError, { description: "Why the asset is `failed`; otherwise null." }),
   originalFilename: Nullable(fields.originalFilename),

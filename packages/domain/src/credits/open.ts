@@ -48,9 +48,11 @@ export const plannedSession = (
   };
 };
 
+/** What a session holds at least: so many seconds at this price. */
+export type Hold = Pick<PlannedSession, "minSeconds" | "price">;
+
 /** What a session has to hold at least. */
-export const requiredCreditMicros = ({ minSeconds, price }: Pick<PlannedSession, "minSeconds" | "price">): number =>
-  minSeconds * price;
+export const requiredCreditMicros = ({ minSeconds, price }: Hold): number => minSeconds * price;
 
 /** The API representation of a session that is about to be opened, without what only the write knows. */
 export const presentOpened = (
@@ -108,7 +110,7 @@ export const reachedLimitOf = ({ reachedLimits }: Headroom): ReachedLimit | null
  * The problem of a session that cannot fit by the look-up of its caller; null when it may. It keeps refusals cheap, and admits
  * nothing: `admit_sessions.sql` decides, under the locks. A spend cap is checked before the balance.
  */
-export const refusalOf = (planned: PlannedSession, { own, ancestors, account }: Headroom): Problem | null => {
+export const refusalOf = (planned: Hold, { own, ancestors, account }: Headroom): Problem | null => {
   const required = requiredCreditMicros(planned);
   // Ancestors first, as the write does: the keys of a lineage are checked in the order of their ids.
   if (ancestors !== null && ancestors < required) return spendLimitExceeded(planned, "ancestor");
@@ -117,14 +119,14 @@ export const refusalOf = (planned: PlannedSession, { own, ancestors, account }: 
 };
 
 /** The problem `spend_limit_exceeded`. It never says what an ancestor has spent or holds. */
-export const spendLimitExceeded = (planned: PlannedSession, limitedBy: "self" | "ancestor"): Problem => {
+export const spendLimitExceeded = (planned: Hold, limitedBy: "self" | "ancestor"): Problem => {
   const whose = limitedBy === "self" ? "the calling key" : "an ancestor of the calling key";
   const extras = { limitedBy, requiredCreditMicros: requiredCreditMicros(planned), retryable: false };
   return new Problem("spend_limit_exceeded", `The spend cap of ${whose} leaves less than the session needs.`, extras);
 };
 
 /** The problem `insufficient_credits`. */
-export const insufficientCredits = (planned: PlannedSession): Problem => {
+export const insufficientCredits = (planned: Hold): Problem => {
   const extras = { requiredCreditMicros: requiredCreditMicros(planned), retryable: false };
   return new Problem("insufficient_credits", "The tenant has fewer credits available than the session needs.", extras);
 };

@@ -52,6 +52,12 @@ export const MINIMUM_ROLES: Readonly<Record<string, Role | null>> = {
   startCall: null,
   releaseCall: null,
 
+  listVideos: "viewer",
+  getVideo: "viewer",
+  // As a call: it is charged to a key, under its cap.
+  createVideo: null,
+  deleteVideo: "developer",
+
   listWebhookEndpoints: "viewer",
   getWebhookEndpoint: "viewer",
   createWebhookEndpoint: "developer",

@@ -4,6 +4,7 @@ import { CreateAvatar } from "../avatars/schemas.ts";
 import { ENVIRONMENTS } from "../environment.ts";
 import { listOf, Page } from "../page.ts";
 import { ClosedObject, Count, DateTime, JsonObject, Nullable, OneOf, Text } from "../schema.ts";
+import { MAX_URL_LENGTH } from "../text.ts";
 import { VIDEO_ERROR_CODES, type VideoErrorCode } from "./errors.ts";
 import { MAX_AUDIO_SECONDS, MAX_TEXT_LENGTH } from "./limits.ts";
 import { VIDEO_STATUSES } from "./status.ts";
@@ -84,6 +85,9 @@ const known = {
   progress: Type.Number({ minimum: 0, maximum: 1, description: "The part of the video that is rendered: 0 to 1." }),
   assetId: Nullable(id(), {
     description: "The asset with the file; null before the video is `ready`, and once the file is deleted.",
+  }),
+  videoUrl: Nullable(Text({ minLength: 1, maxLength: MAX_URL_LENGTH }), {
+    description: "Address of the file, for everyone who knows it; null without `assetId`.",
   }),
   durationSeconds: Nullable(Type.Number({ minimum: 0, maximum: 86_400 }), { description: "Null before `ready`." }),
   billedSeconds: Nullable(Count(), { description: "The seconds that were charged; null while the video is running." }),

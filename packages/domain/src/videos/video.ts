@@ -32,6 +32,7 @@ export type VideoRecord = Omit<
   | "createdAt"
   | "updatedAt"
   | "durationSeconds"
+  | "videoUrl"
 > & {
   id: VideoId;
   tenantId: TenantId;
@@ -137,6 +138,7 @@ export const presentNewVideo = (
   status: "queued",
   progress: 0,
   assetId: null,
+  videoUrl: null,
   durationSeconds: null,
   billedSeconds: null,
   billedCreditMicros: null,
@@ -148,7 +150,7 @@ export const presentNewVideo = (
   updatedAt: planned.createdAt.toISOString(),
 });
 
-/** The API representation of a video. */
+/** The API representation of a video without a file: reads and lists show that of any other (`VIDEO` of the database). */
 export const presentVideo = (record: VideoRecord): Video => ({
   id: record.id,
   tenantId: record.tenantId,
@@ -159,6 +161,7 @@ export const presentVideo = (record: VideoRecord): Video => ({
   status: record.status,
   progress: record.progress,
   assetId: record.assetId,
+  videoUrl: null,
   durationSeconds: record.durationMs === null ? null : record.durationMs / 1000,
   billedSeconds: record.billedSeconds,
   billedCreditMicros: record.billedCreditMicros,

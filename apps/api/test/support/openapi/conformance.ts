@@ -7,9 +7,15 @@ import { remoteUrlErrors } from "@realtime-avatar/domain/assets/remote-url";
 import type { CreateUpload } from "@realtime-avatar/domain/assets/schemas";
 import { uploadErrors } from "@realtime-avatar/domain/assets/upload";
 import type { ProblemCode } from "@realtime-avatar/domain/problem";
+import type { CreateVideo } from "@realtime-avatar/domain/videos/schemas";
+import { videoErrors } from "@realtime-avatar/domain/videos/video";
 import { webhookUrlErrors } from "@realtime-avatar/domain/webhooks/url";
+import { FLITE_SETTINGS } from "@realtime-avatar/speech/settings";
+import { voiceText } from "@realtime-avatar/speech/text";
+import { defaultVoice, findVoice } from "@realtime-avatar/speech/voices";
 import type { seedKey } from "@realtime-avatar/testing/seeds";
 import fc from "fast-check";
+import { EXAMPLES } from "../../../src/openapi/examples.ts";
 import { describeApi } from "../../../src/openapi/write-file.ts";
 import type { createTestApp } from "../api.ts";
 import { fieldPart, fileOf, filePart, formOf, md5Of, PNG, typeOf } from "../forms.ts";
@@ -149,10 +155,18 @@ export const queriesOf = (described: Described): fc.Arbitrary<[name: string, val
   );
 };
 
+/** A video says a text of which something is spoken, by a voice that there is. There is no audio. */
+const meetsVideoRules = (body: CreateVideo): boolean => {
+  const spoken = typeof body.text === "string" ? voiceText(body.text, defaultVoice(FLITE_SETTINGS)) : "";
+  const hasVoice = (id: string): boolean => findVoice(FLITE_SETTINGS, id) !== null;
+  return !("audioAssetId" in body) && videoErrors(body, { spoken, hasVoice }).length === 0;
+};
+
 /** Rules about assets, which the document has in words alone: the asset must exist, a file must fit its kind. */
 const meetsAssetRules = ({ operation: { operationId } }: Described, body: unknown): boolean => {
   const { sourceAssetId = null, remoteUrl } = Object(body);
   if (operationId === "createAvatar" || operationId === "updateAvatar") return sourceAssetId === null;
+  if (operationId === "createVideo") return meetsVideoRules(body as CreateVideo);
   if (/WebhookEndpoint$/.test(operationId))
     return !Object(body).url || webhookUrlErrors(Object(body).url, false).length === 0;
   if (operationId === "createRemoteAsset") return remoteUrlErrors(remoteUrl).length === 0;
@@ -216,6 +230,9 @@ export const freshIdOf = async (
     const { id } = JSON.parse((await send(one("createWebhookEndpoint"), { body: { url: null } })).text);
     if (!path.startsWith("/api/v1/webhook-deliveries")) return id;
     return JSON.parse((await send(one("testWebhookEndpoint"), { id })).text).id;
+  }
+  if (path.startsWith("/api/v1/videos")) {
+    return JSON.parse((await send(one("createVideo"), { body: EXAMPLES.CreateVideo })).text).id;
   }
   if (path.startsWith("/api/v1/assets")) return JSON.parse((await send(one("uploadAsset"), {})).text).id;
   const made = await send(one("createAvatar"), { body: { displayName: "x", sourceKind: "image" } });

@@ -1,0 +1,13 @@
+/** The quota of assets, which the API and the worker share: a rendered video counts as an upload does. */
+import { readInteger, type Variables } from "../config.ts";
+
+/** The most that a tenant may have in one environment. Assets that are failed or deleted do not count. */
+export type AssetQuota = { maxAssets: number; maxBytes: number };
+
+/** Far more than a tenant can fill, and within the integers of a double. */
+const MAX_ASSET_BYTES = 10 ** 15 - 1;
+
+export const readAssetQuota = (variables: Variables): AssetQuota => ({
+  maxAssets: readInteger(variables, "MAX_ASSETS_PER_TENANT", 10_000, [1, 1_000_000]),
+  maxBytes: readInteger(variables, "MAX_ASSET_BYTES_PER_TENANT", 20 * 1024 ** 3, [1, MAX_ASSET_BYTES]),
+});

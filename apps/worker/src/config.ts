@@ -31,6 +31,8 @@ export type WorkerConfig = CommonConfig & {
   storage: StorageConfig;
   /** The quota of a tenant in each environment, for the files of videos: that of the API. */
   quota: AssetQuota;
+  /** After how many days the files of videos are deleted; null: never. */
+  generatedMaxAgeDays: number | null;
   /** The voices of videos. */
   speech: SpeechSettings;
   /** Scheme, host and port of the public URLs in the bodies of webhooks: those of the API. */
@@ -65,6 +67,7 @@ const readSettings = (variables: Variables): WorkerConfig => {
     jobsPerTenant: readJobs(variables, "JOBS_PER_TENANT", Math.max(1, jobs - 1)),
     storage: readStorageConfig(variables, common.database.dataDirectory),
     quota: readAssetQuota(variables),
+    generatedMaxAgeDays: readInteger(variables, "GENERATED_FILES_MAX_AGE_DAYS", null, [1, 36_500]),
     speech: readSpeechSettings(variables),
     // Without the variable, where an API on this machine listens.
     assetOrigin: readPublicAssetOrigin(variables) ?? `http://${common.host}:${readPort(variables, "PORT", 3000)}`,

@@ -1259,6 +1259,21 @@ export const deleteAsset = databaseFunction<DeleteAssetInput, DeleteAssetRow>(
   'outcome as "outcome", (asset).tenant_id as "tenantId", (asset).id as "id", (asset).environment as "environment", (asset).kind as "kind", (asset).status as "status", (asset).content_type as "contentType", (asset).size_bytes as "sizeBytes", (asset).sha256 as "sha256", (asset).public_token as "publicToken", (asset).public_type as "publicType", (asset).remote_url as "remoteUrl", (asset).reserved_bytes as "reservedBytes", (asset).error_code as "errorCode", (asset).error_detail as "errorDetail", (asset).original_filename as "originalFilename", (asset).metadata as "metadata", (asset).version as "version", (asset).created_at as "createdAt", (asset).updated_at as "updatedAt", (asset).origin as "origin", (asset).duration_ms as "durationMs"',
 );
 
+export type DeleteGeneratedFilesInput = {
+  eventIds: readonly string[] | null;
+  requestId: string | null;
+  createdAt: Date | null;
+  createdBefore: Date | null;
+};
+export type DeleteGeneratedFilesRow = {
+  result: number | null;
+};
+export const deleteGeneratedFiles = databaseFunction<DeleteGeneratedFilesInput, DeleteGeneratedFilesRow>(
+  "delete_generated_files",
+  { eventIds: null, requestId: null, createdAt: null, createdBefore: null },
+  'delete_generated_files as "result"',
+);
+
 export type DeleteIdentityInput = {
   caller: Caller | null;
   id: string | null;

@@ -15,8 +15,8 @@ export type InspectedFile = {
 };
 
 export type Inspection =
-  /** `publicFile`: the image that was encoded anew; null for video and audio. */
-  | { kind: "accepted"; publicFile: { path: string; contentType: string } | null }
+  /** `publicFile`: the image that was encoded anew; null for video and audio. `durationMs`: of audio, rounded up. */
+  | { kind: "accepted"; publicFile: { path: string; contentType: string } | null; durationMs: number | null }
   | { kind: "failed"; code: AssetErrorCode; detail: string }
   /** The inspection was cancelled, or this machine could not do it now. */
   | { kind: "retry"; error: string };
@@ -42,7 +42,8 @@ export const createInspect =
     const outcome = await runInSandbox(magic, files, { signal, folder, ...options });
     if (outcome.kind === "accepted") {
       const publicFile = publicImage === null ? null : { path: publicImage, contentType: PUBLIC_TYPE };
-      return { kind: "accepted", publicFile };
+      const isAudio = magic.kind === "audio" && "seconds" in outcome;
+      return { kind: "accepted", publicFile, durationMs: isAudio ? Math.ceil(1000 * outcome.seconds) : null };
     }
     if (outcome.kind === "refused") return { kind: "failed", code: outcome.code, detail: outcome.detail };
     const { code, detail } = outcome;

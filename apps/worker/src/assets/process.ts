@@ -104,13 +104,13 @@ const processFiles = async (
   }
   const inspection = await inspect({ magic, path, folder }, signal);
   if (inspection.kind !== "accepted") return inspection;
-  const { publicFile } = inspection;
+  const { publicFile, durationMs } = inspection;
   if (publicFile !== null) {
     if (!(await holdLease())) return { kind: "gone" };
     await storage.put(publicKey(asset), { path: publicFile.path }, publicFile.contentType);
   }
   const { sizeBytes, sha256 } = file;
-  return { kind: "ready", contentType, sizeBytes, sha256, publicType: publicFile?.contentType ?? null };
+  return { kind: "ready", contentType, sizeBytes, sha256, publicType: publicFile?.contentType ?? null, durationMs };
 };
 
 /** Deletes the files of an asset that failed or was deleted. What cannot be deleted now is swept later. */

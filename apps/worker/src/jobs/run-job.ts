@@ -16,10 +16,18 @@ export type JobTiming = {
   retrySeconds: number;
   /** A job that takes longer is given back: a fetch may take a minute, and a decoder half a minute, twice. */
   maxJobMs: number;
+  /** The same for a video, which is rendered faster than it plays: at most ten minutes of sound, on a machine that is busy. */
+  maxVideoMs: number;
   /** How long jobs that run may take to end when the worker stops. Then they are handed back. */
   stopMs: number;
 };
-export const JOB_TIMING: JobTiming = { leaseSeconds: 60, retrySeconds: 5, maxJobMs: 600_000, stopMs: 5000 };
+export const JOB_TIMING: JobTiming = {
+  leaseSeconds: 60,
+  retrySeconds: 5,
+  maxJobMs: 600_000,
+  maxVideoMs: 3_600_000,
+  stopMs: 5000,
+};
 
 /** How long a handler may take to end once it was told to. A worker that stops does not wait longer. */
 const ABORT_MS = 3000;
@@ -147,7 +155,8 @@ export const runJob = async (
   const stop = (): void => controller.abort(stopping.reason);
   stopping.addEventListener("abort", stop);
   if (stopping.aborted) stop();
-  const limit = setTimeout(() => controller.abort("timed_out" satisfies Reason), timing.maxJobMs);
+  const maxMs = job.kind === "render_video" ? timing.maxVideoMs : timing.maxJobMs;
+  const limit = setTimeout(() => controller.abort("timed_out" satisfies Reason), maxMs);
   const lease = keepLease(runner, job, controller, claimedAt);
   try {
     // Each earlier attempt has failed, has ended its worker, or was cut off from the database to its end.

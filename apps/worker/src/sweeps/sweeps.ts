@@ -1,8 +1,9 @@
-/** The sweeps of assets and of webhooks: what they remove or announce, and how often. */
+/** The sweeps of assets, of videos and of webhooks: what they remove or announce, and how often. */
 
-import { failAbandonedUploads } from "@realtime-avatar/db/assets/processing";
+import { deleteGeneratedFiles, failAbandonedUploads } from "@realtime-avatar/db/assets/processing";
 import type { Runner } from "@realtime-avatar/db/connection/batch";
 import type { Databases } from "@realtime-avatar/db/databases/databases";
+import { failWaitingVideos } from "@realtime-avatar/db/videos/rendering";
 import { announceExpiringKeys } from "@realtime-avatar/db/webhooks/expiring-keys";
 import { sweepDeliveries } from "@realtime-avatar/db/webhooks/sending";
 import { newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
@@ -23,40 +24,62 @@ const TEMPORARY_AGE_MS = 24 * HOUR_MS;
 /** Webhook deliveries that one statement deletes at most; and keys that one announces. */
 const WEBHOOKS = 500;
 
-/** Calls `pass` until it has found less than `WEBHOOKS`, and returns how much it has found. */
-const untilDone = async (signal: AbortSignal, pass: () => Promise<number>): Promise<number> => {
+const DAY_MS = 24 * HOUR_MS;
+/** Videos that one statement ends at most, and generated files that one deletes. */
+const VIDEOS = 100;
+
+const originNow = (random: RandomBytes) => {
+  const now = new Date();
+  return { actor: null, requestId: newRequestId(now, random), now, random };
+};
+
+/** Calls `pass` until it has found less than `limit`, and returns how much it has found. */
+const untilFewer = async (limit: number, signal: AbortSignal, pass: () => Promise<number>): Promise<number> => {
   for (let all = 0; ; ) {
     const found = await pass();
     all += found;
-    if (found < WEBHOOKS || signal.aborted) return all;
+    if (found < limit || signal.aborted) return all;
   }
 };
 
-/** What is done in each database. */
-export const rowSweeps = (db: Runner, random: RandomBytes): Sweep[] => [
+const videoSweeps = (db: Runner, random: RandomBytes, maxAgeDays: number | null): Sweep[] => [
+  {
+    name: "videos that no worker has rendered",
+    intervalMs: 10 * MINUTE_MS,
+    run: (signal) => untilFewer(VIDEOS, signal, () => failWaitingVideos(db, VIDEOS, originNow(random))),
+  },
+  ...(maxAgeDays === null
+    ? []
+    : [
+        {
+          name: "generated files that are too old",
+          intervalMs: HOUR_MS,
+          run: (signal: AbortSignal) => {
+            const createdBefore = new Date(Date.now() - maxAgeDays * DAY_MS);
+            return untilFewer(VIDEOS, signal, () => deleteGeneratedFiles(db, VIDEOS, createdBefore, originNow(random)));
+          },
+        },
+      ]),
+];
+
+/** What is done in each database. `generatedMaxAgeDays`: for how long generated files are kept; null: until they are deleted. */
+export const rowSweeps = (db: Runner, random: RandomBytes, generatedMaxAgeDays: number | null): Sweep[] => [
+  ...videoSweeps(db, random, generatedMaxAgeDays),
   {
     name: "abandoned uploads",
     intervalMs: 10 * MINUTE_MS,
-    run: async (signal) => {
-      for (let all = 0; ; ) {
-        const now = new Date();
-        const origin = { actor: null, requestId: newRequestId(now, random), now, random };
-        const ended = await failAbandonedUploads(db, UPLOADS, origin);
-        all += ended;
-        if (ended < UPLOADS || signal.aborted) return all;
-      }
-    },
+    run: (signal) => untilFewer(UPLOADS, signal, () => failAbandonedUploads(db, UPLOADS, originNow(random))),
   },
   {
     // Those that are older than 30 days, and the events that no delivery needs.
     name: "webhook deliveries",
     intervalMs: HOUR_MS,
-    run: (signal) => untilDone(signal, () => sweepDeliveries(db, WEBHOOKS, new Date())),
+    run: (signal) => untilFewer(WEBHOOKS, signal, () => sweepDeliveries(db, WEBHOOKS, new Date())),
   },
   {
     name: "keys that expire soon",
     intervalMs: 10 * MINUTE_MS,
-    run: (signal) => untilDone(signal, () => announceExpiringKeys(db, WEBHOOKS)),
+    run: (signal) => untilFewer(WEBHOOKS, signal, () => announceExpiringKeys(db, WEBHOOKS)),
   },
 ];
 

@@ -3,6 +3,7 @@ import type { AssetRecord } from "@realtime-avatar/domain/assets/asset";
 import type { AssetError } from "@realtime-avatar/domain/assets/schemas";
 import { newId } from "@realtime-avatar/domain/id";
 import {
+  deleteGeneratedFiles as callDeleteGenerated,
   failAbandonedUploads as callFailAbandoned,
   finishAsset as callFinish,
   startAsset as callStart,
@@ -72,5 +73,20 @@ export const failAbandonedUploads = async (
   const eventIds = Array.from({ length: limit }, () => newId("aud", now, random));
   const detail = "The file did not arrive within 24 hours. Create another upload.";
   const [row] = await callFailAbandoned(db, { eventIds, requestId, createdAt: now, detail });
+  return row?.result ?? 0;
+};
+
+/**
+ * Deletes up to `limit` generated assets from before `createdBefore`, but for those that an avatar is built from, and returns their number.
+ * Their files are left to the sweep of files. One statement.
+ */
+export const deleteGeneratedFiles = async (
+  db: Runner,
+  limit: number,
+  createdBefore: Date,
+  { now, random, requestId }: Origin,
+): Promise<number> => {
+  const eventIds = Array.from({ length: limit }, () => newId("aud", now, random));
+  const [row] = await callDeleteGenerated(db, { eventIds, requestId, createdAt: now, createdBefore });
   return row?.result ?? 0;
 };

@@ -33,7 +33,7 @@ const toPcm = (samples: Float32Array, pcm: Int16Array): void => {
   }
 };
 
-/** The avatar's sound that was not sent yet, in the order of its time. Holds at most a second: the oldest is dropped. */
+/** The avatar's sound that was not sent yet, in the order of its time. Holds at most two seconds: the oldest is dropped. */
 const createReference = () => {
   const samples = new Int16Array(2 * MAX_AHEAD_MS * SAMPLES_PER_MS);
   let length = 0;
@@ -42,7 +42,6 @@ const createReference = () => {
     length -= count;
   };
   const makeRoom = (count: number): void => {
-    if (count > samples.length) throw new Error(`${count} samples of the avatar at once`);
     if (length + count > samples.length) drop(length + count - samples.length);
   };
   const addSilence = (count: number): void => {
@@ -57,9 +56,10 @@ const createReference = () => {
       const late = length - ahead;
       if (late > MAX_SLIP_SAMPLES) drop(late);
       else if (length === 0 || late < -MAX_SLIP_SAMPLES) addSilence(-late);
-      makeRoom(sound.length);
-      toPcm(sound, samples.subarray(length, length + sound.length));
-      length += sound.length;
+      const last = sound.subarray(Math.max(0, sound.length - samples.length));
+      makeRoom(last.length);
+      toPcm(last, samples.subarray(length, length + last.length));
+      length += last.length;
     },
     /** Moves the next frame to `frame`, with silence after the end. */
     take: (frame: Int16Array): void => {

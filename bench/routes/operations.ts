@@ -164,6 +164,7 @@ export const NOT_MEASURED: Record<string, string> = {
   "GET /voices": "as GET /models: a list in the memory of the process",
   "GET /voices/{id}/sample": "a file that is sent in pieces, as those of assets",
   "POST /webhook-endpoints": "a tenant has at most 16",
+  "POST /realtime/prepare": "needs an avatar worker that loads avatars",
   "POST /webhook-endpoints/{id}/test": "waits for the receiver",
   "POST /leaked-keys": LIMITED,
   "POST /invitations/options": LIMITED,

@@ -21,6 +21,7 @@ import { avatarWorkerRoutes } from "./calls/avatar-workers.ts";
 import { broughtRoomRoutes } from "./calls/brought-rooms.ts";
 import { callRoutes } from "./calls/calls.ts";
 import { livekitEventRoutes } from "./calls/livekit-events.ts";
+import { preloadRoutes } from "./calls/preloads.ts";
 import { createRealtime } from "./calls/realtime.ts";
 import { creditRoutes } from "./credits/credits.ts";
 import { createOverdueSweep } from "./credits/overdue-sessions.ts";
@@ -314,6 +315,7 @@ export const createApp = (options: AppOptions) => {
     .use(usageSessionRoutes(dependencies))
     .use(usageSummaryRoutes(dependencies))
     .use(callRoutes(dependencies))
+    .use(preloadRoutes(dependencies))
     .use(avatarWorkerRoutes(dependencies))
     .use(livekitEventRoutes(dependencies))
     .use(broughtRoomRoutes(dependencies))

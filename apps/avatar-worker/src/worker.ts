@@ -5,6 +5,7 @@ import { createLog, inTurns } from "@realtime-avatar/runtime/log";
 import { openTracing } from "@realtime-avatar/runtime/tracing/open";
 import { version } from "../package.json";
 import { type AvatarWorkerConfig, readConfig } from "./config.ts";
+import { createPreloads } from "./fleet/preloads.ts";
 import { createService } from "./fleet/service.ts";
 import { type Sync, startSync } from "./fleet/sync.ts";
 import { reasonOf, respondHealth, serveHttp, type WorkerHealth } from "./health.ts";
@@ -63,10 +64,12 @@ const start = async (atExit: AtExit): Promise<void> => {
   await processes.ready().catch(() => {
     throw new Error("The process of a call does not start: LiveKit's library needs glibc, macOS or Windows.");
   });
+  const pictures = { renderer: config.renderer, label: config.label };
+  const preloads = config.renderer === "face" ? createPreloads({ service, processes, pictures }) : null;
+  atExit(async () => preloads?.stop());
   const addresses = isChild ? { pid: process.pid } : await serveHealth(config, metrics, health, atExit);
   const running = startSync({
-    ...{ service, slots: config.slots, features: FEATURES, processes, log, metrics },
-    pictures: { renderer: config.renderer, label: config.label },
+    ...{ service, slots: config.slots, features: FEATURES, processes, preloads, pictures, log, metrics },
     traces: tracing && traceCalls(tracing),
   });
   sync = running;

@@ -692,6 +692,28 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  "/api/v1/realtime/prepare": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Prepare a call
+     * @description An avatar worker loads the avatar, so that the next call with it shows its first picture sooner. Free: it holds no credits and takes no slot. A tenant has one prepared avatar in each environment, the latest, for 60 seconds. A call works the same without it, and when another call takes the slot meanwhile.
+     *
+     *     Requires the scope `realtime:write`.
+     */
+    post: operations["prepareCall"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   "/api/v1/webhook-endpoints": {
     parameters: {
       query?: never;
@@ -3015,6 +3037,15 @@ export interface components {
       nextCursor: string | null;
     };
     PrepareAvatar: Record<string, never>;
+    PrepareCall: {
+      /** @description The avatar of the next call. It must be `ready`. */
+      avatar_id: string;
+    };
+    PreparedCall: {
+      avatar_id: string;
+      /** @description After this time, the avatar is loaded at the start of a call again. */
+      expires_in_seconds: number;
+    };
     ProblemType: {
       /** @description The `type` of the problem. */
       type: string;
@@ -7945,6 +7976,56 @@ export interface operations {
       422: components["responses"]["ValidationFailedOrIdempotencyKeyReused"];
       429: components["responses"]["RateLimited"];
       500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  prepareCall: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
+        "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["PrepareCall"];
+      };
+    };
+    responses: {
+      /** @description The request was received. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["PreparedCall"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      404: components["responses"]["NotFound"];
+      409: components["responses"]["AvatarNotReady"];
+      413: components["responses"]["BodyTooLarge"];
+      415: components["responses"]["UnsupportedMediaType"];
+      422: components["responses"]["ValidationFailedOrIdempotencyKeyReused"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      501: components["responses"]["RealtimeNotConfigured"];
       503: components["responses"]["UnavailableOrOutcomeUnknown"];
     };
   };

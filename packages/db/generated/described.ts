@@ -221,6 +221,7 @@ export type Described = {
     createdAt: Date | null;
     lastUsedAt: Date | null;
   };
+  find_preload_owner: { tenantId: string | null };
   find_preview: {
     position: number | null;
     tenantId: string | null;

@@ -1816,6 +1816,31 @@ export const openUsageSessions = databaseFunction<OpenUsageSessionsInput, OpenUs
   'kind as "kind", limited_by as "limitedBy", session_limit as "sessionLimit", reserved as "reserved", expires_at as "expiresAt", avatar_name as "avatarName", avatar_status as "avatarStatus", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor", response_fields as "responseFields", ticket_id as "ticketId", queue_position as "queuePosition", queue_size as "queueSize", session_id as "sessionId"',
 );
 
+export type PreloadAvatarInput = {
+  caller: Caller | null;
+  environment: string | null;
+  avatarId: string | null;
+  preloadId: string | null;
+  feature: string | null;
+  seconds: number | null;
+  claim: Claim | null;
+};
+export type PreloadAvatarRow = {
+  outcome: string | null;
+  avatarStatus: string | null;
+  bodyHash: Uint8Array | null;
+  responseStatus: number | null;
+  location: string | null;
+  etag: string | null;
+  responseBody: Uint8Array | null;
+  sealedFor: string | null;
+};
+export const preloadAvatar = databaseFunction<PreloadAvatarInput, PreloadAvatarRow>(
+  "preload_avatar",
+  { caller: caller, environment: null, avatarId: null, preloadId: null, feature: null, seconds: null, claim: claim },
+  'outcome as "outcome", avatar_status as "avatarStatus", body_hash as "bodyHash", response_status as "responseStatus", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor"',
+);
+
 export type PrepareAvatarInput = {
   caller: Caller | null;
   tenantId: string | null;

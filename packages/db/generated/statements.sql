@@ -2523,6 +2523,11 @@ select passkeys.tenant_id as "tenantId", passkeys.id as id, passkeys.user_id as 
 where passkeys.tenant_id = $1 and passkeys.user_id = $2
 order by passkeys.id
 
+-- find_preload_owner. Columns: tenantId text.
+select fleet.avatar_preloads.tenant_id as "tenantId" from fleet.avatar_preloads
+where fleet.avatar_preloads.worker_id = $1 and fleet.avatar_preloads.ends_at > now()
+  and fleet.avatar_preloads.avatar_id = $2
+
 -- find_preview. Columns: position integer, tenantId text, id text, previewFile text, cacheManifestId text.
 select position::integer as position, tenant_id as "tenantId", id, preview_file as "previewFile",
   cache_manifest_id as "cacheManifestId"
@@ -9134,6 +9139,9 @@ from (
 -- list_workers_with_work. Columns: workerId text.
 select distinct fleet.avatar_slots.worker_id as "workerId" from fleet.avatar_slots
 where fleet.avatar_slots.has_news and fleet.avatar_slots.worker_id = any ($1::text[])
+union
+select fleet.avatar_preloads.worker_id from fleet.avatar_preloads
+where fleet.avatar_preloads.has_news and fleet.avatar_preloads.worker_id = any ($2::text[])
 
 -- lose_worker. Columns: workerId text.
 update fleet.avatar_workers set lease_until = date_trunc('milliseconds', now())

@@ -48,6 +48,7 @@ const RIGHTS = [
   "select, insert, update (polled_at, test_polls), delete on public.call_tickets",
   "select, insert, update (features, slots, lease_until, synced_at), delete on fleet.avatar_workers",
   "select, insert, update (tenant_id, session_id, has_news), delete on fleet.avatar_slots",
+  "select, insert, update (id, avatar_id, worker_id, ends_at, has_news), delete on fleet.avatar_preloads",
   `select, insert, update (url, description, events, ordered, status, disabled_reason, secret, previous_secret,
     previous_secret_expires_at, failing_since, slow_until, recovery_next_at, recovery_next_id, recovery_last_id, recovered_at,
     claimed_at, version, updated_at), delete on public.webhook_endpoints`,

@@ -43,6 +43,7 @@ import callSeconds from "../migrations/0035_call_seconds.sql" with { type: "text
 import videos from "../migrations/0036_videos.sql" with { type: "text" };
 import videoIndexes from "../migrations/0037_video_indexes.sql" with { type: "text" };
 import validVideoChecks from "../migrations/0038_valid_video_checks.sql" with { type: "text" };
+import avatarPreloads from "../migrations/0039_avatar_preloads.sql" with { type: "text" };
 import journal from "../migrations/meta/_journal.json";
 import { applyMigrations, type Migration } from "./apply-migrations.ts";
 import type { Db } from "./connection/pool.ts";
@@ -92,6 +93,7 @@ const TEXTS = [
   videos,
   videoIndexes,
   validVideoChecks,
+  avatarPreloads,
 ];
 
 /** The key of the advisory lock: any number, the same in every replica. */

@@ -4,7 +4,7 @@ import { heapStats } from "bun:jsc";
 import { describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { manifestId, preparedFile, preparedKey } from "@realtime-avatar/domain/avatars/preparation";
-import { type ReportedCall, SyncResponse, WIRE_2 } from "@realtime-avatar/domain/calls/worker-sync";
+import { type ReportedCall, SERVICE_FEATURES, SyncResponse, WIRE_2 } from "@realtime-avatar/domain/calls/worker-sync";
 import type { AvatarId, SessionId } from "@realtime-avatar/domain/id";
 import { validate } from "@realtime-avatar/domain/schema";
 import { until } from "@realtime-avatar/testing/until";
@@ -164,7 +164,9 @@ describe("a sync", () => {
       start: [],
       end: [{ session_id: "ses_x", generation: 1, reason: null }],
     });
-    expect((await syncOf("wrk_n", { slots: 2, features: [WIRE_2, "of-a-later-release"] })).features).toEqual([WIRE_2]);
+    expect((await syncOf("wrk_n", { slots: 2, features: [WIRE_2, "of-a-later-release"] })).features).toEqual([
+      ...SERVICE_FEATURES,
+    ]);
     expectProblem(await sync("wrk_n", { slots: -1, ...later }), "validation_failed");
     await stop("wrk_n");
   });

@@ -1,9 +1,10 @@
 /** `/internal/avatar-workers`: what avatar workers ask of the service. The wire is in the domain's calls/worker-sync.ts. */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { findCallFile } from "@realtime-avatar/db/calls/fleet";
+import { findPreloadOwner } from "@realtime-avatar/db/calls/preloads";
 import { PREPARED_TYPES, preparedKey, readPreparedFile } from "@realtime-avatar/domain/avatars/preparation";
 import { isWorkerId, SyncRequest, SyncResponse } from "@realtime-avatar/domain/calls/worker-sync";
-import { isId } from "@realtime-avatar/domain/id";
+import { type AvatarId, isId, type TenantId } from "@realtime-avatar/domain/id";
 import { notFound, Problem } from "@realtime-avatar/domain/problem";
 import type { Secret } from "@realtime-avatar/storage/secret";
 import { Elysia } from "elysia";
@@ -11,7 +12,7 @@ import type { Dependencies } from "../dependencies.ts";
 import { type BodyKind, readBody } from "../http/body.ts";
 import type { RouteDetail } from "../http/operation.ts";
 import { type RequestContext, withRequestContext } from "../http/request-context.ts";
-import { sendJson } from "../http/response.ts";
+import { type ResponseHead, sendJson } from "../http/response.ts";
 import { realtimeOf } from "./realtime.ts";
 import { createWorkerSyncs } from "./worker-syncs.ts";
 
@@ -41,6 +42,21 @@ export const avatarWorkerRoutes = (dependencies: Dependencies) => {
     if (!isWorkerId(workerId)) throw notFound();
     return { realtime, db: databases.ofWorker(workerId).until(context) };
   };
+  /** A prepared file of an avatar, whose owner `find` returns; null: the worker may not read it. */
+  const sendPrepared = async (
+    { workerId, file, set }: { workerId: string; file: string; set: ResponseHead },
+    find: () => Promise<{ tenantId: TenantId; avatarId: AvatarId } | null>,
+  ): Promise<Response> => {
+    const prepared = readPreparedFile(file);
+    const owner = prepared && (await find());
+    if (!prepared || !owner) throw notFound();
+    const key = preparedKey({ tenantId: owner.tenantId, id: owner.avatarId }, file);
+    const stream = await fileSender.open({ client: `worker ${workerId}`, file: key }, () => storage.open(key));
+    if (stream === null) throw notFound();
+    const headers = { ...(set.headers as Record<string, string>), "content-type": PREPARED_TYPES[prepared.type] };
+    set.headers = {};
+    return new Response(stream, { headers });
+  };
   return new Elysia({ name: "avatar-workers", prefix: "/internal/avatar-workers/:id" })
     .use(withRequestContext)
     .post(
@@ -59,17 +75,22 @@ export const avatarWorkerRoutes = (dependencies: Dependencies) => {
       "/calls/:session/files/:generation/:name",
       async ({ params: { id, session, generation, name }, request, requestContext, set }) => {
         const { db } = authenticate(request, id, requestContext);
+        if (!isId("ses", session)) throw notFound();
         const file = `${generation}/${name}`;
-        const prepared = readPreparedFile(file);
-        if (prepared === null || !isId("ses", session)) throw notFound();
-        const call = await findCallFile(db, id, session);
-        if (call === null) throw notFound();
-        const key = preparedKey({ tenantId: call.tenantId, id: call.avatarId }, file);
-        const stream = await fileSender.open({ client: `worker ${id}`, file: key }, () => storage.open(key));
-        if (stream === null) throw notFound();
-        const headers = { ...(set.headers as Record<string, string>), "content-type": PREPARED_TYPES[prepared.type] };
-        set.headers = {};
-        return new Response(stream, { headers });
+        return sendPrepared({ workerId: id, file, set }, () => findCallFile(db, id, session));
+      },
+      { detail: DETAIL },
+    )
+    .get(
+      "/preloads/:avatar/files/:generation/:name",
+      async ({ params: { id, avatar, generation, name }, request, requestContext, set }) => {
+        const { db } = authenticate(request, id, requestContext);
+        if (!isId("ava", avatar)) throw notFound();
+        const file = `${generation}/${name}`;
+        return sendPrepared({ workerId: id, file, set }, async () => {
+          const tenantId = await findPreloadOwner(db, id, avatar);
+          return tenantId && { tenantId, avatarId: avatar };
+        });
       },
       { detail: DETAIL },
     );

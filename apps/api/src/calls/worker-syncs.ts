@@ -1,6 +1,6 @@
 /** The syncs of avatar workers: what they report is written, and the response has their work or waits for it. */
 import { createHash } from "node:crypto";
-import { type Assignment, type SyncResult, syncWorker } from "@realtime-avatar/db/calls/fleet";
+import { type Assignment, type Preload, type SyncResult, syncWorker } from "@realtime-avatar/db/calls/fleet";
 import { endLostCall } from "@realtime-avatar/db/calls/reconcile";
 import { describeError } from "@realtime-avatar/db/connection/errors";
 import type { Db } from "@realtime-avatar/db/connection/pool";
@@ -16,6 +16,8 @@ import { avatarToken } from "@realtime-avatar/domain/calls/room";
 import { usableInput } from "@realtime-avatar/domain/calls/start";
 import {
   type AssignedCall,
+  MAX_PRELOADS,
+  PRELOAD,
   SERVICE_FEATURES,
   type SyncRequest,
   type SyncResponse,
@@ -26,7 +28,7 @@ import type { Dependencies } from "../dependencies.ts";
 import { runWrite } from "../http/problem.ts";
 import { originOf, type RequestContext } from "../http/request-context.ts";
 import { createLostWorkers } from "./lost-workers.ts";
-import { createManifests, type Manifest, type ManifestOutcome } from "./manifests.ts";
+import { createManifests, type Manifest, type ManifestOutcome, type Manifests } from "./manifests.ts";
 import type { Realtime } from "./realtime.ts";
 import { BACKGROUND_MS } from "./room-checks.ts";
 
@@ -80,6 +82,8 @@ const presentAssigned = async (
   away_seconds: assignment.brought === null ? AWAY_SECONDS : AGENT_AWAY_SECONDS,
 });
 
+type PresentedPreload = NonNullable<SyncResponse["preload"]>[number];
+
 /** What is ready of the calls that a worker is to start, and what the others wait for. */
 type Started = { start: AssignedCall[]; missing: Promise<unknown>[] };
 
@@ -88,9 +92,8 @@ type Started = { start: AssignedCall[]; missing: Promise<unknown>[] };
  * now, because the store fails or its token cannot be opened, is left out: each sync tries again, until nobody can join the call.
  * Tokens are signed by threads that also read files, and a disk that hangs keeps all of them.
  */
-const createStarting = (dependencies: Dependencies) => {
-  const { databases, storage, metrics, log } = dependencies;
-  const manifests = createManifests(storage);
+const createStarting = (dependencies: Dependencies, manifests: Manifests) => {
+  const { databases, metrics, log } = dependencies;
 
   /** Ends a call in the background, charged what was reported. */
   const fail = ({ tenantId, sessionId }: Assignment, why: string, { realtime, context }: WorkerSync): void => {
@@ -149,6 +152,24 @@ const createStarting = (dependencies: Dependencies) => {
 };
 
 /**
+ * Returns a function that presents the avatars to load. One whose manifest does not come in time is left out: the next sync has it
+ * again.
+ */
+const createPreloading = (manifests: Manifests) => {
+  const present = async ({ id, tenantId, avatarId, manifest }: Preload): Promise<PresentedPreload | null> => {
+    const request = { tenantId, avatarId, manifest, sessionId: `preload ${id}`, generation: 1, usedSeconds: 0 };
+    const outcome = await Promise.race([manifests.of(request), Bun.sleep(START_WAIT_MS)]);
+    if (outcome?.kind !== "read") return null;
+    return { preload_id: id, avatar: { avatar_id: avatarId, manifest: outcome.manifest } };
+  };
+  return async ({ preloads }: SyncResult, { features }: SyncRequest): Promise<PresentedPreload[]> => {
+    if (!features.includes(PRELOAD)) return [];
+    const presented = await Promise.all(preloads.slice(0, MAX_PRELOADS).map(present));
+    return presented.filter((preload) => preload !== null);
+  };
+};
+
+/**
  * Remembers what each worker has said and was told. Only news ends a wait: a call that ends is listed, and told again, until its
  * worker has left. As a digest, because the calls of a worker can be 400 kB. A sync with a change does not wait: a worker aborts its
  * wait at each change, and would lose its lease while its calls change more often than a wait lasts.
@@ -157,12 +178,12 @@ const createMemory = () => {
   const last = new Map<string, { digest: string; request: WeakRef<SyncRequest> }>();
   return {
     /** Remembers this sync. Returns whether it differs from the one before. */
-    isNews: (workerId: string, request: SyncRequest, { end }: SyncResult): boolean => {
+    isNews: (workerId: string, request: SyncRequest, { end }: SyncResult, preloads: PresentedPreload[]): boolean => {
       const { slots, calls } = request;
       const states = calls.map(({ session_id, generation, state }) => [session_id, generation, state]);
       const ends = end.map(({ sessionId, generation }) => [sessionId, generation]);
       const digest = createHash("sha256")
-        .update(JSON.stringify([slots, states, ends]))
+        .update(JSON.stringify([slots, states, ends, preloads.map(({ preload_id }) => preload_id)]))
         .digest("base64");
       const isSame = last.get(workerId)?.digest === digest;
       if (last.size >= MAX_WORKERS) last.clear();
@@ -184,7 +205,9 @@ export const createWorkerSyncs = (dependencies: Dependencies) => {
   const sessionLeaseSeconds = Math.max(config.sessionLeaseSeconds, MIN_CALL_LEASE_SECONDS);
   const leases = { leaseSeconds: LEASE_SECONDS, sessionLeaseSeconds };
   const lostWorkers = createLostWorkers(dependencies);
-  const startCalls = createStarting(dependencies);
+  const manifests = createManifests(dependencies.storage);
+  const startCalls = createStarting(dependencies, manifests);
+  const presentPreloads = createPreloading(manifests);
   const memory = createMemory();
 
   const write = async ({ db, workerId, request, realtime, context }: WorkerSync): Promise<SyncResult> => {
@@ -198,19 +221,28 @@ export const createWorkerSyncs = (dependencies: Dependencies) => {
     return result;
   };
 
-  const respond = ({ end }: SyncResult, start: AssignedCall[], { features }: SyncRequest): SyncResponse => ({
+  const respond = (
+    { end }: SyncResult,
+    start: AssignedCall[],
+    preloads: PresentedPreload[],
+    { features }: SyncRequest,
+  ): SyncResponse => ({
     lease_seconds: LEASE_SECONDS,
     start,
     end: end.map(({ sessionId, generation, reason }) => ({ session_id: sessionId, generation, reason })),
+    ...(preloads.length > 0 && { preload: preloads }),
     ...(features.includes(WIRE_2) && { features: [...SERVICE_FEATURES] }),
   });
 
   const syncOnce = async (sync: WorkerSync, written: (leaseEnds: Date) => void) => {
     const result = await write(sync);
     written(result.leaseEnds);
-    const { start, missing } = await startCalls(result.start, sync);
-    const isNews = memory.isNews(sync.workerId, sync.request, result) || start.length > 0;
-    return { response: respond(result, start, sync.request), missing, isNews };
+    const [{ start, missing }, preloads] = await Promise.all([
+      startCalls(result.start, sync),
+      presentPreloads(result, sync.request),
+    ]);
+    const isNews = memory.isNews(sync.workerId, sync.request, result, preloads) || start.length > 0;
+    return { response: respond(result, start, preloads, sync.request), missing, isNews };
   };
 
   return async (sync: WorkerSync): Promise<SyncResponse> => {

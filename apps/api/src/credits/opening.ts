@@ -62,7 +62,8 @@ const UNTIL_READY: Partial<Record<AvatarStatus, string>> = {
   disabled: "Set its `status` to `ready`.",
 };
 
-const avatarNotReady = (status: AvatarStatus): Problem =>
+/** The problem of a call with an avatar of this status. */
+export const avatarNotReady = (status: AvatarStatus): Problem =>
   new Problem("avatar_not_ready", `The status of the avatar is \`${status}\`. ${UNTIL_READY[status] ?? ""}`.trim());
 
 /** The problem of an opening that was refused. */

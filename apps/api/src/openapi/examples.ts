@@ -4,7 +4,15 @@ import type { Asset, CreateRemoteAsset, CreateUpload } from "@realtime-avatar/do
 import type { AuditEvent } from "@realtime-avatar/domain/audit";
 import { LIVE_MODEL_ID, modelsOf } from "@realtime-avatar/domain/avatars/models";
 import type { Avatar, CreateAvatar, UpdateAvatar } from "@realtime-avatar/domain/avatars/schemas";
-import type { CallGrant, QueuedCall, ReleaseCall, StartCall } from "@realtime-avatar/domain/calls/schemas";
+import {
+  type CallGrant,
+  PREPARED_SECONDS,
+  type PrepareCall,
+  type PreparedCall,
+  type QueuedCall,
+  type ReleaseCall,
+  type StartCall,
+} from "@realtime-avatar/domain/calls/schemas";
 import type * as credits from "@realtime-avatar/domain/credits/schemas";
 import { PROBLEMS, type ProblemCode, type ProblemExtras } from "@realtime-avatar/domain/problem";
 import type { CreateVideo, Video } from "@realtime-avatar/domain/videos/schemas";
@@ -321,6 +329,11 @@ export const EXAMPLES = {
   } satisfies QueuedCall,
   ReleaseCall: { session_id: session.sessionId, reason: "page_hide" } satisfies ReleaseCall,
   ReleasedCall: { ok: true },
+  PrepareCall: { avatar_id: "ava_01h455vb4pex5vsknk084sn03r" } satisfies PrepareCall,
+  PreparedCall: {
+    avatar_id: "ava_01h455vb4pex5vsknk084sn03r",
+    expires_in_seconds: PREPARED_SECONDS,
+  } satisfies PreparedCall,
   ReleaseSession: { reason: "hung up" } satisfies credits.ReleaseSession,
   ReportedSession: { ...session, status: "started", startedAt: time, mustEnd: false },
   ReportLeakedKey: { apiKey: secret } satisfies apiKeys.ReportLeakedKey,

@@ -67,6 +67,7 @@ export const ROUTES: Record<string, RouteFacts> = {
   "POST /api/v1/videos": { scope: "realtime:write", body: { avatarId: "x", text: "x" } },
   "GET /api/v1/videos/:id": { scope: "avatars:read" },
   "DELETE /api/v1/videos/:id": { scope: "realtime:write" },
+  "POST /api/v1/realtime/prepare": { scope: "realtime:write", body: { avatar_id: "x" } },
   "GET /api/v1/usage/summary": { scope: "usage:read" },
   "POST /api/v1/invitations/options": { scope: "none", body: { token: "x" } },
   "POST /api/v1/invitations/acceptance": { scope: "none", body: { token: "x", name: "x", credential: {} } },

@@ -37,7 +37,12 @@ const start = ({ first, again = [], change = {}, leaseMs = 60_000, deaths = 0, p
   const call = startCall(
     { ...assigned, token: JSON.stringify({ first, again }), ...change },
     {
-      service: { sync: () => Promise.reject(), file: async () => new Uint8Array(3) },
+      service: {
+        sync: () => Promise.reject(),
+        file: async () => new Uint8Array(3),
+        preloadFile: () => Promise.reject(),
+      },
+      preloads: null,
       processes: { take, ready: async () => {}, canStart: () => true, stop: async () => {} },
       log: createLog("info", { write: (line: string) => void lines.push(line) }),
       pictures: { renderer: "portrait" as const, label: "AI" },

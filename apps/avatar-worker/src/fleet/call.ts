@@ -8,6 +8,7 @@ import { watchLimits } from "../process/limits.ts";
 import type { CallReport, FromCallProcess, PictureSettings, Start, ToCallProcess } from "../process/messages.ts";
 import type { CallProcesses } from "../process/spare.ts";
 import type { CallTraces } from "../tracing.ts";
+import type { Preloads } from "./preloads.ts";
 import type { Service } from "./service.ts";
 
 /** How often the process of a call is replaced. One that ends before its first report does not count, up to this many in all. */
@@ -36,6 +37,8 @@ export type CallWatcher = {
 export type CallParts = {
   service: Service;
   processes: CallProcesses;
+  /** The processes that have loaded an avatar before its call; null: none. */
+  preloads: Pick<Preloads, "take"> | null;
   pictures: PictureSettings;
   log: Logger;
   watcher: CallWatcher | null;
@@ -132,7 +135,7 @@ type Running = {
   stop(): Promise<void>;
 };
 
-type RunOptions = Pick<CallParts, "processes" | "service"> & {
+type RunOptions = Pick<CallParts, "processes" | "preloads" | "service"> & {
   log: Logger;
   onReport: (report: CallReport) => void;
   onDoubt: () => void;
@@ -140,8 +143,11 @@ type RunOptions = Pick<CallParts, "processes" | "service"> & {
 };
 
 /** Runs a call in a process, which `start` describes. */
-const runProcess = (start: Start, { processes, service, log, onReport, onDoubt, onEnd }: RunOptions): Running => {
-  const process = processes.take();
+const runProcess = (
+  start: Start,
+  { processes, preloads, service, log, onReport, onDoubt, onEnd }: RunOptions,
+): Running => {
+  const process = preloads?.take(start.assigned) ?? processes.take();
   const { pid } = process;
   const { session_id, mode } = start.assigned;
   log.info({ pid, mode }, start.isRestart ? "a call was started again" : "a call was assigned");
@@ -182,6 +188,7 @@ const runProcess = (start: Start, { processes, service, log, onReport, onDoubt, 
         void stop();
         break;
       case "ready":
+      case "preloaded":
         break;
     }
   };
@@ -201,7 +208,7 @@ const runProcess = (start: Start, { processes, service, log, onReport, onDoubt, 
 /** Runs a call in a process. A process that ends is replaced once, at once; the call has failed when the second one ends. */
 export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   const { session_id, generation, agent_identity } = assigned;
-  const { service, processes, pictures, leaseMs } = parts;
+  const { service, processes, preloads, pictures, leaseMs } = parts;
   const log = parts.log.child({ session: session_id, generation });
   const record = createRecord(assigned, log, parts);
   let restarts = 0;
@@ -232,7 +239,7 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
     const rest = { ...assigned, used_seconds: record.current().used_seconds };
     return runProcess(
       { kind: "start", assigned: rest, isRestart: restarts > 0, leaseMs: leaseMs(), pictures },
-      { processes, service, log, onReport: record.update, onDoubt: doubt, onEnd: handleEnd },
+      { processes, preloads, service, log, onReport: record.update, onDoubt: doubt, onEnd: handleEnd },
     );
   };
   let running = run();

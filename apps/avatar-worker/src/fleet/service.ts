@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { readPreparedFile } from "@realtime-avatar/domain/avatars/preparation";
 import {
   callFilePath,
+  preloadFilePath,
   readSyncResponse,
   type SyncRequest,
   type SyncResponse,
@@ -64,6 +65,8 @@ export type Service = {
   sync(request: SyncRequest, signal: AbortSignal): Promise<SyncResponse>;
   /** A prepared file of the avatar of a call. Throws unless it has the digest that is in its name. */
   file(sessionId: string, file: string): Promise<Uint8Array>;
+  /** The same, of an avatar that the worker is to load before a call. */
+  preloadFile(avatarId: string, file: string): Promise<Uint8Array>;
 };
 
 export const createService = (
@@ -75,6 +78,15 @@ export const createService = (
     const response = await fetch(serviceUrl + path, { ...init, headers, redirect: "error" });
     if (!response.ok) throw new RefusedRequest(response.status, await problemCode(response));
     return response;
+  };
+  const readFile = async (path: string, file: string): Promise<Uint8Array> => {
+    const name = readPreparedFile(file);
+    if (!name) throw new Error("the manifest names an invalid file");
+    const response = await request(path, { signal: AbortSignal.timeout(fileMs) });
+    const bytes = await readBytes(response, MAX_FILE_BYTES);
+    const digest = createHash("sha256").update(bytes).digest("hex");
+    if (digest !== name.sha256) throw new Error("the file has another digest than its name");
+    return bytes;
   };
   return {
     sync: async (body, signal) => {
@@ -88,15 +100,7 @@ export const createService = (
       if (content === null) throw new Error("the service sent an invalid response");
       return content;
     },
-    file: async (sessionId, file) => {
-      const name = readPreparedFile(file);
-      if (!name) throw new Error("the manifest names an invalid file");
-      const signal = AbortSignal.timeout(fileMs);
-      const response = await request(callFilePath(workerId, sessionId, file), { signal });
-      const bytes = await readBytes(response, MAX_FILE_BYTES);
-      const digest = createHash("sha256").update(bytes).digest("hex");
-      if (digest !== name.sha256) throw new Error("the file has another digest than its name");
-      return bytes;
-    },
+    file: (sessionId, file) => readFile(callFilePath(workerId, sessionId, file), file),
+    preloadFile: (avatarId, file) => readFile(preloadFilePath(workerId, avatarId, file), file),
   };
 };

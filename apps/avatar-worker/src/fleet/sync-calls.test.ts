@@ -7,6 +7,7 @@ import { assigned } from "../../test/support/assigned.ts";
 import { startCallProcess } from "../process/call-process.ts";
 import { startSync } from "./sync.ts";
 
+const noFile = () => Promise.reject(new Error("no file"));
 const SCRIPTED = [process.execPath, "--no-env-file", join(import.meta.dir, "../process/scripted.testing.ts")];
 const token = JSON.stringify({ first: [{ kind: "report", state: "joined", used_seconds: 0 }], again: [] });
 const lease = { lease_seconds: 60, start: [], end: [] };
@@ -55,10 +56,10 @@ const start = (steps: Step[], { isHeld = false } = {}) => {
     return { ...started, send, listen };
   };
   const { stop, calls } = startSync({
-    ...{ service: { sync, file: () => Promise.reject(new Error("no file")) }, slots: 1, features: [] },
+    ...{ service: { sync, file: noFile, preloadFile: noFile }, slots: 1, features: [] },
     ...{ processes: { take, ready: async () => {}, canStart: () => true, stop: async () => {} } },
     ...{ log: createLog("warn", { write: (line) => line.includes("the lease has ended") && lost.resolve() }) },
-    ...{ metrics: null, traces: null, pictures: { renderer: "portrait" as const, label: "AI" } },
+    ...{ metrics: null, preloads: null, traces: null, pictures: { renderer: "portrait" as const, label: "AI" } },
   });
   const promises = { done: done.promise, lost: lost.promise, ended: ended.promise };
   return { requests, sent, leases: () => leases, ...promises, letLeave: leaving.resolve, stop, calls };

@@ -34,6 +34,7 @@ test("a response that comes when its lease has ended: starts no call", async () 
       return { lease_seconds: 0, start: [assigned], end: [] };
     },
     file: () => Promise.reject(new Error("no file")),
+    preloadFile: () => Promise.reject(new Error("no file")),
   };
   let taken = 0;
   const take = (): never => {
@@ -48,6 +49,7 @@ test("a response that comes when its lease has ended: starts no call", async () 
     processes,
     log: createLog("silent"),
     metrics: null,
+    preloads: null,
     traces: null,
     pictures,
   };
@@ -67,8 +69,17 @@ test("a worker that cannot start processes: offers no slots until it can", async
     return lease;
   };
   const processes = { ...noProcesses, canStart: () => canStart };
-  const parts = { slots: 3, features: [], processes, log: createLog("silent"), metrics: null, traces: null, pictures };
-  const worker = startSync({ service: { sync, file }, ...parts });
+  const parts = {
+    slots: 3,
+    features: [],
+    processes,
+    log: createLog("silent"),
+    metrics: null,
+    preloads: null,
+    traces: null,
+    pictures,
+  };
+  const worker = startSync({ service: { sync, file, preloadFile: file }, ...parts });
   await twice.promise;
   expect(offered).toEqual([0, 3]);
   await worker.stop();
@@ -85,9 +96,9 @@ const workerWith = (
   const requests: SyncRequest[] = [];
   const sync = (request: SyncRequest) => respond(requests.push(request), request);
   const log = createLog("silent");
-  const service = { sync, file };
+  const service = { sync, file, preloadFile: file };
   const { stop } = startSync(
-    { service, slots: 1, features, processes: noProcesses, log, metrics: null, traces: null, pictures },
+    { service, slots: 1, features, processes: noProcesses, log, metrics: null, preloads: null, traces: null, pictures },
     pause,
   );
   return { requests, stop };
@@ -156,11 +167,12 @@ test("syncs that fail: one line in the log for each reason, until the service re
   };
   const worker = startSync({
     ...{
-      service: { sync, file },
+      service: { sync, file, preloadFile: file },
       slots: 1,
       features: [],
       processes: noProcesses,
       metrics: null,
+      preloads: null,
       traces: null,
       pictures,
     },

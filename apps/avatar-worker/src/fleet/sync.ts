@@ -2,6 +2,7 @@
 import {
   type AssignedCall,
   MAX_FIRST_FEATURES,
+  PRELOAD,
   type ReportedCall,
   type SyncRequest,
   type SyncResponse,
@@ -14,6 +15,7 @@ import type { CallProcesses } from "../process/spare.ts";
 import type { CallTraces } from "../tracing.ts";
 import { type Call, startCall } from "./call.ts";
 import { createLease, type Lease } from "./lease.ts";
+import type { Preloads } from "./preloads.ts";
 import { RefusedRequest, type Service } from "./service.ts";
 
 /** A sync waits for work at the service. One that brings nothing new before this time has not waited. */
@@ -34,6 +36,7 @@ export type SyncParts = {
   /** The fields of the start of a call that its renderer can use. */
   features: readonly string[];
   processes: CallProcesses;
+  preloads: Preloads | null;
   pictures: PictureSettings;
   log: Logger;
   metrics: Pick<WorkerMetrics, "watcher" | "syncFailed"> | null;
@@ -144,8 +147,8 @@ const statesOf = (calls: readonly ReportedCall[]): string =>
  * The form of requests: what the service accepts. A worker begins with the form of the release before, and uses what the last
  * response has named. A replica of the release before names nothing, and refuses what it does not know.
  */
-const createForm = (rendererFeatures: readonly string[]) => {
-  const features = [WIRE_2, ...rendererFeatures];
+const createForm = (rendererFeatures: readonly string[], canPreload: boolean) => {
+  const features = [WIRE_2, ...(canPreload ? [PRELOAD] : []), ...rendererFeatures];
   let serviceFeatures: readonly string[] = [];
   return {
     /** Fields of later forms are sent while `serviceFeatures` has their names. */
@@ -197,7 +200,7 @@ export const startSync = (parts: SyncParts, pause: Pause = pauseByClock): Sync =
   const failures = createFailures(parts);
   let lastStates = "";
   let quickSyncs = 0;
-  const form = createForm(parts.features);
+  const form = createForm(parts.features, parts.preloads !== null);
   const calls = createCalls(
     parts,
     () => lease,
@@ -227,6 +230,7 @@ export const startSync = (parts: SyncParts, pause: Pause = pauseByClock): Sync =
       form.answered(response);
       // A worker that was stopped reads it too late: the calls may be at another worker.
       const isNews = lease.isHeld() && calls.apply(response, request);
+      parts.preloads?.apply(response.preload ?? []);
       const elapsed = performance.now() - sentAt;
       quickSyncs = isSame && !isNews && elapsed < MIN_WAIT_MS ? quickSyncs + 1 : 0;
       return quickSyncs > MAX_QUICK_SYNCS ? SYNC_INTERVAL_MS - elapsed : 0;

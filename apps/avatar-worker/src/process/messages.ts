@@ -3,7 +3,12 @@
  * call reads what strangers send, so the worker validates each message that it receives from it.
  */
 import { END_REASONS, type EndReason } from "@realtime-avatar/domain/calls/end-reasons";
-import { type AssignedCall, type ReportedCall, WORKER_CALL_STATES } from "@realtime-avatar/domain/calls/worker-sync";
+import {
+  type AssignedCall,
+  type CallAvatar,
+  type ReportedCall,
+  WORKER_CALL_STATES,
+} from "@realtime-avatar/domain/calls/worker-sync";
 import { ClosedObject, Count, isValid, OneOf, Text } from "@realtime-avatar/domain/schema";
 import { type Static, Type } from "@sinclair/typebox";
 
@@ -22,8 +27,12 @@ export type Start = {
   pictures: PictureSettings;
 };
 
+/** Load an avatar: the call of it that follows starts faster. */
+export type PreloadMessage = { kind: "preload"; avatar: CallAvatar; pictures: PictureSettings };
+
 export type ToCallProcess =
   | Start
+  | PreloadMessage
   /** The call may go on for this long. */
   | { kind: "lease"; ms: number }
   /** Tell the person why, leave, and report `ended`. */
@@ -34,6 +43,8 @@ export type ToCallProcess =
   | { kind: "file"; id: number; bytes: Uint8Array | null };
 
 const MESSAGES = {
+  /** The avatar of `preload` was loaded, or cannot be. */
+  preloaded: ClosedObject({ kind: OneOf(["preloaded"]), isLoaded: Type.Boolean() }),
   /** The process can take a call. */
   ready: ClosedObject({ kind: OneOf(["ready"]) }),
   /** Sent at each change, and otherwise once a second, which shows that the process is alive. */

@@ -5,7 +5,7 @@ import { createFaceRenderer } from "../renderer/face.ts";
 import { portrait } from "../renderer/portrait.ts";
 import type { Renderer } from "../renderer/renderer.ts";
 import { type Call, startCall } from "../room/call.ts";
-import type { FromCallProcess, PictureSettings, Start, ToCallProcess } from "./messages.ts";
+import type { FromCallProcess, PictureSettings, PreloadMessage, Start, ToCallProcess } from "./messages.ts";
 
 const REPORT_INTERVAL_MS = 100;
 /** How often an unchanged report is sent, so that the worker sees that this process is alive. */
@@ -57,6 +57,7 @@ const chooseRenderer = ({ renderer }: PictureSettings): Renderer =>
 const serveCall = (): void => {
   const { load, receive } = createLoader();
   const report = createReporter();
+  let renderer: Renderer | null = null;
   let call: Call | null = null;
   let leaseTimer: NodeJS.Timeout | undefined;
 
@@ -74,14 +75,25 @@ const serveCall = (): void => {
       if (call) report(call.report());
     };
     const onFailure = (cause: string): void => send({ kind: "failure", cause: cause.slice(0, MAX_CAUSE_LENGTH) });
-    const renderer = chooseRenderer(pictures);
+    renderer ??= chooseRenderer(pictures);
     call = startCall(assigned, { renderer, label: pictures.label, load, isRestart, onChange, onFailure });
     setInterval(onChange, REPORT_INTERVAL_MS);
     onChange();
     holdFor(leaseMs);
   };
+  const preload = async ({ avatar, pictures }: PreloadMessage): Promise<void> => {
+    renderer ??= chooseRenderer(pictures);
+    const isLoaded = await renderer.preload(avatar, load).then(
+      () => true,
+      () => false,
+    );
+    send({ kind: "preloaded", isLoaded });
+  };
   process.on("message", (message: ToCallProcess) => {
     switch (message.kind) {
+      case "preload":
+        void preload(message);
+        break;
       case "start":
         start(message);
         break;

@@ -41,6 +41,9 @@ if (import.meta.main) {
       const { first, again } = JSON.parse(message.assigned.token) as Script;
       if (message.isRestart) send({ kind: "report", state: "joined", used_seconds: message.assigned.used_seconds });
       for (const step of message.isRestart ? again : first) perform(step);
+    } else if (message.kind === "preload") {
+      const { steps = [] } = (message.avatar.manifest ?? {}) as { steps?: Step[] };
+      for (const step of steps) perform(step);
     } else if (message.kind === "end")
       send({ kind: "report", state: "ended", used_seconds: 9, reason: message.reason });
     else if (message.kind === "leave") send({ kind: "left" });

@@ -1,5 +1,5 @@
 /** The renderer of faces, with a prepared picture of a person and the mesh of its face. packages/face tests what it draws. */
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { VideoFrame } from "@livekit/rtc-node";
 import { encodeMesh, manifestFace } from "@realtime-avatar/domain/avatars/face-mesh";
 import type { SessionId } from "@realtime-avatar/domain/id";
@@ -147,4 +147,64 @@ test("a call by voice: reads no file", async () => {
   const rendering = await renderer.open(callOf(WITH_FACE, { mode: "voice" }), load);
   rendering.hear(new Int16Array(960), 0);
   rendering.clear();
+});
+
+describe("an avatar that is loaded before its call", () => {
+  /** A renderer whose files can fail. `loads`: how often a picture was read. */
+  const create = () => {
+    const state = { loads: 0, fails: false };
+    const load = async (): Promise<Uint8Array> => {
+      state.loads++;
+      if (state.fails) throw new Error("no file");
+      return picture;
+    };
+    return {
+      state,
+      load,
+      renderer: createFaceRenderer(
+        () => {},
+        () => 0,
+      ),
+    };
+  };
+  const { avatar } = callOf(WITH_FACE);
+
+  test("its call: reads no file again, and has the same pictures", async () => {
+    const { state, load, renderer } = create();
+    await renderer.preload(avatar, load);
+    state.fails = true;
+    const rendering = await renderer.open(callOf(WITH_FACE), load);
+    expect(state.loads).toBe(1);
+    expect(rendering.picture().data).toEqual((await open(WITH_FACE)).at(0));
+  });
+
+  test("a call that comes while it is loaded: waits for it", async () => {
+    const { state, load, renderer } = create();
+    const loading = renderer.preload(avatar, load);
+    await renderer.open(callOf(WITH_FACE), load);
+    await loading;
+    expect(state.loads).toBe(1);
+  });
+
+  test("its load failed, another manifest, or another avatar: the call loads its own", async () => {
+    const { state, load, renderer } = create();
+    state.fails = true;
+    await expect(renderer.preload(avatar, load)).rejects.toThrow("no file");
+    state.fails = false;
+    await renderer.open(callOf(WITH_FACE), load);
+    expect(state.loads).toBe(2);
+    await renderer.preload(avatar, load);
+    await renderer.open(callOf({ ...WITH_FACE, again: true }), load);
+    expect(state.loads).toBe(4);
+  });
+
+  test("without a face: a portrait, with its reason when the call begins", async () => {
+    const causes: string[] = [];
+    const renderer = createFaceRenderer((cause) => void causes.push(cause));
+    const call = callOf({ pictures: PICTURES });
+    await renderer.preload(call.avatar, async () => picture);
+    expect(causes).toEqual([]);
+    await renderer.open(call, async () => picture);
+    expect(causes).toHaveLength(1);
+  });
 });

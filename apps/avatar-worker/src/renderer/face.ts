@@ -3,18 +3,42 @@ import { readMesh } from "@realtime-avatar/domain/avatars/face-mesh";
 import { PICTURE_LENGTH, toI420 } from "@realtime-avatar/face/picture";
 import { seedFrom } from "@realtime-avatar/face/seed";
 import { createSpeaker } from "@realtime-avatar/face/speaker";
-import { openFace } from "@realtime-avatar/face/warp/face";
+import { type Face, openFace } from "@realtime-avatar/face/warp/face";
 import { loadPhoto, type Photo } from "./photo.ts";
 import { openPortrait } from "./portrait.ts";
-import { callMarks, NO_PICTURES, type Renderer, type RendererCall, type Rendering, toFrame } from "./renderer.ts";
+import {
+  callMarks,
+  FRAME_MS,
+  type LoadFile,
+  NO_PICTURES,
+  type Renderer,
+  type RendererCall,
+  type Rendering,
+  SAMPLE_RATE,
+  toFrame,
+} from "./renderer.ts";
 
-/** Opens the face of a photo; null where the manifest has no valid mesh of it. `clock`: in milliseconds. */
-const openSpeaker = (photo: Photo, call: RendererCall, clock: () => number): Rendering | null => {
+/** An avatar as it is needed for a call: its photo, and its face; null, and why, where it has none. */
+type LoadedAvatar = { photo: Photo; face: Face | null; reason: string };
+
+/** Opens the face of a photo; null where the manifest has no valid mesh of it. */
+const openPhoto = (photo: Photo, { manifest }: RendererCall["avatar"]): LoadedAvatar => {
   const { pixels, size, originalSize } = photo;
-  const { avatar_id, manifest } = call.avatar;
-  const mesh = originalSize === null ? null : readMesh(manifest, originalSize, size);
-  if (mesh === null) return null;
-  const speaker = createSpeaker(openFace(toI420(pixels), mesh), { seed: seedFrom(avatar_id + call.session_id) });
+  try {
+    const mesh = originalSize === null ? null : readMesh(manifest, originalSize, size);
+    if (mesh === null) return { photo, face: null, reason: "the avatar was prepared without a face" };
+    return { photo, face: openFace(toI420(pixels), mesh), reason: "" };
+  } catch (error) {
+    return { photo, face: null, reason: error instanceof Error ? error.message : "unknown" };
+  }
+};
+
+const loadAvatar = async (avatar: RendererCall["avatar"], load: LoadFile): Promise<LoadedAvatar> =>
+  openPhoto(await loadPhoto(avatar, load), avatar);
+
+/** `clock`: in milliseconds. */
+const openSpeaker = (face: Face, call: RendererCall, clock: () => number): Rendering => {
+  const speaker = createSpeaker(face, { seed: seedFrom(call.avatar.avatar_id + call.session_id) });
   const drawMarks = callMarks(call);
   // One for all pictures: new ones would be 10 MB of garbage a second.
   const frame = toFrame(new Uint8Array(PICTURE_LENGTH));
@@ -28,24 +52,46 @@ const openSpeaker = (photo: Photo, call: RendererCall, clock: () => number): Ren
   };
 };
 
+/** How many pictures are drawn of an avatar that is loaded before its call: the first ones of a process take the most time. */
+const WARM_PICTURES = 5;
+const SILENCE = new Int16Array((SAMPLE_RATE * FRAME_MS) / 1000);
+
+const warmUp = (face: Face): void => {
+  const speaker = createSpeaker(face, { seed: 0 });
+  for (let picture = 0; picture < WARM_PICTURES; picture++) {
+    speaker.hear(SILENCE, 0, picture * FRAME_MS);
+    speaker.picture(picture * FRAME_MS);
+  }
+};
+
+/** The same for two avatars with the same files: a preparation changes the manifest. */
+const keyOf = ({ avatar_id, manifest }: RendererCall["avatar"]): string => JSON.stringify([avatar_id, manifest]);
+
 /**
  * Creates the renderer of faces. An avatar without a face, or with a mesh that is damaged, is shown as a portrait: `onFallback` gets
  * the reason. `clock`: in milliseconds.
  */
-export const createFaceRenderer = (
-  onFallback: (reason: string) => void,
-  clock = () => performance.now(),
-): Renderer => ({
-  open: async (call, load) => {
-    if (call.mode === "voice") return NO_PICTURES;
-    const photo = await loadPhoto(call.avatar, load);
-    try {
-      const speaker = openSpeaker(photo, call, clock);
-      if (speaker !== null) return speaker;
-      onFallback("the avatar was prepared without a face");
-    } catch (error) {
-      onFallback(error instanceof Error ? error.message : "unknown");
-    }
-    return openPortrait(photo, call, clock);
-  },
-});
+export const createFaceRenderer = (onFallback: (reason: string) => void, clock = () => performance.now()): Renderer => {
+  let preloaded: { key: string; loading: Promise<LoadedAvatar> } | null = null;
+  /** The avatar that was loaded before; otherwise, and when that has failed, it is loaded now. */
+  const takeAvatar = async (avatar: RendererCall["avatar"], load: LoadFile): Promise<LoadedAvatar> => {
+    const early = preloaded?.key === keyOf(avatar) ? await preloaded.loading.catch(() => null) : null;
+    preloaded = null;
+    return early ?? loadAvatar(avatar, load);
+  };
+  return {
+    open: async (call, load) => {
+      if (call.mode === "voice") return NO_PICTURES;
+      const { photo, face, reason } = await takeAvatar(call.avatar, load);
+      if (face !== null) return openSpeaker(face, call, clock);
+      onFallback(reason);
+      return openPortrait(photo, call, clock);
+    },
+    preload: async (avatar, load) => {
+      const loading = loadAvatar(avatar, load);
+      preloaded = { key: keyOf(avatar), loading };
+      const { face } = await loading;
+      if (face !== null) warmUp(face);
+    },
+  };
+};

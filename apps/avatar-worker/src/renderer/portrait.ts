@@ -33,4 +33,6 @@ export const openPortrait = async (
 export const portrait: Renderer = {
   open: async (call, load) =>
     call.mode === "voice" ? NO_PICTURES : openPortrait(await loadPhoto(call.avatar, load), call),
+  // The marks of the call are part of its few pictures.
+  preload: async () => {},
 };

@@ -4,9 +4,12 @@ import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
 import { avatarToken, type CallToken, personToken } from "@realtime-avatar/domain/calls/room";
 import {
   type AssignedCall,
+  PRELOAD,
   type ReportedCall,
+  SERVICE_FEATURES,
   SyncRequest,
   type SyncResponse,
+  WIRE_2,
 } from "@realtime-avatar/domain/calls/worker-sync";
 import { newId, type SessionId } from "@realtime-avatar/domain/id";
 import { validate } from "@realtime-avatar/domain/schema";
@@ -45,7 +48,10 @@ const createState = () => {
   /** The reports of each session that differ from the one before. */
   const reports = new Map<string, ReportedCall[]>();
   const syncs: SyncRequest[] = [];
+  const preload: NonNullable<SyncResponse["preload"]> = [];
   return {
+    preload,
+    filesSent: [] as string[],
     assigned,
     ending,
     reports,
@@ -58,10 +64,12 @@ const createState = () => {
         if (call.state === "ended") assigned.delete(call.session_id);
       }
     },
-    work: ({ calls, slots }: SyncRequest): Pick<SyncResponse, "start" | "end"> => {
+    work: ({ calls, slots, features }: SyncRequest): Omit<SyncResponse, "lease_seconds"> => {
       const listed = new Set(calls.map(({ session_id }) => session_id));
       const open = calls.filter(({ state }) => state !== "ended");
       return {
+        ...(features.includes(WIRE_2) && { features: [...SERVICE_FEATURES] }),
+        ...(features.includes(PRELOAD) && { preload }),
         start: slots === 0 ? [] : [...assigned.values()].filter(({ session_id }) => !listed.has(session_id)),
         end: open.flatMap(({ session_id, generation }) => {
           const reason = ending.get(session_id);
@@ -122,6 +130,14 @@ const start = async (
   return { session, room, personToken: await sign(livekit, personToken(room)) };
 };
 
+const FILE_PATH = /^\/internal\/avatar-workers\/[\w-]+\/(?<kind>calls|preloads)\/\w+\/files\/(?<file>.+)$/;
+const sendFile = ({ filesSent }: State, files: Map<string, Uint8Array>, path: string): Response => {
+  const { kind = "", file = "" } = FILE_PATH.exec(path)?.groups ?? {};
+  filesSent.push(`${kind} ${file}`);
+  const bytes = files.get(file);
+  return bytes ? new Response(Buffer.from(bytes)) : new Response(null, { status: 404 });
+};
+
 export const startControlPlane = async (livekit: LivekitAddress) => {
   const secret = randomBytes(32).toString("hex");
   const rooms = new RoomServiceClient(livekit.apiUrl, livekit.apiKey, livekit.apiSecret, { requestTimeout: 2 });
@@ -138,9 +154,7 @@ export const startControlPlane = async (livekit: LivekitAddress) => {
       const { pathname } = new URL(request.url);
       if (request.headers.get("authorization") !== `Bearer ${secret}`) return new Response(null, { status: 401 });
       if (pathname.endsWith("/sync")) return respond(state, request, () => leaseSeconds);
-      const [, file = ""] = /^\/internal\/avatar-workers\/[\w-]+\/calls\/\w+\/files\/(.+)$/.exec(pathname) ?? [];
-      const bytes = files.get(file);
-      return bytes ? new Response(Buffer.from(bytes)) : new Response(null, { status: 404 });
+      return sendFile(state, files, pathname);
     },
   });
 
@@ -148,6 +162,11 @@ export const startControlPlane = async (livekit: LivekitAddress) => {
     variables: { SERVICE_URL: server.url.origin, AVATAR_WORKER_SECRET: secret, AVATAR_WORKER_PORT: "0" },
     rooms,
     files,
+    /** Each file that was asked for: of a call, or of an avatar that is loaded before one. */
+    filesSent: state.filesSent,
+    /** Asks each worker to load an avatar before a call. */
+    preload: (avatar: AssignedCall["avatar"]) =>
+      state.preload.push({ preload_id: newId("aud", new Date(), random), avatar }),
     syncs: state.syncs,
     /** `isForeign`: in a room that is not of the service. */
     start: (options: Partial<AssignedCall> = {}, isForeign = false) => start(livekit, rooms, state, options, isForeign),

@@ -11,7 +11,7 @@ import type { Origin } from "../audit/audit-events.ts";
 import type { Runner } from "../connection/batch.ts";
 import { statement } from "../query/statement.ts";
 import { avatars } from "../schema/avatars.ts";
-import { avatarSlots, avatarWorkers } from "../schema/calls.ts";
+import { avatarPreloads, avatarSlots, avatarWorkers } from "../schema/calls.ts";
 import { usageSessions } from "../schema/credits.ts";
 
 /** A call that a worker is to start. */
@@ -35,6 +35,9 @@ export type Assignment = {
   brought: { url: string; token: Uint8Array; agentIdentity: string } | null;
 };
 
+/** An avatar that a worker is to load before a call. `id`: of the request. */
+export type Preload = { id: string } & Pick<Assignment, "tenantId" | "avatarId" | "manifest">;
+
 export type SyncResult = {
   /** Calls that are assigned to the worker, and that its request does not list. */
   start: Assignment[];
@@ -42,6 +45,8 @@ export type SyncResult = {
   end: { sessionId: SessionId; generation: number; reason: EndReason | null }[];
   /** For each call that this sync has closed, its room, which is to be deleted; null when it is not ours. */
   rooms: (string | null)[];
+  /** The latest first. */
+  preloads: Preload[];
   /** Until when the worker has its calls now: see `loseWorker`. */
   leaseEnds: Date;
 };
@@ -52,7 +57,7 @@ export type SyncTerms = { leaseSeconds: number; sessionLeaseSeconds: number };
 type EndedRow = { sessionId: SessionId; generation: number; reason: string | null; closedBy: string | null };
 type BroughtRow = Omit<NonNullable<Assignment["brought"]>, "token"> & { token: string };
 type StartRow = Omit<Assignment, "brought"> & { brought: BroughtRow | null };
-type SyncRow = Pick<SyncResult, "rooms"> & { start: StartRow[]; end: EndedRow[] };
+type SyncRow = Pick<SyncResult, "rooms" | "preloads"> & { start: StartRow[]; end: EndedRow[] };
 
 /** Why a call has ended, as its worker tells it. Null when its lease was over, or when it goes on at another worker. */
 const endedReason = ({ reason, closedBy }: EndedRow): EndReason | null => {
@@ -81,7 +86,7 @@ export const syncWorker = async (
     ...{ workerId, slots, features, calls: reported, leaseSeconds, sessionLeaseSeconds, entryIds, requestId },
   });
   const { result, leaseEnds } = row as SyncWorkerRow;
-  const { start, end, rooms } = result as SyncRow;
+  const { start, end, rooms, preloads } = result as SyncRow;
   return {
     start: start.map(({ brought, ...call }) => ({
       ...call,
@@ -89,6 +94,7 @@ export const syncWorker = async (
     })),
     end: end.map((one) => ({ sessionId: one.sessionId, generation: one.generation, reason: endedReason(one) })),
     rooms,
+    preloads,
     leaseEnds: leaseEnds as Date,
   };
 };
@@ -113,7 +119,10 @@ const selectWorkersWithWork = statement<{ workerId: string }>(
   "list_workers_with_work",
   sql`
     select distinct ${avatarSlots.workerId} as "workerId" from ${avatarSlots}
-    where ${avatarSlots.hasNews} and ${avatarSlots.workerId} = any (${sql.placeholder("workerIds")}::text[])`,
+    where ${avatarSlots.hasNews} and ${avatarSlots.workerId} = any (${sql.placeholder("workerIds")}::text[])
+    union
+    select ${avatarPreloads.workerId} from ${avatarPreloads}
+    where ${avatarPreloads.hasNews} and ${avatarPreloads.workerId} = any (${sql.placeholder("workerIds")}::text[])`,
 );
 
 /** Those of these workers for which something has changed since their last sync. One statement, cheap. */

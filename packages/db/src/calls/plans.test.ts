@@ -15,6 +15,7 @@ import {
 import { claimOf, operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { attachAgent, confirmRoom, failCall, openCall, releaseCall } from "./calls.ts";
 import { findCallFile, listWorkersWithWork } from "./fleet.ts";
+import { findPreloadOwner, preloadAvatar } from "./preloads.ts";
 import {
   compareRooms,
   endDueCalls,
@@ -58,6 +59,9 @@ await database.db.client.unsafe(`
   insert into fleet.avatar_slots (worker_id, n, tenant_id, session_id)
     select 'worker ' || i, n, case when n = 1 then '${tenantId}' end, case when n = 1 then ${rowId("ses")} end
     from generate_series(1, ${OPEN}) i, generate_series(1, 4) n;
+  insert into fleet.avatar_preloads
+    select ${rowId("ten")}, 'live', ${rowId("aud")}, ${rowId("ava")}, 'worker ' || i % ${OPEN}, now() + interval '1 hour', i % 100 = 0
+    from generate_series(1, ${ROWS}) i;
   insert into avatars (tenant_id, id, environment, display_name, source_kind, model_id, status, cache_version, settings, metadata,
     version, created_at, updated_at)
     select '${tenantId}', ${rowId("ava")}, 'live', 'n', 'image', 'm', 'ready', 0, '{}', '{}', 1, now(), now()
@@ -102,6 +106,8 @@ test.each([
   ["a sync", async () => sync(db, "worker 1", { slots: 4, calls: [report(session(1)), report(session(2))] })],
   ["a sync that ends a call", async () => sync(db, "worker 3", { slots: 4, calls: [report(session(3), "ended", 3)] })],
   ["the workers with work", async () => listWorkersWithWork(db, ["worker 1", "worker 2"])],
+  ["a preload", async () => preloadAvatar(db, avatarId, child, operatorOrigin(), claimOf("preload"))],
+  ["a file of a preload", async () => findPreloadOwner(db, "worker 1", avatarId)],
   ["a file of a call", async () => findCallFile(db, "worker 1", session(1))],
   [
     "a lost worker",

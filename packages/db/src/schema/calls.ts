@@ -3,6 +3,7 @@
  * `fleet`: the avatar workers and their slots.
  */
 import { CALL_MODES } from "@realtime-avatar/domain/calls/schemas";
+import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
 import { sql } from "drizzle-orm";
 import {
   bigint,
@@ -146,6 +147,31 @@ export const avatarSlots = fleet.table(
     index("avatar_slots_free_index").on(table.n, table.workerId).where(sql`${table.sessionId} is null`),
     index("avatar_slots_news_index").on(table.workerId).where(sql`${table.hasNews}`),
     check("avatar_slots_session_check", sql`(${table.tenantId} is null) = (${table.sessionId} is null)`),
+  ],
+);
+
+/**
+ * The avatars that workers load before a call: the latest of a tenant in each environment. A row that has ended means nothing. It stays
+ * until another request replaces or deletes it.
+ */
+export const avatarPreloads = fleet.table(
+  "avatar_preloads",
+  {
+    tenantId: bytewise("tenant_id").notNull(),
+    environment: text("environment").notNull(),
+    /** Of the request. */
+    id: bytewise("id").notNull(),
+    avatarId: bytewise("avatar_id").notNull(),
+    workerId: bytewise("worker_id").notNull(),
+    endsAt: time("ends_at").notNull(),
+    /** Whether the worker has not been told. */
+    hasNews: boolean("has_news").notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.tenantId, table.environment] }),
+    index("avatar_preloads_worker_index").on(table.workerId, table.endsAt),
+    check("avatar_preloads_environment_check", oneOf(table.environment, ENVIRONMENTS)),
+    check("avatar_preloads_avatar_id_check", isId(table.avatarId, "ava")),
   ],
 );
 

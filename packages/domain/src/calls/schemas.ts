@@ -108,6 +108,20 @@ export const QueuedCall = ClosedObject({
 });
 export type QueuedCall = Static<typeof QueuedCall>;
 
+/** For how long a worker keeps an avatar that was prepared for a call. */
+export const PREPARED_SECONDS = 60;
+
+export const PrepareCall = ClosedObject({
+  avatar_id: Id("The avatar of the next call. It must be `ready`."),
+});
+export type PrepareCall = Static<typeof PrepareCall>;
+
+export const PreparedCall = ClosedObject({
+  avatar_id: Id(),
+  expires_in_seconds: Count({ description: "After this time, the avatar is loaded at the start of a call again." }),
+});
+export type PreparedCall = Static<typeof PreparedCall>;
+
 /** Why a program ends a call. */
 export const RELEASE_REASONS = [
   "page_hide",

@@ -52,13 +52,21 @@ export const syncPath = (workerId: string): string => `/internal/avatar-workers/
 export const callFilePath = (workerId: string, session: string, file: string): string =>
   `/internal/avatar-workers/${workerId}/calls/${session}/files/${file}`;
 
+/** The path of a prepared file that the manifest of an avatar in `preload` names. */
+export const preloadFilePath = (workerId: string, avatar: string, file: string): string =>
+  `/internal/avatar-workers/${workerId}/preloads/${avatar}/files/${file}`;
+
 /**
  * A worker with this feature reads `features` of a response, and always has a sync at the service: after each response or failure it
  * sends the next one within half a second. So it is lost when the connection of a sync ends and none follows.
  */
 export const WIRE_2 = "wire-2";
+/** A worker with this feature loads the avatars of `preload` before their calls. */
+export const PRELOAD = "preload";
 /** What the service can do beyond the form of the release before. */
-export const SERVICE_FEATURES: readonly string[] = [WIRE_2];
+export const SERVICE_FEATURES: readonly string[] = [WIRE_2, PRELOAD];
+/** Maximum number of avatars that a response asks a worker to load. */
+export const MAX_PRELOADS = 4;
 /** Maximum number of features in the first form of a request, which the release before accepts. */
 export const MAX_FIRST_FEATURES = 16;
 
@@ -95,6 +103,12 @@ export const SyncRequest = ClosedObject({
 });
 export type SyncRequest = Static<typeof SyncRequest>;
 
+const CallAvatar = ClosedObject({
+  avatar_id: Text({ minLength: 1, maxLength: 64 }),
+  manifest: Nullable(JsonObject({}), { description: "The manifest of the preparation." }),
+});
+export type CallAvatar = Static<typeof CallAvatar>;
+
 export const AssignedCall = ClosedObject({
   ...callId,
   environment: OneOf(ENVIRONMENTS),
@@ -105,10 +119,7 @@ export const AssignedCall = ClosedObject({
       "The participant whose voice the avatar plays (`lk.publish_on_behalf`), in a room that an agent's owner or CALL_AGENT_NAME has brought; null where the avatar hears the person.",
   }),
   mode: OneOf(CALL_MODES),
-  avatar: ClosedObject({
-    avatar_id: Text({ minLength: 1, maxLength: 64 }),
-    manifest: Nullable(JsonObject({}), { description: "The manifest of the preparation." }),
-  }),
+  avatar: CallAvatar,
   input: CallInput,
   max_seconds: Count({ minimum: 1, description: "When the call ends, counted like `used_seconds`." }),
   limit: OneOf(["session_cap", "out_of_credits"], { description: "Why it ends then." }),
@@ -132,6 +143,14 @@ export const SyncResponse = ClosedObject({
       }),
     }),
     { minItems: 0, maxItems: MAX_CALLS },
+  ),
+  preload: Type.Optional(
+    Type.Array(ClosedObject({ preload_id: Text({ minLength: 1, maxLength: 64 }), avatar: CallAvatar }), {
+      minItems: 0,
+      maxItems: MAX_PRELOADS,
+      description:
+        "Avatars to load before a call, the latest request first. The same id again is the same request. Only for a worker with the feature `preload`.",
+    }),
   ),
   features: Type.Optional(Features("What the service can do. Only for a worker with the feature `wire-2`.")),
 });

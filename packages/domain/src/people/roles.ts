@@ -50,6 +50,7 @@ export const MINIMUM_ROLES: Readonly<Record<string, Role | null>> = {
   reportUsage: null,
   releaseSession: null,
   startCall: null,
+  prepareCall: null,
   releaseCall: null,
 
   listVideos: "viewer",

@@ -22,6 +22,24 @@ type Callers = {
   poor: string;
 };
 
+/** Expects each response of `POST /realtime/prepare` to come about. */
+const expectPrepared = async ({ send, sendWithout }: Callers): Promise<void> => {
+  const operation = one("prepareCall");
+  const body = { avatar_id: START.avatar_id };
+  expect((await send(operation, { body })).status).toBe(200);
+  expect((await send(operation, { body: { avatar_id: "x" } })).code).toBe("not_found");
+  const made = await send(one("createAvatar"), { body: { displayName: "x", sourceKind: "image" } });
+  expect((await send(operation, { body: { avatar_id: JSON.parse(made.text).id } })).code).toBe("avatar_not_ready");
+  expect((await sendWithout(operation, { body })).code).toBe("realtime_not_configured");
+  const headers = { "idempotency-key": "conformance-prepare" };
+  for (const replayed of [null, "true"]) {
+    const { headers: sent } = await send(operation, { headers, body });
+    expect(sent.get("idempotent-replayed")).toBe(replayed);
+  }
+  const reused = await send(operation, { headers, body: { avatar_id: "x" } });
+  expect(reused.code).toBe("idempotency_key_reused");
+};
+
 export const startConformanceCalls = async (database: TestDatabase) => {
   const { client } = database.db;
   const livekit = await startLivekitStandIn();
@@ -90,6 +108,7 @@ export const startConformanceCalls = async (database: TestDatabase) => {
     expectResponses: async (callers: Callers): Promise<void> => {
       await expectRefusals(callers);
       await expectReplays(callers);
+      await expectPrepared(callers);
       await expectQueued(callers);
     },
     stop: livekit.stop,

@@ -3,12 +3,13 @@
 --   'end'    calls that it lists and does not have; `reason`: null while the call is open (another worker has
 --            it, or its lease has expired)
 --   'rooms'  the rooms of the calls that this sync has closed
+--   'preloads'  avatars that it is to load before a call
 -- A report of a call is written when it changes the state of the call, and otherwise after ten seconds. A call that it reports as
 -- ended is closed, and charged what it reports. A worker without slots and calls stops: its lease ends now. `lease_ends`: of the
 -- worker, for lose_worker.
 --
--- Lock order: the worker, the sessions by primary key, their calls and counters (lock_counters), slots. Slots that others have
--- locked are skipped: they have news for the next sync. While the worker is locked, nobody moves its calls (expire_workers).
+-- Lock order: the worker, the sessions by primary key, their calls and counters (lock_counters), slots, preloads. Slots and preloads that
+-- others have locked are skipped: they have news for the next sync. While the worker is locked, nobody moves its calls (expire_workers).
 create function rta.sync_worker(
   p_worker_id text,
   p_slots integer,
@@ -51,6 +52,12 @@ begin
   update fleet.avatar_slots slot set has_news = false
   where slot.worker_id = p_worker_id and slot.n in (
     select news.n from fleet.avatar_slots news
+    where news.worker_id = p_worker_id and news.has_news
+    for no key update skip locked
+  );
+  update fleet.avatar_preloads preload set has_news = false
+  where (preload.tenant_id, preload.environment) in (
+    select news.tenant_id, news.environment from fleet.avatar_preloads news
     where news.worker_id = p_worker_id and news.has_news
     for no key update skip locked
   );

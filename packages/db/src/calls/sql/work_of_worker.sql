@@ -46,6 +46,17 @@ language sql stable as $$
         select from own where own.session_id = listed.session_id and own.generation = listed.generation
       )
     ),
-    'rooms', to_json(p_rooms)
+    'rooms', to_json(p_rooms),
+    'preloads', (
+      select coalesce(json_agg(json_build_object(
+        'id', preload.id, 'tenantId', preload.tenant_id, 'avatarId', preload.avatar_id, 'manifest', avatar.cache_manifest_id
+      ) order by preload.ends_at desc, preload.id desc), '[]')
+      from (
+        select * from fleet.avatar_preloads
+        where worker_id = p_worker_id and ends_at > clock_timestamp() order by ends_at desc, id desc limit 4
+      ) preload
+      join public.avatars avatar on avatar.tenant_id = preload.tenant_id and avatar.id = preload.avatar_id
+      where avatar.status = 'ready'
+    )
   )
 $$;

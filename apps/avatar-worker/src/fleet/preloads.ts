@@ -1,0 +1,147 @@
+/** Processes that have loaded an avatar before its call: another one of the same avatar starts faster in them. */
+import type { AssignedCall, SyncResponse } from "@realtime-avatar/domain/calls/worker-sync";
+import type { CallProcess } from "../process/call-process.ts";
+import { watchLimits } from "../process/limits.ts";
+import type { FromCallProcess, PictureSettings } from "../process/messages.ts";
+import type { CallProcesses } from "../process/spare.ts";
+import type { Service } from "./service.ts";
+
+/** How many processes wait with a loaded avatar: each takes some 90 MiB. The oldest one ends for another one. */
+const MAX_WAITING = 2;
+/** From the start of one to that of the next: calls need the processor more. A request that is not yet met comes again with each sync. */
+const PAUSE_MS = 2000;
+/** An avatar has few files. */
+const MAX_FILES = 8;
+/** A request is repeated for a minute. The ids of more than this are forgotten. */
+const MAX_KNOWN = 1000;
+
+export type PreloadTimes = { keepMs: number; pauseMs: number };
+const TIMES: PreloadTimes = { keepMs: 60_000, pauseMs: PAUSE_MS };
+
+type Preload = NonNullable<SyncResponse["preload"]>[number];
+
+export type Preloads = {
+  /** Loads what a response asks for, unless it has been or another one is being loaded. */
+  apply(preloads: readonly Preload[]): void;
+  /** The process that has the avatar of a call, or is loading it; null when there is none. It is the caller's from then on. */
+  take(call: Pick<AssignedCall, "avatar" | "mode">): CallProcess | null;
+  stop(): Promise<void>;
+};
+
+type Waiting = {
+  process: CallProcess;
+  isLoading: boolean;
+  /** Keeps it from now on for as long as a new one. */
+  keep(): void;
+  end(): Promise<void>;
+  /** Leaves the process to its new owner. */
+  release(): void;
+};
+
+export type PreloadParts = {
+  service: Pick<Service, "preloadFile">;
+  processes: Pick<CallProcesses, "take">;
+  pictures: PictureSettings;
+};
+
+const keyOf = ({ avatar_id, manifest }: AssignedCall["avatar"]): string => JSON.stringify([avatar_id, manifest]);
+
+/** Has a process load an avatar. `onGone` is called once, when it ends before it is released. */
+const startLoading = (
+  { avatar }: Preload,
+  { service, processes, pictures }: PreloadParts,
+  keepMs: number,
+  onGone: () => void,
+): Waiting => {
+  const process = processes.take();
+  let files = 0;
+  const sendFile = async ({ id, file }: Extract<FromCallProcess, { kind: "load" }>): Promise<void> => {
+    const isAllowed = ++files <= MAX_FILES;
+    const bytes = isAllowed ? await service.preloadFile(avatar.avatar_id, file).catch(() => null) : null;
+    process.send({ kind: "file", id, bytes });
+  };
+  const release = (): void => {
+    clearTimeout(timer);
+    stopLimits();
+  };
+  const end = (): Promise<void> => {
+    release();
+    onGone();
+    return process.stop();
+  };
+  let timer: NodeJS.Timeout | undefined;
+  const keep = (): void => {
+    clearTimeout(timer);
+    timer = setTimeout(() => void end(), keepMs);
+  };
+  keep();
+  const waiting: Waiting = { process, isLoading: true, keep, end, release };
+  const stopLimits = process.pid === null ? () => {} : watchLimits(process.pid, process.kill);
+  process.send({ kind: "preload", avatar, pictures });
+  process.listen({
+    onMessage: (message) => {
+      if (message.kind === "load") void sendFile(message);
+      if (message.kind !== "preloaded") return;
+      waiting.isLoading = false;
+      // What cannot be loaded now is tried again by the call.
+      if (!message.isLoaded) void end();
+    },
+    onEnd: () => {
+      release();
+      onGone();
+    },
+  });
+  return waiting;
+};
+
+export const createPreloads = (
+  parts: PreloadParts,
+  { keepMs, pauseMs } = TIMES,
+  now = () => performance.now(),
+): Preloads => {
+  /** By avatar, the oldest first. */
+  const waiting = new Map<string, Waiting>();
+  const known = new Set<string>();
+  let startedAt = Number.NEGATIVE_INFINITY;
+  let isStopped = false;
+
+  const start = (preload: Preload): void => {
+    const key = keyOf(preload.avatar);
+    const before = waiting.get(key);
+    if (before) {
+      before.keep();
+      return;
+    }
+    const [oldest] = waiting.values();
+    if (waiting.size >= MAX_WAITING) void oldest?.end();
+    startedAt = now();
+    const started = startLoading(preload, parts, keepMs, () => {
+      if (waiting.get(key) === started) waiting.delete(key);
+    });
+    waiting.set(key, started);
+  };
+
+  return {
+    apply: (preloads) => {
+      for (const preload of preloads) {
+        const isBusy = now() - startedAt < pauseMs || [...waiting.values()].some(({ isLoading }) => isLoading);
+        if (isStopped || isBusy || known.has(preload.preload_id)) continue;
+        if (known.size >= MAX_KNOWN) known.clear();
+        known.add(preload.preload_id);
+        start(preload);
+      }
+    },
+    take: ({ avatar, mode }) => {
+      const key = keyOf(avatar);
+      const taken = mode === "avatar" ? waiting.get(key) : undefined;
+      if (!taken) return null;
+      waiting.delete(key);
+      taken.release();
+      return taken.process;
+    },
+    stop: async () => {
+      isStopped = true;
+      await Promise.all([...waiting.values()].map(({ end }) => end()));
+    },
+  };
+};

@@ -1,0 +1,51 @@
+/** An avatar that is loaded before its call, on a real LiveKit server. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
+import { type LivekitServer, startLivekit } from "@realtime-avatar/testing/livekit/server";
+import { type RunningProcess, source, startProcess } from "@realtime-avatar/testing/processes";
+import { until } from "@realtime-avatar/testing/until";
+import { type ControlPlane, startControlPlane } from "./support/control-plane.ts";
+import { preparedFace } from "./support/faces.ts";
+import { joinAsPerson } from "./support/person.ts";
+
+setDefaultTimeout(60_000);
+
+const binary = await livekitBinary();
+const title = `preloads${binary.kind === "missing" ? ` (skipped: ${binary.reason})` : ""}`;
+
+describe.skipIf(binary.kind === "missing")(title, () => {
+  let livekit: LivekitServer;
+  let control: ControlPlane;
+  let worker: RunningProcess;
+
+  beforeAll(async () => {
+    livekit = await startLivekit(binary.kind === "found" ? binary.path : "");
+    control = await startControlPlane(livekit);
+    worker = startProcess(source("apps/avatar-worker/src/main.ts"), { ...control.variables, AVATAR_SLOTS: "2" });
+    await worker.waitFor(/"started"/);
+  });
+  afterAll(async () => {
+    worker?.kill("SIGTERM");
+    await worker?.exited;
+    await livekit?.stop();
+    await control?.stop();
+  });
+
+  test("an avatar that was loaded: its call shows the face, and asks for no file", async () => {
+    const { image, file, manifest } = await preparedFace();
+    control.files.set(file, image);
+    const avatar = { avatar_id: "ava_x", manifest };
+    control.preload(avatar);
+    await until(() => control.filesSent.length > 0);
+    const call = await control.start({ mode: "avatar", avatar });
+    const person = await joinAsPerson(livekit.url, call.personToken);
+    const whole = () => person.seen.filter(({ width }) => width === 512);
+    await person.until(() => whole().length > 30, { state: () => whole().length });
+    expect(control.filesSent).toEqual([`preloads ${file}`]);
+    // A portrait in silence is one picture.
+    expect(new Set(whole().map(({ digest }) => digest)).size).toBeGreaterThan(10);
+    control.end(call.session, "user_ended");
+    await control.untilReported(call.session, "ended");
+    await person.leave();
+  });
+});

@@ -37,5 +37,5 @@ export const startLivekit = async (folder: string) => {
     server.kill("SIGKILL");
     await server.exited;
   };
-  return { variables: { LIVEKIT_URL: `ws://127.0.0.1:${port}`, ...variables }, end };
+  return { pid: server.pid, variables: { LIVEKIT_URL: `ws://127.0.0.1:${port}`, ...variables }, end };
 };

@@ -126,7 +126,7 @@ describe.each([
     expect(code).toBe(0);
     const shown = settled(answer);
     expect(shortened(settled(stdout), shown)).toEqual(shown);
-    if (command.includes("/prepare")) await untilPrepared(url, variables["API_KEY"] ?? "", stdout);
+    if (command.includes("ID/prepare")) await untilPrepared(url, variables["API_KEY"] ?? "", stdout);
     // A reader exports the ids of what was created last.
     const [, session] = /"session_?[iI]d": ?"(ses_\w+)"/.exec(stdout) ?? [];
     if (session !== undefined) variables["SESSION_ID"] = session;

@@ -4,6 +4,7 @@ import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
 import { avatarToken, type CallToken, personToken } from "@realtime-avatar/domain/calls/room";
 import {
   type AssignedCall,
+  MAX_PRELOADS,
   PRELOAD,
   type ReportedCall,
   SERVICE_FEATURES,
@@ -69,7 +70,7 @@ const createState = () => {
       const open = calls.filter(({ state }) => state !== "ended");
       return {
         ...(features.includes(WIRE_2) && { features: [...SERVICE_FEATURES] }),
-        ...(features.includes(PRELOAD) && { preload }),
+        ...(features.includes(PRELOAD) && { preload: preload.slice(-MAX_PRELOADS).reverse() }),
         start: slots === 0 ? [] : [...assigned.values()].filter(({ session_id }) => !listed.has(session_id)),
         end: open.flatMap(({ session_id, generation }) => {
           const reason = ending.get(session_id);

@@ -39,7 +39,8 @@ for await (const key of client.list("/api/v1/api-keys", { status: "active" })) c
 await client.DELETE("/api/v1/avatars/{id}", { params: { path: { id: avatar.id }, header: { "If-Match": '"1"' } } });
 await client.GET("/api/v1/api-keys/self");
 const file: Blob = (await client.csv("/api/v1/audit-events.csv", { action: "avatar.created", limit: 5 })).data;
-console.log(file.size);
+const sample: Blob = (await client.GET("/api/v1/voices/{id}/sample", { params: { path: { id: "flite-slt" } } })).data;
+console.log(file.size, sample.size);
 const session = { params: { path: { id: "ses_01h455vb4pex5vsknk084sn02q" } } };
 if (avatar.id === "") await client.POST("/api/v1/usage/sessions/{id}/release", session);
 if (avatar.id === "") await client.POST("/api/v1/usage/sessions/{id}/release", { ...session, body: { reason: "hung up" } });

@@ -48,3 +48,11 @@ test("an import and a large upload, by a signed PUT: completed", async () => {
   const { data: completed } = await client.POST("/api/v1/assets/{id}/complete", { params: { path } });
   expect(completed).toMatchObject({ id: created.id, status: "uploaded", contentType: "image/png" });
 });
+
+test("the sample of a voice, cut off at first: the whole sound, as a Blob", async () => {
+  gateway.outcomes = ["half"];
+  gateway.calls = [];
+  const { data } = await client.GET("/api/v1/voices/{id}/sample", { params: { path: { id: "flite-slt" } } });
+  expect([data.type, await data.slice(0, 4).text(), gateway.calls.length]).toEqual(["audio/wav", "RIFF", 2]);
+  expect(data.size).toBe(new DataView(await data.arrayBuffer()).getUint32(4, true) + 8);
+});

@@ -1,8 +1,8 @@
 /// <reference path="./assets.d.ts" />
 /**
  * The voice that comes with the service: Flite, of Carnegie Mellon University, as WebAssembly. It runs in this process, under Bun
- * and Node, and blocks it for 20 ms a second of speech, at most for about 2 seconds at once. The program takes 22 MB, and its
- * memory is at most 100 MB while it speaks. The same text and voice give the same bytes.
+ * and Node, and blocks it for 20 ms a second of speech, at most for about 3 seconds at once. The program takes 22 MB, and its
+ * memory is at most about 115 MB while it speaks. The same text and voice give the same bytes.
  */
 import { readFile } from "node:fs/promises";
 import { isAbsolute } from "node:path";
@@ -19,8 +19,8 @@ import { OUTPUT_PATH, runProgram } from "./wasi.ts";
 export const FLITE_SAMPLE_RATE = 16_000;
 
 /**
- * Flite's time and memory grow faster than the text: 5,000 letters without a space took 16 seconds. 200 characters take 0.2 s
- * and 30 MB, and the worst that was found ("%", which is said as "percent") 2 s and 95 MB.
+ * Flite's time and memory grow faster than the text: 5,000 letters without a space took 16 seconds. 200 characters take 0.3 s
+ * and 30 MB, and the worst that were found ("&%$", each sign of which is said as a word) 3 s and 112 MB.
  */
 const MAX_PIECE_LENGTH = 200;
 /** Longer speech is refused: 5,000 digits are 23 minutes. */

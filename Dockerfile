@@ -30,6 +30,7 @@ RUN bun install --frozen-lockfile --production --ignore-scripts
 COPY apps apps
 COPY packages packages
 COPY scripts scripts
+COPY docs docs
 RUN bun run compile
 
 FROM $RUNTIME_IMAGE AS avatar-worker

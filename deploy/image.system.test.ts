@@ -161,6 +161,7 @@ describe("the image", () => {
       ["/openapi.json", '"openapi":"3.1'],
       ["/docs", 'id="createAvatar"'],
       ["/docs/main.js", "import"],
+      ["/docs/guides/troubleshooting", "Cannot listen on"],
     ] as const) {
       const response = await fetch(url + path);
       expect([path, response.status, (await response.text()).includes(words)]).toEqual([path, 200, true]);

@@ -22,7 +22,7 @@ test.each([
   expect([status, headers.get("allow")]).toEqual([405, allowed]);
 });
 
-test.each(["/docs", "/docs/main.js"])(
+test.each(["/docs", "/docs/main.js", "/docs/guides/calls"])(
   "%s: compressed for a client that accepts gzip, and plain for any other",
   async (path) => {
     for (const [coding, expected] of [

@@ -38,6 +38,7 @@ import { type RequestContext, requestIdFor, traceIdOf, withRequestContext } from
 import { acceptsCoding, type ResponseHead } from "./http/response.ts";
 import { openApiDocument } from "./openapi/document.ts";
 import { dashboardRoutes } from "./pages/dashboard/dashboard.ts";
+import { guideRoutes } from "./pages/guides/guides.ts";
 import { problemTypeRoutes } from "./pages/problem-types.ts";
 import { referenceRoutes } from "./pages/reference/reference.ts";
 import { identityRoutes } from "./people/identities.ts";
@@ -207,6 +208,7 @@ const pageRoutes = (dependencies: Dependencies, describe: () => object) =>
   new Elysia({ name: "pages" })
     .use(problemTypeRoutes())
     .use(referenceRoutes(describe, dependencies))
+    .use(guideRoutes(describe))
     .use(dashboardRoutes(dependencies));
 
 /** The OpenAPI document, as `describe` returns it at the first request: as JSON, and compressed. */

@@ -17,6 +17,8 @@ export const SOURCES = [
   "patches/*",
   "{apps,packages}/*/package.json",
   "{apps,packages}/*/{src,test,build,generated,migrations}/**",
+  // The guides of /docs.
+  "docs/*.md",
 ];
 const IS_TEST = /\.test(ing)?\.tsx?$/;
 

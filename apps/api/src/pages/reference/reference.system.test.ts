@@ -119,8 +119,8 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
     await page.close();
   });
 
-  test("/docs, with some of it open, and /problems/<code>, in light and dark: no violations of axe", async () => {
-    for (const path of ["/docs", "/problems/validation_failed"]) {
+  test("/docs, with some of it open, a guide, and /problems/<code>, in light and dark: no violations of axe", async () => {
+    for (const path of ["/docs", "/docs/guides/troubleshooting", "/problems/validation_failed"]) {
       const { page } = await open(path);
       // Operations of each form of body and kind of caller. To look at all of them takes half a minute, so that a section keeps one
       // more, which is closed, and the contents their first entries.

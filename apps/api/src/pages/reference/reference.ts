@@ -6,8 +6,8 @@
 import { Elysia } from "elysia";
 import type { Dependencies } from "../../dependencies.ts";
 import { cookieName } from "../../http/cookie.ts";
-import { acceptsCoding, type ResponseHead } from "../../http/response.ts";
 import { asPage, redirect } from "../html-page.ts";
+import { sendGzip } from "../send-gzip.ts";
 import type { ApiDocument } from "./document.ts";
 import dom from "./page/dom.js" with { type: "text" };
 import key from "./page/key.js" with { type: "text" };
@@ -18,19 +18,6 @@ import { renderReference } from "./render.ts";
 
 const SCRIPTS = { dom, key, main, outcomes, trial };
 const ALLOWED = "script-src 'self'; connect-src 'self'; require-trusted-types-for 'script'";
-
-/** Sends what `gzip` holds: compressed to a client that accepts it, as every browser does, and plain to any other. */
-const sendGzip = (
-  gzip: Uint8Array<ArrayBuffer>,
-  request: Request,
-  set: Pick<ResponseHead, "headers">,
-): Uint8Array<ArrayBuffer> => {
-  const headers = set.headers as Record<string, string>;
-  headers["vary"] = "Accept-Encoding";
-  if (!acceptsCoding(request, "gzip")) return Bun.gunzipSync(gzip);
-  headers["content-encoding"] = "gzip";
-  return gzip;
-};
 
 /** The routes. `describe` returns the OpenAPI document; the page is rendered from it on first use. */
 export const referenceRoutes = (describe: () => object, { publicUrl }: Pick<Dependencies, "publicUrl">) => {

@@ -1,4 +1,5 @@
 /** The reference of the API as HTML, from the OpenAPI document. */
+import { guideLinks } from "../guides/contents.ts";
 import { escapeHtml, htmlPage, ICON } from "../html-page.ts";
 import { type ApiDocument, eventsOf, type Operation, operationsOf, type Schema } from "./document.ts";
 import { LANGUAGES, type Site } from "./examples.ts";
@@ -65,11 +66,12 @@ ${items.map((operation) => operationHtml(operation, site)).join("\n")}</section>
     head: '<script type="module" src="/docs/main.js"></script>\n',
     body: `${bar}
 <nav id="contents" popover aria-label="Contents"><label><span class="quiet">Find</span><input id="find" type="search" placeholder="Press / to find"></label>
-<ul><li>${link("your-key", "Your test key")}</li><li>${link("test-outcomes", "Test outcomes")}</li><li>${link("every-request", "Every request")}</li>${links.join("")}
+<ul><li>${link("guides", "Guides")}<ul>${guideLinks()}</ul></li><li>${link("your-key", "Your test key")}</li><li>${link("test-outcomes", "Test outcomes")}</li><li>${link("every-request", "Every request")}</li>${links.join("")}
 ${group("webhook-events", "Webhook events", events)}<li>${link("schemas", "Schemas")}</li></ul></nav>
 <main id="reference" tabindex="-1"><h1>API reference</h1>${markdown(info.description)}
 <p>${info.title}, version ${info.version}. <a href="/openapi.json">OpenAPI document</a></p>
 <p>The examples in TypeScript use the typed client, which is in the repository of the service (<code>packages/client</code>), not on npm. Those in Python use <code>requests</code>.</p>
+<section aria-labelledby="guides"><h2 id="guides">Guides</h2><ul>${guideLinks()}</ul></section>
 ${keyCard(site)}
 ${outcomesHtml(createAvatar, site)}
 ${sharedHtml(document)}

@@ -1,0 +1,224 @@
+/** The job of a video on a real queue and store: what is rendered, kept, charged and removed. `render.test.ts` has the rendering. */
+import { expect, test } from "bun:test";
+import { createHash } from "node:crypto";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { deleteVideo, findVideo } from "@realtime-avatar/db/videos/videos";
+import { originalKey } from "@realtime-avatar/domain/assets/asset";
+import { manifestId, preparedFile, preparedKey } from "@realtime-avatar/domain/avatars/preparation";
+import type { AvatarId } from "@realtime-avatar/domain/id";
+import type { PlannedVideo } from "@realtime-avatar/domain/videos/video";
+import { FLITE_SETTINGS } from "@realtime-avatar/speech/settings";
+import { readyAvatar } from "@realtime-avatar/testing/calls/calls";
+import { ROOMY } from "@realtime-avatar/testing/postgres/jobs";
+import { originOf } from "@realtime-avatar/testing/seeds";
+import { until } from "@realtime-avatar/testing/until";
+import { seedVideo, TEXT } from "@realtime-avatar/testing/videos";
+import { eachWorld } from "../../test/support/world.ts";
+import { createRenderJob, type RenderJobOptions } from "./job.ts";
+import type { RenderVideo, VideoInput, VideoOutcome } from "./render.ts";
+
+const world = eachWorld();
+const FACE = { version: 1, mesh: "x" };
+
+const grant = () =>
+  world.database.db.client`
+    update credit_accounts set granted = granted + 1000000000 where tenant_id = ${world.caller.tenantId}`;
+const put = async (key: string, bytes: string | Uint8Array, type: string): Promise<void> => {
+  const blob = new Blob([bytes as string]);
+  await world.storage.put(key, { stream: blob.stream(), sizeBytes: blob.size }, type);
+};
+const digestOf = (bytes: string | Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
+
+/** An avatar that is ready, with its manifest and its picture in the store. */
+const seedPrepared = async (face: object | null = FACE): Promise<AvatarId> => {
+  const { caller, database } = world;
+  const id = await readyAvatar(database.db, caller);
+  const owner = { tenantId: caller.tenantId, id };
+  const picture = preparedFile(1, digestOf("picture"), "webp");
+  const manifest = JSON.stringify({ pictures: { normalized: { file: picture } }, ...(face && { face }) });
+  await put(preparedKey(owner, picture), "picture", "image/webp");
+  await put(preparedKey(owner, preparedFile(1, digestOf(manifest), "json")), manifest, "application/json");
+  await database.db
+    .client`update avatars set cache_manifest_id = ${manifestId(1, digestOf(manifest))} where id = ${id}`;
+  return id;
+};
+const seed = async (avatarId: AvatarId, fields: Parameters<typeof seedVideo>[3] = {}): Promise<PlannedVideo> => {
+  await grant();
+  const { video, outcome } = await seedVideo(world.database.db, world.caller, avatarId, fields);
+  expect(outcome.kind).toBe("written");
+  return video;
+};
+const shown = async ({ id }: PlannedVideo) =>
+  (await findVideo(world.database.db, world.caller, id, "http://x"))?.video as NonNullable<
+    Awaited<ReturnType<typeof findVideo>>
+  >["video"];
+
+const start = (renderVideo: RenderVideo, options: Partial<RenderJobOptions> = {}) => {
+  const signed: string[] = [];
+  const sign: RenderJobOptions["sign"] = async ({ path }) => {
+    signed.push(await readFile(path, "utf8"));
+    await writeFile(path, `${signed.at(-1)} signed`);
+  };
+  const parts = { ...world.parts(), renderVideo, sign, speech: FLITE_SETTINGS, quota: ROOMY, reportMs: 20, ...options };
+  world.loop({ render_video: createRenderJob(parts) }, { timing: { retrySeconds: 0 } });
+  return signed;
+};
+/** Renders as a test says, and notes what it was given. */
+const renderer = (
+  outcome: (input: VideoInput, control: Parameters<RenderVideo>[1]) => Promise<VideoOutcome> | VideoOutcome,
+) => {
+  const inputs: VideoInput[] = [];
+  const render: RenderVideo = async (input, control) => {
+    inputs.push(input);
+    return outcome(input, control);
+  };
+  return { inputs, render };
+};
+const rendered = async ({ folder }: VideoInput): Promise<VideoOutcome> => {
+  const path = join(folder, "film");
+  await writeFile(path, "film");
+  return { kind: "rendered", path, durationMs: 2100, warnings: ["The sound is Opus."] };
+};
+const filesOf = async (): Promise<string[]> =>
+  (await Array.fromAsync(world.storage.list("originals/"))).map(({ key }) => key);
+
+test("a text: rendered from the prepared avatar, signed, stored and charged", async () => {
+  const video = await seed(await seedPrepared());
+  const { inputs, render } = renderer(async (input, { onProgress }) => {
+    expect(await readFile(input.picture, "utf8")).toBe("picture");
+    onProgress(0.5);
+    await until(async () => (await shown(video)).progress === 0.5);
+    return rendered(input);
+  });
+  const signed = start(render);
+  await world.untilDone();
+  await until(async () => (await shown(video)).status === "ready");
+  const { assetId, ...rest } = await shown(video);
+  expect(rest).toMatchObject({ billedSeconds: 3, durationSeconds: 2.1, warnings: ["The sound is Opus."] });
+  const [voice] = [{ id: "flite-slt", provider: "flite" }];
+  expect(inputs).toMatchObject([
+    { mesh: FACE, sound: { kind: "text", text: TEXT, voice }, isTest: false, seed: video.id },
+  ]);
+  expect(signed).toEqual(["film"]);
+  const key = originalKey({ tenantId: world.caller.tenantId, id: assetId as never });
+  const stored = await world.storage.open(key);
+  expect(await new Response(stored?.stream).text()).toBe("film signed");
+  const [row] = await world.database.db.client`select sha256, size_bytes from assets where id = ${assetId}`;
+  expect({ ...row }).toEqual({ sha256: digestOf("film signed"), size_bytes: "11" });
+  await world.removed();
+});
+
+test("an audio: its file, with its kind; one that is gone, an avatar that is disabled, a face that is unknown", async () => {
+  const wav = Buffer.from("RIFF\x24\x00\x00\x00WAVEfmt ", "latin1");
+  const asset = await world.seedReady(wav, "audio");
+  const gone = await world.seedReady(Buffer.from("RIFFgoneWAVEfmt "), "audio");
+  const avatarId = await seedPrepared(null);
+  const disabled = await seedPrepared();
+  const sound = { text: null, seconds: null };
+  const one = await seed(avatarId, { ...sound, audioAssetId: asset.id });
+  const two = await seed(avatarId, { ...sound, audioAssetId: gone.id });
+  const three = await seed(disabled);
+  const { client } = world.database.db;
+  await client`update assets set status = 'deleted' where id = ${gone.id}`;
+  await client`update avatars set status = 'disabled' where id = ${disabled}`;
+  const { inputs, render } = renderer(async (input) => {
+    if (input.sound.kind === "file") expect(await readFile(input.sound.path)).toEqual(wav);
+    return rendered(input);
+  });
+  start(render);
+  await world.untilDone();
+  const statuses = await Promise.all(
+    [one, two, three].map(async (video) => [(await shown(video)).status, (await shown(video)).error?.code]),
+  );
+  expect(statuses).toEqual([
+    ["ready", undefined],
+    ["failed", "audio_unavailable"],
+    ["failed", "avatar_unavailable"],
+  ]);
+  expect(inputs).toMatchObject([
+    { mesh: null, sound: { kind: "file", magic: { kind: "audio", contentType: "audio/wav" } } },
+  ]);
+});
+
+test("a voice that the operator has taken away: the default voice, and a warning", async () => {
+  const video = await seed(await seedPrepared(), { voiceId: "flite-rms" });
+  await world.database.db.client`update videos set voice_id = 'voice-gone-1' where id = ${video.id}`;
+  const { inputs, render } = renderer(rendered);
+  start(render);
+  await world.untilDone();
+  expect(inputs).toMatchObject([{ sound: { voice: { id: "flite-slt" } } }]);
+  expect((await shown(video)).warnings[0]).toContain("voice-gone-1");
+});
+
+test.each([
+  ["that will fail again", "failed", 1],
+  ["that can succeed later, each time", "retry", 5],
+] as const)("a failure %s: failed with its code, tried so often, and not charged", async (_, kind, attempts) => {
+  const video = await seed(await seedPrepared());
+  const { inputs, render } = renderer(() =>
+    kind === "failed"
+      ? { kind, code: "voice_refused", detail: "No." }
+      : { kind, code: "voice_busy", error: "It is busy." },
+  );
+  start(render);
+  await world.untilDone();
+  const code = kind === "failed" ? "voice_refused" : "voice_busy";
+  expect(await shown(video)).toMatchObject({ status: "failed", error: { code }, billedCreditMicros: 0 });
+  expect([inputs.length, await filesOf()]).toEqual([attempts, []]);
+  await world.removed();
+});
+
+test("a file beyond the quota: failed, and removed from the store", async () => {
+  const video = await seed(await seedPrepared());
+  start(renderer(rendered).render, { quota: { maxAssets: 10, maxBytes: 3 } });
+  await world.untilDone();
+  await until(async () => (await filesOf()).length === 0);
+  expect(await shown(video)).toMatchObject({ status: "failed", error: { code: "quota_exceeded" } });
+});
+
+test.each(["deleted", "released"])(
+  "a video that is %s while it renders: its rendering is aborted, and nothing is kept",
+  async (how) => {
+    const { caller, database } = world;
+    const video = await seed(await seedPrepared());
+    const rendering = Promise.withResolvers<AbortSignal>();
+    const { render } = renderer(async (input, { signal }) => {
+      rendering.resolve(signal);
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      // It ends late, with a file.
+      return rendered(input);
+    });
+    start(render);
+    const signal = await rendering.promise;
+    if (how === "deleted") {
+      await deleteVideo(database.db, video.id, { versions: null, managesFiles: true }, caller, originOf(caller));
+    } else {
+      await database.db.client`update usage_sessions set must_end = true where id = ${video.sessionId}`;
+    }
+    await until(() => signal.aborted);
+    await world.ended();
+    expect(await shown(video)).toMatchObject({ status: "canceled", billedCreditMicros: 0 });
+    expect(await filesOf()).toEqual([]);
+    await world.removed();
+  },
+);
+
+test("a worker that stops: the video is queued again, and another one renders it", async () => {
+  const video = await seed(await seedPrepared());
+  const rendering = Promise.withResolvers<void>();
+  const { render } = renderer(async (_, { signal }) => {
+    rendering.resolve();
+    await new Promise((resolve) => signal.addEventListener("abort", resolve));
+    return { kind: "retry", code: "internal", error: "canceled" };
+  });
+  const parts = { ...world.parts(), speech: FLITE_SETTINGS, quota: ROOMY, sign: async () => {}, renderVideo: render };
+  const loop = world.loop({ render_video: createRenderJob(parts) }, { timing: { stopMs: 10 } });
+  await rendering.promise;
+  await loop.stop();
+  expect(await shown(video)).toMatchObject({ status: "queued", progress: 0 });
+  start(renderer(rendered).render);
+  await world.untilDone();
+  expect(await shown(video)).toMatchObject({ status: "ready", billedSeconds: 3 });
+  expect(await readdir(world.temporary)).toEqual([]);
+});

@@ -1,11 +1,11 @@
 /**
  * The image without a container engine: it is built step by step in a folder, and its programs are run with nothing beside
- * them. Also the systemd unit, which runs the same programs.
+ * them.
  */
 import { beforeAll, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { chown, link, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { cacheFolder, SOURCES } from "@realtime-avatar/testing/bundles";
 import { testDatabase } from "@realtime-avatar/testing/database";
 import { fileFolder } from "@realtime-avatar/testing/fixture";
@@ -29,7 +29,6 @@ import {
   avatarWorkerStage,
   buildStage,
   CMD,
-  checkVariables,
   compiledChild,
   compose,
   gid,
@@ -41,9 +40,7 @@ import {
   isIgnored,
   PROGRAMS,
   read,
-  seconds,
   uid,
-  unit,
   type Yaml,
 } from "./support.ts";
 
@@ -381,31 +378,5 @@ describe("the third-party notices", () => {
     expect(new Set(ofPrograms)).toEqual(new Set([`Bun ${Bun.version}`, ...ofBundles.flat(), ...beside, ...native]));
     const text = await readFile(notices, "utf8");
     expect(text).toContain("BlazeFace (back) and Face Mesh of MediaPipe, by Google");
-  });
-});
-
-describe("the systemd unit", () => {
-  const settings = [...(unit ?? "").matchAll(/^([A-Za-z]+)=(.*)$/gm)].map(([, name = "", value = ""]) => [name, value]);
-  const settingOf = (name: string): string => settings.find(([known]) => known === name)?.[1] ?? "";
-
-  test("the unit, compared with the programs: one of them, its variables, time to end", async () => {
-    const environment = settings
-      .filter(([name]) => name === "Environment")
-      .map(([, value = ""]) => value.split("=") as [string, string]);
-    checkVariables(Object.fromEntries(environment), seconds(settingOf("TimeoutStopSec")));
-    expect(await readdir(programs)).toContain(basename(settingOf("ExecStart")));
-    // A core dump would hold the URL of the database, and keys.
-    expect(settingOf("LimitCORE")).toBe("0");
-    // It would take the compiler away from the process, which then is many times slower.
-    expect(settingOf("MemoryDenyWriteExecute")).toBe("");
-  });
-
-  test.skipIf(Bun.which("systemd-analyze") === null)("the unit, checked by systemd: valid and safe", async () => {
-    const file = join(folder, "realtime-avatar-api.service");
-    await writeFile(file, (unit ?? "").replaceAll("/usr/local/bin", programs));
-    const verified = await runToEnd(["systemd-analyze", "verify", "--man=no", file]);
-    expect([verified.code, verified.stderr]).toEqual([0, ""]);
-    const safe = await runToEnd(["systemd-analyze", "security", "--offline=true", "--threshold=15", file]);
-    expect([safe.code, safe.stdout]).toEqual([0, expect.stringContaining("Overall exposure level")]);
   });
 });

@@ -233,6 +233,10 @@ const webhookRoutes = (dependencies: Dependencies) =>
     .use(webhookTestRoutes(dependencies))
     .use(webhookDeliveryRoutes(dependencies));
 
+/** Calls, and what prepares them. */
+const realtimeRoutes = (dependencies: Dependencies) =>
+  new Elysia({ name: "realtime" }).use(callRoutes(dependencies)).use(preloadRoutes(dependencies));
+
 /** What an avatar says outside of calls. */
 const speechRoutes = (dependencies: Dependencies) =>
   new Elysia({ name: "speech" }).use(voiceRoutes(dependencies)).use(videoRoutes(dependencies));
@@ -316,8 +320,7 @@ export const createApp = (options: AppOptions) => {
     .use(creditRoutes(dependencies))
     .use(usageSessionRoutes(dependencies))
     .use(usageSummaryRoutes(dependencies))
-    .use(callRoutes(dependencies))
-    .use(preloadRoutes(dependencies))
+    .use(realtimeRoutes(dependencies))
     .use(avatarWorkerRoutes(dependencies))
     .use(livekitEventRoutes(dependencies))
     .use(broughtRoomRoutes(dependencies))

@@ -6,9 +6,9 @@ import type { Environment } from "@realtime-avatar/domain/environment";
 import { isId } from "@realtime-avatar/domain/id";
 import { validate } from "@realtime-avatar/domain/schema";
 import { Video } from "@realtime-avatar/domain/videos/schemas";
+import { fileOf } from "@realtime-avatar/testing/avatars/videos";
 import { jobClaim, ROOMY } from "@realtime-avatar/testing/postgres/jobs";
 import { operatorOrigin, seedAsset, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
-import { fileOf } from "@realtime-avatar/testing/videos";
 import { rowCounts, startApi, TEST_CONFIG, testStorage } from "../../test/support/api.ts";
 
 const PATH = "/api/v1/videos";

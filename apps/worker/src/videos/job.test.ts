@@ -9,11 +9,11 @@ import { manifestId, preparedFile, preparedKey } from "@realtime-avatar/domain/a
 import type { AvatarId } from "@realtime-avatar/domain/id";
 import type { PlannedVideo } from "@realtime-avatar/domain/videos/video";
 import { FLITE_SETTINGS } from "@realtime-avatar/speech/settings";
+import { seedVideo, TEXT } from "@realtime-avatar/testing/avatars/videos";
 import { readyAvatar } from "@realtime-avatar/testing/calls/calls";
 import { ROOMY } from "@realtime-avatar/testing/postgres/jobs";
 import { originOf } from "@realtime-avatar/testing/seeds";
 import { until } from "@realtime-avatar/testing/until";
-import { seedVideo, TEXT } from "@realtime-avatar/testing/videos";
 import { eachWorld } from "../../test/support/world.ts";
 import { createRenderJob, type RenderJobOptions } from "./job.ts";
 import type { RenderVideo, VideoInput, VideoOutcome } from "./render.ts";

@@ -1,6 +1,7 @@
 /** How the server executes the statements and functions of assets and jobs: by indexes, with plans for any values. */
 import { expect } from "bun:test";
 import type { AssetRecord } from "@realtime-avatar/domain/assets/asset";
+import { holdPreparation, readyResult, seedAvatarIn } from "@realtime-avatar/testing/avatars/preparations";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { inOneBatch } from "@realtime-avatar/testing/postgres/batching";
 import { claimedJob, READY_ASSET } from "@realtime-avatar/testing/postgres/jobs";
@@ -12,7 +13,6 @@ import {
   insertKeyRows,
   rowId,
 } from "@realtime-avatar/testing/postgres/plans";
-import { holdPreparation, readyResult, seedAvatarIn } from "@realtime-avatar/testing/preparations";
 import {
   assetOf,
   avatarOf,

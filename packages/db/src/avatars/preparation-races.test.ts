@@ -1,12 +1,17 @@
 /** Preparations under many writers at once: an avatar never loses its job, has two, is revived, or shows what was not prepared. */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
+import {
+  FAILED_RESULT,
+  holdPreparation,
+  readyResult,
+  seedAvatarIn,
+} from "@realtime-avatar/testing/avatars/preparations";
 import { seededNumbers } from "@realtime-avatar/testing/credits/load";
 import type { TestDb } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { jobClaim, withoutJobs } from "@realtime-avatar/testing/postgres/jobs";
 import { inTurn, whileHeld } from "@realtime-avatar/testing/postgres/waits";
-import { FAILED_RESULT, holdPreparation, readyResult, seedAvatarIn } from "@realtime-avatar/testing/preparations";
 import {
   avatarOf,
   inStatus,

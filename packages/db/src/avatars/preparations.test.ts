@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import type { AssetStatus } from "@realtime-avatar/domain/assets/status";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import type { CreateAvatar } from "@realtime-avatar/domain/avatars/schemas";
+import { FAILED_RESULT, readyResult, seedAvatarIn } from "@realtime-avatar/testing/avatars/preparations";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import {
   claimedJob,
@@ -12,7 +13,6 @@ import {
   takenSlots,
   withoutJobs,
 } from "@realtime-avatar/testing/postgres/jobs";
-import { FAILED_RESULT, readyResult, seedAvatarIn } from "@realtime-avatar/testing/preparations";
 import {
   avatarOf,
   callerOf,

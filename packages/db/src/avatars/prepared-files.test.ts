@@ -1,8 +1,8 @@
 /** Prepared files: which are needed, and how a preview is found. */
 import { beforeEach, expect, test } from "bun:test";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
+import { FAILED_RESULT, holdPreparation, readyResult } from "@realtime-avatar/testing/avatars/preparations";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
-import { FAILED_RESULT, holdPreparation, readyResult } from "@realtime-avatar/testing/preparations";
 import { inStatus, operatorOrigin, originOf, seedAsset, seedAvatar, seedCaller } from "@realtime-avatar/testing/seeds";
 import type { Caller } from "../callers/callers.ts";
 import type { AvatarChanges } from "./avatars.ts";

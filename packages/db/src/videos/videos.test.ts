@@ -1,12 +1,12 @@
 /** Videos: their creation under limits and credits, and their deletion. What workers do is in `rendering.test.ts`. */
 import { describe, expect, test } from "bun:test";
 import { presentVideo } from "@realtime-avatar/domain/videos/video";
+import { seedVideo, TEXT } from "@realtime-avatar/testing/avatars/videos";
 import { readyAvatar } from "@realtime-avatar/testing/calls/calls";
 import { PRICE, seedCaller } from "@realtime-avatar/testing/credits";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { claimedJob, withoutJobs } from "@realtime-avatar/testing/postgres/jobs";
 import { claimOf, originOf, seedAsset, seedTenant } from "@realtime-avatar/testing/seeds";
-import { seedVideo, TEXT } from "@realtime-avatar/testing/videos";
 import { seedEndpoint, typesOf } from "@realtime-avatar/testing/webhooks/events";
 import type { Caller } from "../callers/callers.ts";
 import { findCreditBalance } from "../credits/credits.ts";

@@ -7,9 +7,9 @@ import { type AssetRecord, generatedAsset } from "@realtime-avatar/domain/assets
 import type { AvatarId } from "@realtime-avatar/domain/id";
 import { newId } from "@realtime-avatar/domain/id";
 import { type PlannedVideo, plannedVideo, type VideoRecord } from "@realtime-avatar/domain/videos/video";
-import { PRICE } from "./credits.ts";
-import { random } from "./random-bytes.ts";
-import { originOf } from "./seeds.ts";
+import { PRICE } from "../credits.ts";
+import { random } from "../random-bytes.ts";
+import { originOf } from "../seeds.ts";
 
 /** 24 characters: it holds three seconds. */
 export const TEXT = "This is said by the face";

@@ -10,8 +10,8 @@ import type { Check } from "@realtime-avatar/domain/avatars/checks";
 import { manifestId, preparedFile } from "@realtime-avatar/domain/avatars/preparation";
 import type { CreateAvatar } from "@realtime-avatar/domain/avatars/schemas";
 import type { AvatarStatus } from "@realtime-avatar/domain/avatars/status";
-import { random } from "./random-bytes.ts";
-import { asOwner, inStatus, operatorOrigin, originOf, seedAvatar } from "./seeds.ts";
+import { random } from "../random-bytes.ts";
+import { asOwner, inStatus, operatorOrigin, originOf, seedAvatar } from "../seeds.ts";
 
 const CHECK = {
   code: "face_size",

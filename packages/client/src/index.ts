@@ -5,10 +5,10 @@
  */
 import type { components, paths } from "./api.ts";
 import { nextCursorOf } from "./csv.ts";
-import { backoffMs, retryAfterMs, sleep, untilSettled } from "./wait.ts";
+import { backoffMs, PREPARATION, RENDERING, retryAfterMs, sleep, untilSettled, type Wait } from "./wait.ts";
 
 export type { components, operations, paths, webhooks } from "./api.ts";
-export { StillPreparing } from "./wait.ts";
+export { StillPreparing, StillRendering } from "./wait.ts";
 
 type Schemas = components["schemas"];
 export type ApiKey = Schemas["ApiKey"];
@@ -22,6 +22,7 @@ export type CreditEntry = Schemas["CreditEntry"];
 export type UsageSession = Schemas["UsageSession"];
 export type UsageSessionWithNames = Schemas["UsageSessionWithNames"];
 export type UsageSum = Schemas["UsageSum"];
+export type Video = Schemas["Video"];
 export type WebhookDelivery = Schemas["WebhookDelivery"];
 export type WebhookEndpoint = Schemas["WebhookEndpoint"];
 export type WebhookEndpointWithSecret = Schemas["WebhookEndpointWithSecret"];
@@ -295,9 +296,11 @@ export type RealtimeAvatarClient = {
   uploadAsset(file: Blob, options?: UploadOptions): Promise<ApiResponse<Asset>>;
   /** Waits until an avatar is neither `preprocessing` nor has a pending source. Throws a `StillPreparing` after `timeoutMs`. */
   waitForAvatar(id: string, options?: WaitOptions): Promise<ApiResponse<Avatar>>;
+  /** Waits until a video is neither `queued` nor `rendering`. Throws a `StillRendering` after `timeoutMs`. */
+  waitForVideo(id: string, options?: WaitOptions): Promise<ApiResponse<Video>>;
 };
 
-/** `timeoutMs`: how long to wait; 60,000 by default. */
+/** `timeoutMs`: how long to wait; 60,000 by default, of a video 600,000. */
 export type WaitOptions = { timeoutMs?: number; signal?: AbortSignal };
 
 export type UploadOptions = {
@@ -395,12 +398,17 @@ export const createClient = (options: ClientOptions): RealtimeAvatarClient => {
     body.set("file", file, filename);
     return POST("/api/v1/assets", { ...init, body }, FILE_LIMITS);
   };
-  const waitForAvatar = (id: string, { timeoutMs, signal }: WaitOptions = {}) => {
-    const read = (headers: Record<string, string>, signal: AbortSignal) =>
-      GET("/api/v1/avatars/{id}", { params: { path: { id } }, headers, signal }) as Promise<ApiResponse<Avatar>>;
-    const isUnchanged = (error: unknown) => error instanceof UnexpectedResponse && error.response.status === 304;
-    return untilSettled(read, isUnchanged, timeoutMs, signal);
-  };
-  const calls = { GET, POST, PATCH: call("PATCH"), DELETE: call("DELETE"), list, csv, uploadAsset, waitForAvatar };
+  const waitFor =
+    (path: string, wait: Wait) =>
+    (id: string, options: WaitOptions = {}) => {
+      const read = (headers: Record<string, string>, signal: AbortSignal) =>
+        GET(path, { params: { path: { id } }, headers, signal }) as Promise<ApiResponse<Avatar | Video>>;
+      const isUnchanged = (error: unknown) => error instanceof UnexpectedResponse && error.response.status === 304;
+      return untilSettled(wait, read, isUnchanged, options.timeoutMs, options.signal);
+    };
+  const waitForAvatar = waitFor("/api/v1/avatars/{id}", PREPARATION);
+  const waitForVideo = waitFor("/api/v1/videos/{id}", RENDERING);
+  const [PATCH, DELETE] = [call("PATCH"), call("DELETE")];
+  const calls = { GET, POST, PATCH, DELETE, list, csv, uploadAsset, waitForAvatar, waitForVideo };
   return calls as unknown as RealtimeAvatarClient;
 };

@@ -1,7 +1,7 @@
-/** Waiting for an avatar, against a service without a worker: the test itself ends the preparation. */
+/** Waiting for an avatar or a video, against a service without a worker: the test itself ends the preparation. */
 import { expect, test } from "bun:test";
 import { until } from "@realtime-avatar/testing/until";
-import { ApiProblem, StillPreparing } from "./index.ts";
+import { ApiProblem, StillPreparing, StillRendering } from "./index.ts";
 import { serviceOfFile } from "./testing.ts";
 
 const { service, gateway, client } = await serviceOfFile();
@@ -47,4 +47,26 @@ test("a wait, its time over, its signal aborted or a problem: thrown", async () 
   expect(await thrown(client.waitForAvatar(id, { signal: AbortSignal.abort("enough") }))).toBe("enough");
   const missing = await thrown(client.waitForAvatar("ava_01h455vb4pex5vsknk084sn02q"));
   expect(missing instanceof ApiProblem && missing.code).toBe("not_found");
+});
+
+test("a video, queued and rendered: read again until it is ready; its time over: thrown", async () => {
+  const avatarId = await create();
+  await put(avatarId, "ready");
+  const { client: sql } = service.database.db;
+  await sql`update credit_accounts set granted = granted + 1000000000`;
+  const { id } = (await client.POST("/api/v1/videos", { body: { avatarId, text: "Hello." } })).data;
+  const late = await thrown(client.waitForVideo(id, { timeoutMs: 1 }));
+  expect(late instanceof StillRendering && late.videoId).toBe(id);
+  gateway.calls = [];
+  const waiting = client.waitForVideo(id);
+  for (const status of ["rendering", "failed"]) {
+    const seen = gateway.calls.length;
+    await until(() => gateway.calls.length > seen + 1, { pollMs: 5 });
+    const billed = status === "failed" ? 0 : null;
+    await sql`
+      update videos set status = ${status}, billed_seconds = ${billed}, billed_credit_micros = ${billed},
+        error_code = 'internal', error_detail = 'x', version = version + 1 where id = ${id}`;
+  }
+  const { data } = await waiting;
+  expect([data.status, data.error?.code]).toEqual(["failed", "internal"]);
 });

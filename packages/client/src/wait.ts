@@ -1,10 +1,18 @@
-/** Waiting: before another attempt, and for the end of a preparation. */
+/** Waiting: before another attempt, and for the end of a preparation or of a rendering. */
 
 /** An avatar is still being prepared at the end of the time to wait. */
 export class StillPreparing extends Error {
   override readonly name = "StillPreparing";
   constructor(readonly avatarId: string) {
     super(`The avatar ${avatarId} is still being prepared.`);
+  }
+}
+
+/** A video is still queued or rendered at the end of the time to wait. */
+export class StillRendering extends Error {
+  override readonly name = "StillRendering";
+  constructor(readonly videoId: string) {
+    super(`The video ${videoId} is still being rendered.`);
   }
 }
 
@@ -42,26 +50,46 @@ export const backoffMs = (attempt: number): number =>
 const INTERVAL_MS = 250;
 const MAX_INTERVAL_MS = 2_000;
 
-type Read = { data: { id: string; status: string; pendingSourceAssetId: string | null }; response: Response };
+type Read = { data: { id: string; status: string; pendingSourceAssetId?: string | null }; response: Response };
+
+/** What is waited for: until when something is under way, for how long by default, and what is thrown then. */
+export type Wait = {
+  isUnderWay(found: Read["data"]): boolean;
+  timeoutMs: number;
+  late(id: string): Error;
+};
+
+/** Until an avatar is neither `preprocessing` nor has a pending source. */
+export const PREPARATION: Wait = {
+  isUnderWay: ({ status, pendingSourceAssetId }) => status === "preprocessing" || pendingSourceAssetId !== null,
+  timeoutMs: 60_000,
+  late: (id) => new StillPreparing(id),
+};
+
+/** Until a video is neither `queued` nor `rendering`. */
+export const RENDERING: Wait = {
+  isUnderWay: ({ status }) => status === "queued" || status === "rendering",
+  timeoutMs: 600_000,
+  late: (id) => new StillRendering(id),
+};
 
 /**
- * Reads an avatar until it is neither `preprocessing` nor has a pending source, and returns the last response. `read` sends
- * the headers; its error satisfies `isUnchanged` when the avatar has not changed. Throws a `StillPreparing` when that takes
- * longer than `timeoutMs`.
+ * Reads a resource until it is not under way any more, and returns the last response. `read` sends the headers; its error satisfies
+ * `isUnchanged` when the resource has not changed. Throws what `late` returns when that takes longer than `timeoutMs`.
  */
 export const untilSettled = async <Found extends Read>(
+  { isUnderWay, late, ...defaults }: Wait,
   read: (headers: Record<string, string>, signal: AbortSignal) => Promise<Found>,
   isUnchanged: (error: unknown) => boolean,
-  timeoutMs = 60_000,
+  timeoutMs = defaults.timeoutMs,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<Found> => {
   const end = Date.now() + timeoutMs;
   let found = await read({}, signal);
   for (let waitMs = INTERVAL_MS; ; waitMs = Math.min(MAX_INTERVAL_MS, waitMs * 1.5)) {
-    const { id, status, pendingSourceAssetId } = found.data;
-    if (status !== "preprocessing" && pendingSourceAssetId === null) return found;
+    if (!isUnderWay(found.data)) return found;
     const leftMs = end - Date.now();
-    if (leftMs <= 0) throw new StillPreparing(id);
+    if (leftMs <= 0) throw late(found.data.id);
     await sleep(Math.min(waitMs, leftMs), signal);
     const headers = { "if-none-match": found.response.headers.get("etag") ?? "" };
     try {

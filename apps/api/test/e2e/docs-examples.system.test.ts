@@ -11,10 +11,9 @@ import { WORKER_SECRET } from "../support/calls/calls.ts";
 import { examplesOf, PHOTO, settled, shortened, untilPrepared, untilSettled } from "../support/examples.ts";
 import { fileService } from "../support/process.ts";
 
-const [readme, apiDocument, keysDocument, creditsDocument, gettingStarted] = await Promise.all(
-  ["README.md", "docs/api.md", "docs/keys.md", "docs/credits.md", "docs/getting-started.md"].map((name) =>
-    readFile(join(REPOSITORY, name), "utf8"),
-  ),
+const DOCUMENTS = ["README", "docs/api", "docs/keys", "docs/credits", "docs/getting-started", "docs/videos"];
+const [readme, apiDocument, keysDocument, creditsDocument, gettingStarted, videos] = await Promise.all(
+  DOCUMENTS.map((name) => readFile(join(REPOSITORY, `${name}.md`), "utf8")),
 );
 
 const folder = await fileFolder();
@@ -152,6 +151,24 @@ test("the requests of README.md, pasted one after the other: the avatar is ready
   const script = `cd ${folder}\n${write}${others.join("")}until ${read?.trim()} | grep '"status":"ready"'; do sleep 0.1; done`;
   const { code, stdout } = await runToEnd(["sh", "-c", script], variables);
   expect([code, stdout]).toEqual([0, expect.stringMatching(/"previewUrl":"http/)]);
+});
+
+describe("the programs of docs/videos.md", () => {
+  const run = async (language: "ts" | "py", command: (file: string) => string[]) => {
+    const program = new RegExp(`<!-- video: ${language} -->\n\`\`\`\\w+\n(.*?)\`\`\``, "s").exec(videos ?? "")?.[1];
+    const file = join(folder, `video.${language}`);
+    await writeFile(file, program ?? "");
+    await symlink(join(REPOSITORY, "node_modules"), join(folder, "node_modules")).catch(() => {});
+    const environment = { ...variables, AVATAR_ID: variables["CALLED_ID"] ?? "", BASE_URL: url };
+    const { code, stdout } = await runToEnd(["sh", "-c", `cd ${folder} && ${command(file).join(" ")}`], environment);
+    expect([code, stdout.trim()]).toEqual([0, expect.stringMatching(/^ready \d+$/)]);
+    // An MP4 begins with this box.
+    expect((await readFile(join(folder, "hello.mp4"))).toString("latin1", 4, 8)).toBe("ftyp");
+  };
+  test("the program in TypeScript, executed: a file", () => run("ts", bun));
+  test.skipIf(Bun.which("python3") === null)("the program in Python, executed: a file", () =>
+    run("py", (file) => ["python3", file]),
+  );
 });
 
 describe("the program of docs/keys.md", () => {

@@ -346,6 +346,7 @@ test("a HEAD request, on every route over a socket: the head of GET and no body"
     avatars: avatar,
     "webhook-endpoints": endpoint,
     videos: video,
+    voices: "flite-slt",
     sessions: opened.body.sessionId,
     assets: (await api.call("POST", "/api/v1/assets/remote", { key, body: remote })).body.id,
   };

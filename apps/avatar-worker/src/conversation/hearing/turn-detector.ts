@@ -25,7 +25,7 @@ const SPEECH_BEGINS = 0.5;
 const SPEECH_ENDS = 0.35;
 /** Clear speech. */
 const CLEAR_SPEECH = 0.7;
-/** About -54 dB, the power of windows that are silence without a look. Most of a call is silence. */
+/** About -54 dB: the power of windows that are silence. Most of a call is. */
 export const QUIET_POWER = 0.002 ** 2;
 
 /**
@@ -76,17 +76,21 @@ const powerOf = (window: Float32Array): number => {
   return sum / window.length;
 };
 
-type Activity = "silence" | "speech" | "clear speech";
+/** `faint`: the end of speech, which falls silent 60 to 130 ms before its likelihood falls; or a closed mouth within a word. */
+type Activity = "silence" | "faint" | "speech" | "clear speech";
+
+const isSpoken = (activity: Activity): boolean => activity === "speech" || activity === "clear speech";
 
 /** Returns a function that tells whether a window is speech. `isIdle`: no turn has begun, so faint windows need no look. */
 const createSpeechGate = (vad: Vad): ((window: Float32Array, isIdle: boolean) => Activity) => {
   let isSpeech = false;
   return (window, isIdle) => {
-    const isQuiet = isIdle && powerOf(window) < QUIET_POWER;
-    if (isQuiet) vad.skip(window);
-    const likelihood = isQuiet ? 0 : vad.hear(window);
+    const isQuiet = powerOf(window) < QUIET_POWER;
+    if (isQuiet && isIdle) vad.skip(window);
+    const likelihood = isQuiet && isIdle ? 0 : vad.hear(window);
     isSpeech = likelihood > (isSpeech ? SPEECH_ENDS : SPEECH_BEGINS);
     if (!isSpeech) return "silence";
+    if (isQuiet) return "faint";
     return likelihood > CLEAR_SPEECH ? "clear speech" : "speech";
   };
 };
@@ -101,6 +105,20 @@ type Turn = {
   hasBegun: boolean;
   pause: number | null;
   isWhole: boolean;
+};
+
+const countWindow = (turn: Turn, activity: Activity): void => {
+  if (isSpoken(activity)) {
+    turn.speech++;
+    turn.run++;
+    if (activity === "clear speech") turn.clearRun++;
+    turn.silence = 0;
+    return;
+  }
+  turn.silence++;
+  if (activity === "faint") return;
+  turn.run = Math.max(0, turn.run - 1);
+  turn.clearRun = Math.max(0, turn.clearRun - 1);
 };
 
 const hasEnough = ({ run, clearRun }: Turn, bargeIn: BargeIn): boolean => {
@@ -138,11 +156,7 @@ export const createTurnDetector = ({ vad, bargeIn, onEvent }: TurnDetectorOption
     const [speechMs, silenceMs] = [current.speech * WINDOW_MS, current.silence * WINDOW_MS];
     onEvent({ kind: "end", pause, reason, speechMs, silenceMs });
   };
-  const takeSpeech = (current: Turn, isClear: boolean): void => {
-    current.speech++;
-    current.run++;
-    if (isClear) current.clearRun++;
-    current.silence = 0;
+  const takeSpeech = (current: Turn): void => {
     const { pause } = current;
     if (pause !== null) {
       current.pause = null;
@@ -154,9 +168,6 @@ export const createTurnDetector = ({ vad, bargeIn, onEvent }: TurnDetectorOption
     }
   };
   const takeSilence = (current: Turn): void => {
-    current.silence++;
-    current.run = Math.max(0, current.run - 1);
-    current.clearRun = Math.max(0, current.clearRun - 1);
     if (current.silence < PAUSE_WINDOWS) return;
     if (!current.hasBegun) {
       dropNoise(current);
@@ -175,14 +186,15 @@ export const createTurnDetector = ({ vad, bargeIn, onEvent }: TurnDetectorOption
   return {
     hear: (window) => {
       const activity = detect(window, turn === null);
-      sound.add(window, turn !== null || activity !== "silence");
+      sound.add(window, turn !== null || isSpoken(activity));
       if (turn === null) {
-        if (activity === "silence") return;
+        if (!isSpoken(activity)) return;
         turn = { speech: 0, silence: 0, run: 0, clearRun: 0, hasBegun: false, pause: null, isWhole: false };
       }
       const current = turn;
-      if (activity === "silence") takeSilence(current);
-      else takeSpeech(current, activity === "clear speech");
+      countWindow(current, activity);
+      if (isSpoken(activity)) takeSpeech(current);
+      else takeSilence(current);
       bound(current);
     },
     judge: (pause, verdict) => {

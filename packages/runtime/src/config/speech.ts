@@ -11,39 +11,15 @@ import {
   VOICES_FORM,
 } from "@realtime-avatar/speech/settings";
 import { findVoice, type Voice } from "@realtime-avatar/speech/voices";
-import { Secret } from "@realtime-avatar/storage/secret";
 import { readVariable, refuse, type Variables } from "../config.ts";
-
-/** In `TTS_URL`: no provider, whatever else is set. */
-const OFF = "off";
-
-const readUrl = (variables: Variables): string | null =>
-  readVariable<string | null>(
-    variables,
-    "TTS_URL",
-    null,
-    `an http:// or https:// URL without credentials or query, such as https://api.openai.com/v1, or ${OFF}`,
-    (text) => {
-      if (text === OFF) return text;
-      const isUrl = /^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/.test(text) && URL.canParse(text);
-      return isUrl ? text.replace(/\/+$/, "") : undefined;
-    },
-  );
-
-/** 1 to 512 characters that a header can have. */
-const readKey = (variables: Variables, name: "TTS_API_KEY" | "OPENAI_API_KEY"): Secret | null =>
-  readVariable<Secret | null>(variables, name, null, "1 to 512 visible ASCII characters", (text) =>
-    /^[\x21-\x7e]{1,512}$/.test(text) ? new Secret(text) : undefined,
-  );
+import { OFF, readProviderKey, readProviderModel, readProviderUrl } from "./provider.ts";
 
 /** Each variable by itself, so that all bad values are refused at once. */
 const readAll = (variables: Variables) => ({
-  url: readUrl(variables),
-  apiKey: readKey(variables, "TTS_API_KEY"),
-  openAiKey: readKey(variables, "OPENAI_API_KEY"),
-  model: readVariable<string | null>(variables, "TTS_MODEL", null, "1 to 160 visible ASCII characters", (text) =>
-    /^[\x21-\x7e]{1,160}$/.test(text) ? text : undefined,
-  ),
+  url: readProviderUrl(variables, "TTS_URL"),
+  apiKey: readProviderKey(variables, "TTS_API_KEY"),
+  openAiKey: readProviderKey(variables, "OPENAI_API_KEY"),
+  model: readProviderModel(variables, "TTS_MODEL"),
   voices: readVariable<readonly Voice[] | null>(variables, "TTS_VOICES", null, VOICES_FORM, parseVoices),
   sampleRate: readVariable<SampleRate>(
     variables,

@@ -21,7 +21,7 @@ test("the configuration, with and without variables: values, or defaults", () =>
   expect(secret.reveal()).toBe(AVATAR_WORKER_SECRET);
   expect(defaults).toEqual({
     ...{ serviceUrl: "http://127.0.0.1:3000", slots: 4, renderer: "face", label: "AI", shard: 0, logLevel: "info" },
-    ...{ host: "127.0.0.1", port: 3002, metricsPort: null, tracing: null },
+    ...{ host: "127.0.0.1", port: 3002, metricsPort: null, tracing: null, conversation: null },
   });
   const variables = {
     SERVICE_URL: "https://example.com/",

@@ -17,6 +17,7 @@ import {
 } from "@realtime-avatar/runtime/config";
 import { readTracingConfig, type TracingConfig } from "@realtime-avatar/runtime/tracing-config";
 import { Secret } from "@realtime-avatar/storage/secret";
+import { type ConversationSettings, readConversationSettings } from "./conversation/settings.ts";
 
 export type AvatarWorkerConfig = {
   serviceUrl: string;
@@ -25,6 +26,8 @@ export type AvatarWorkerConfig = {
   renderer: "face" | "portrait";
   /** Drawn into each picture, because people must know that the person is artificial; empty for none. */
   label: string;
+  /** null: without a language model, calls echo. */
+  conversation: ConversationSettings | null;
   /** The shard whose calls it takes, in an installation with shards. */
   shard: number;
   host: string;
@@ -65,6 +68,7 @@ const readSettings = (variables: Variables): AvatarWorkerConfig => {
       text === "face" || text === "portrait" ? text : undefined,
     ),
     label: readAvatarMark(variables),
+    conversation: readConversationSettings(variables),
     shard: readInteger(variables, "AVATAR_WORKER_SHARD", 0, [0, MAX_SHARDS - 1]),
     host: readHost(variables),
     port,

@@ -278,7 +278,8 @@ describe("the configuration", () => {
     ].map((name) => `packages/runtime/src/${name}.ts`);
     const api = ["config", "people/oidc-config", "children/livekit"].map((name) => `apps/api/src/${name}.ts`);
     const others = ["apps/worker", "apps/avatar-worker", "packages/livekit"].map((name) => `${name}/src/config.ts`);
-    const sources = (await Promise.all([...runtime, ...api, ...others].map(read))).join("\n");
+    const conversation = "apps/avatar-worker/src/conversation/settings.ts";
+    const sources = (await Promise.all([...runtime, ...api, ...others, conversation].map(read))).join("\n");
     const inCode = [...sources.matchAll(/(read\w+)(?:<[^>]+>)?\(\s*(?:variables|env),\s+"([A-Z0-9_]+)"/g)].flatMap(
       ([, reader, name]) => (reader === "readRateLimit" ? [`${name}_RPS`, `${name}_BURST`] : [name]),
     );

@@ -1,0 +1,33 @@
+/** Why a provider of a conversation has failed. */
+import { SpeechError } from "@realtime-avatar/speech/errors";
+
+/** The language model, the recognizer of speech, and the voice. */
+export const PROVIDERS = ["llm", "stt", "tts"] as const;
+export type Provider = (typeof PROVIDERS)[number];
+
+export const FAILURES = [
+  /** The provider refuses the request: the key, the model, or what is sent. Also a redirect, which is not followed. */
+  "refused",
+  /** Too many requests, or the provider cannot work or be reached now. */
+  "busy",
+  "timeout",
+  /** What came is not what the API says, too much of it, or half of it. */
+  "malformed",
+] as const;
+export type Failure = (typeof FAILURES)[number];
+
+/** Has nothing that the provider sent, no address, no key and no text: it can be logged. */
+export class ProviderError extends Error {
+  override readonly name = "ProviderError";
+
+  constructor(
+    readonly provider: Provider,
+    readonly why: Failure,
+  ) {
+    super(`${provider}: ${why}`);
+  }
+}
+
+/** The same for an error of a voice. Others stay as they are. */
+export const voiceError = (error: unknown): unknown =>
+  error instanceof SpeechError ? new ProviderError("tts", error.code.slice("voice_".length) as Failure) : error;

@@ -1,0 +1,177 @@
+/** A server with the three routes of OpenAI's API that a conversation needs. Its answers, delays and faults are scripted. */
+
+export type Kind = "llm" | "stt" | "tts";
+/** `hang`: no byte comes. `half`: the body ends early. `close`: the connection breaks in it. `large`: 10 MB. */
+export type Fault = 401 | 429 | 500 | "redirect" | "hang" | "half" | "close" | "utf8" | "json" | "large";
+
+export const SAMPLE_RATE = 24_000;
+/** As fast as a voice speaks. */
+const CHARACTERS_PER_SECOND = 15;
+const PATHS: Record<string, Kind> = {
+  "/v1/chat/completions": "llm",
+  "/v1/audio/transcriptions": "stt",
+  "/v1/audio/speech": "tts",
+};
+const CLOSE_MS = 50;
+const LARGE_BYTES = 10 * 1024 * 1024;
+/** What a bad server could say of the key that it got. */
+export const KEY = "sk-operator-0123456789";
+
+type ChatBody = { model: string; messages: { role: string; content: string }[]; max_tokens?: number };
+/** A request that has come. `abortedAt`: in milliseconds, when the client ended it before its end. */
+export type Received = { kind: Kind; at: number; key: string | null; body: unknown; abortedAt: number | null };
+
+const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
+const event = (content: string): Uint8Array =>
+  encode(`data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`);
+
+/** A buzz with syllables, at the rate of the server. */
+const buzz = (seconds: number): Uint8Array => {
+  const pcm = new Int16Array(Math.round(seconds * SAMPLE_RATE));
+  for (let index = 0; index < pcm.length; index++) {
+    const time = index / SAMPLE_RATE;
+    const loudness = 0.35 + 0.65 * Math.abs(Math.sin(Math.PI * 3.7 * time));
+    let sum = 0;
+    for (let harmonic = 1; harmonic < 8; harmonic++) sum += Math.sin(2 * Math.PI * 140 * harmonic * time) / harmonic;
+    pcm[index] = 5000 * loudness * sum;
+  }
+  return new Uint8Array(pcm.buffer);
+};
+
+const TYPES: Record<Kind, string> = { llm: "text/event-stream", stt: "application/json", tts: "audio/pcm" };
+
+export type Delays = { llmMs: number; tokenMs: number; sttMs: number; ttsMs: number };
+const NO_DELAYS: Delays = { llmMs: 0, tokenMs: 0, sttMs: 0, ttsMs: 0 };
+
+/** The body that a fault has; undefined for none. */
+const faultyBody = (fault: Fault): Uint8Array[] | undefined => {
+  if (fault === "large") return Array.from({ length: 160 }, () => new Uint8Array(LARGE_BYTES / 160).fill(0x61));
+  if (fault === "utf8") return [encode('data: {"text": "'), Uint8Array.of(0xff, 0xfe, 0xc3, 0x28), encode('"}\n\n')];
+  if (fault === "json") return [encode(`data: {broken ${KEY}\n\n`)];
+  return undefined;
+};
+
+/** What the server says. `text`: of a turn, by the number of the request. */
+type Script = {
+  delays: Delays;
+  faults: Map<Kind, Fault>;
+  answer: (body: ChatBody) => string;
+  text: (request: number) => string;
+  transcriptions: number;
+};
+
+/** Writes what the API says to a request. */
+const write = async (
+  { kind, body }: Received,
+  script: Script,
+  send: (bytes: Uint8Array) => void,
+  isOpen: () => boolean,
+): Promise<void> => {
+  const { llmMs, tokenMs, sttMs, ttsMs } = script.delays;
+  switch (kind) {
+    case "stt": {
+      await Bun.sleep(sttMs);
+      send(encode(JSON.stringify({ text: script.text(script.transcriptions++) })));
+      break;
+    }
+    case "tts": {
+      await Bun.sleep(ttsMs);
+      const sound = buzz((body as { input: string }).input.length / CHARACTERS_PER_SECOND);
+      // Cut within samples.
+      for (let at = 0; at < sound.length; at += 9601) send(sound.slice(at, at + 9601));
+      break;
+    }
+    case "llm":
+      await Bun.sleep(llmMs);
+      for (const [token] of script.answer(body as ChatBody).matchAll(/\s*\S+\s*/g)) {
+        if (!isOpen()) return;
+        send(event(token));
+        if (tokenMs > 0) await Bun.sleep(tokenMs);
+      }
+  }
+};
+
+/** The response to a request, with the fault that its kind has. */
+const respond = (entry: Received, script: Script, signal: AbortSignal): Response => {
+  const { kind } = entry;
+  const fault = script.faults.get(kind);
+  signal.addEventListener("abort", () => {
+    entry.abortedAt ??= performance.now();
+  });
+  const isOpen = (): boolean => !signal.aborted;
+  const start = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
+    const send = (part: Uint8Array): void => {
+      if (isOpen()) controller.enqueue(part);
+    };
+    if (fault === "hang") return;
+    const parts = fault && faultyBody(fault);
+    for (const part of parts ?? []) send(part);
+    if (!parts) await write(entry, script, send, isOpen);
+    if (!isOpen()) return;
+    if (fault === "close") {
+      // The header is sent with the first bytes.
+      await Bun.sleep(CLOSE_MS);
+      return controller.error(new Error("closed"));
+    }
+    if (kind === "llm" && fault !== "half") send(encode("data: [DONE]\n\n"));
+    controller.close();
+  };
+  return new Response(new ReadableStream({ start }), { headers: { "content-type": TYPES[kind] } });
+};
+
+export const startProviders = (delays: Partial<Delays> = {}) => {
+  const received: Received[] = [];
+  const script: Script = {
+    delays: { ...NO_DELAYS, ...delays },
+    faults: new Map(),
+    answer: () => "Hello there.",
+    text: () => "Hello.",
+    transcriptions: 0,
+  };
+  let redirected = 0;
+  const server: Bun.Server<undefined> = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    idleTimeout: 60,
+    fetch: async (request): Promise<Response> => {
+      const kind = PATHS[new URL(request.url).pathname];
+      if (kind === undefined) {
+        redirected++;
+        return new Response(null, { status: 404 });
+      }
+      const body = kind === "stt" ? Object.fromEntries(await request.formData()) : await request.json();
+      const key = request.headers.get("authorization");
+      const entry: Received = { kind, at: performance.now(), key, body, abortedAt: null };
+      received.push(entry);
+      const fault = script.faults.get(kind);
+      if (fault === "redirect") return Response.redirect(`${server.url.origin}/stolen`, 302);
+      if (typeof fault === "number") return new Response(`The key ${KEY} is wrong.`, { status: fault });
+      return respond(entry, script, request.signal);
+    },
+  });
+  const url = `${server.url.origin}/v1`;
+  return {
+    url,
+    endpoint: (model: string) => ({ url, apiKey: null, model }),
+    /** The variables of an avatar worker that uses this server for all three. */
+    variables: {
+      ...{ LLM_URL: url, LLM_API_KEY: KEY, LLM_MODEL: "model" },
+      ...{ STT_URL: url, STT_API_KEY: KEY, STT_MODEL: "recognizer" },
+      ...{ TTS_URL: url, TTS_API_KEY: KEY, TTS_MODEL: "voice", TTS_VOICES: '{"test-buzz": "buzz"}' },
+    },
+    received,
+    of: (kind: Kind): Received[] => received.filter((each) => each.kind === kind),
+    faults: script.faults,
+    /** How many requests other paths have got. */
+    redirected: () => redirected,
+    setAnswer: (answer: Script["answer"]) => {
+      script.answer = answer;
+    },
+    setText: (text: Script["text"]) => {
+      script.transcriptions = 0;
+      script.text = text;
+    },
+    stop: () => server.stop(true),
+  };
+};
+export type ScriptedProviders = ReturnType<typeof startProviders>;

@@ -24,7 +24,7 @@ const CLOCK_MS = 5000;
 const SPEAKING_MS = 600;
 
 /** Sends a message to all in the room. One that cannot be sent is dropped. */
-const sendMessage = async ({ localParticipant }: Room, message: LifecycleMessage): Promise<void> => {
+export const sendMessage = async ({ localParticipant }: Room, message: LifecycleMessage): Promise<void> => {
   const sending = localParticipant?.publishData(encodeLifecycle(message), { reliable: true, topic: LIFECYCLE_TOPIC });
   await withTimeout(SEND_MS, sending ?? Promise.resolve()).catch(() => {});
 };
@@ -70,6 +70,6 @@ export const tellSpeech = ({ localParticipant }: Room, mode: CallMode) => {
     if (isLoud) speaksUntil = now + SPEAKING_MS;
     if (isSpeaking === now < speaksUntil) return;
     isSpeaking = !isSpeaking;
-    localParticipant?.setAttributes(avatarAttributes(mode, isSpeaking)).catch(() => {});
+    localParticipant?.setAttributes(avatarAttributes(mode, isSpeaking ? "speaking" : "listening")).catch(() => {});
   };
 };

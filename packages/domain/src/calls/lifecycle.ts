@@ -19,6 +19,8 @@ export type LifecycleMessage =
       idle_timeout_seconds: number;
     }
   | { kind: "ending"; reason: EndingReason }
+  /** The answer to the last turn of a call is over: the page may end the call. */
+  | { kind: "closing_turn_done"; turn_id: string }
   | { kind: "ended"; reason: EndReason };
 
 /** Whether a message of a page asks for the end of the call, as that of the SDK's `requestGracefulClose`. */
@@ -34,11 +36,13 @@ export const asksToEnd = (message: Uint8Array): boolean => {
 export const encodeLifecycle = (message: LifecycleMessage): Uint8Array =>
   new TextEncoder().encode(JSON.stringify(message));
 
+/** What the avatar does. While it thinks or speaks, the SDK does not count the call as idle. */
+export type AgentState = "listening" | "thinking" | "speaking";
+
 /** The attributes of the avatar as a participant. `rta.media_mode` tells whether it has a picture. */
-export const avatarAttributes = (mode: CallMode, isSpeaking = false): Record<string, string> => ({
+export const avatarAttributes = (mode: CallMode, state: AgentState = "listening"): Record<string, string> => ({
   "rta.media_mode": mode === "avatar" ? "video" : "voice",
-  // While it speaks, the SDK does not count the call as idle.
-  "lk.agent.state": isSpeaking ? "speaking" : "listening",
+  "lk.agent.state": state,
 });
 
 /** Why a call has ended that a program released. */

@@ -1,0 +1,263 @@
+/**
+ * A conversation: takes the turns of a person, asks the language model, and says the answer, until it is interrupted. Knows neither a
+ * room nor a clock: turns, speech and sound are passed in, and `step` is to be called every 10 ms.
+ */
+import type { AgentState } from "@realtime-avatar/domain/calls/lifecycle";
+import { createSentenceSplitter } from "@realtime-avatar/speech/sentences";
+import type { TurnEvent, Verdict } from "./hearing/turn-detector.ts";
+import { createHistory, type History } from "./history.ts";
+import { createListening } from "./listening.ts";
+import type { Message } from "./providers/chat.ts";
+import { type Failure, type Provider, ProviderError } from "./providers/errors.ts";
+import { readAhead } from "./read-ahead.ts";
+import { say, type Voice } from "./say.ts";
+import { createSpeechQueue, type Outcome, type SpeechOutput, type SpeechQueue } from "./speech-queue.ts";
+
+/** What the person has said or typed, or a program has sent. */
+export type Turn = {
+  text: string;
+  /** For this answer alone. */
+  instructions?: string | undefined;
+  id?: string | undefined;
+  /** The turn that this one repeats. It is not answered twice. */
+  retryOf?: string | undefined;
+  /** The last one of a call. */
+  isClosing?: boolean;
+};
+
+/** Something that was said. A later one with the same `id` replaces it. */
+export type Transcript = { id: number; role: "user" | "assistant"; text: string; isFinal: boolean };
+
+export type ConversationEvents = {
+  onState(state: AgentState): void;
+  onTranscript(transcript: Transcript): void;
+  /** The answer to a turn was heard, interrupted or dropped, or has failed. */
+  onTurnDone(turn: Turn): void;
+  onFailure(provider: Provider, why: Failure): void;
+  /** The language model has failed `MAX_FAILURES` times in a row. */
+  onGiveUp(): void;
+};
+
+export type ConversationParts = {
+  /** The operator's, and then those of the call. */
+  instructions: string;
+  context: readonly Message[];
+  /** An ISO 639-1 code. */
+  language?: string | undefined;
+  maxTurnsPerMinute: number;
+  ask(messages: readonly Message[], signal: AbortSignal): AsyncGenerator<string>;
+  recognize(sound: Int16Array, signal: AbortSignal): Promise<string>;
+  voice: Voice;
+  /** The longest text that `voice` gets at once, in UTF-16 units. */
+  maxTextLength: number;
+  /** That of the packages, which needs no provider. */
+  ownVoice: Voice;
+  output: SpeechOutput;
+  /** See `TurnDetector`. */
+  judge(pause: number, verdict: Verdict): void;
+  /** In milliseconds. */
+  now(): number;
+  events: ConversationEvents;
+};
+
+export const MAX_FAILURES = 3;
+export const APOLOGY = "Sorry, I cannot answer right now.";
+export const TOO_MANY_TURNS = "One moment, please. I need a short break.";
+const MINUTE_MS = 60_000;
+/** Of the last words of the avatar, by which its voice is known when it comes back. In UTF-16 units. */
+const RECENT_LENGTH = 600;
+const MAX_ANSWERED = 64;
+
+/** Returns a function that counts a turn, and tells whether it is within the limit. */
+const createTurnLimit = (perMinute: number, now: () => number): (() => boolean) => {
+  let times: number[] = [];
+  return () => {
+    times = times.filter((time) => time > now() - MINUTE_MS);
+    if (times.length >= perMinute) return false;
+    times.push(now());
+    return true;
+  };
+};
+
+/** The newest ids of turns that were answered. */
+const createAnswered = () => {
+  const ids = new Set<string>();
+  return {
+    has: (id: string | undefined): boolean => id !== undefined && ids.has(id),
+    add: ({ id, retryOf }: Turn): void => {
+      for (const each of [id, retryOf]) if (each !== undefined) ids.add(each);
+      for (const oldest of [...ids].slice(0, Math.max(0, ids.size - MAX_ANSWERED))) ids.delete(oldest);
+    },
+  };
+};
+
+async function* once(text: string): AsyncGenerator<string> {
+  yield text;
+}
+
+/** The pieces of a text that are said at once, the first one as short as it can be. */
+async function* cutSentences(text: AsyncGenerator<string>, maxLength: number): AsyncGenerator<string> {
+  const splitter = createSentenceSplitter({ maxLength });
+  for await (const part of text) yield* splitter.push(part);
+  yield* splitter.end();
+}
+
+/** What the avatar says, with its transcript and its history. */
+const createSpeaking = ({ voice, ownVoice, events }: ConversationParts, queue: SpeechQueue, history: History) => {
+  let transcripts = 0;
+  let recentlySaid = "";
+  let state: AgentState = "listening";
+  const setState = (next: AgentState): void => {
+    state = next;
+    events.onState(next);
+  };
+  return {
+    /** What it does, or did before it was paused. */
+    state: () => state,
+    setState,
+    recentlySaid: () => recentlySaid,
+    writePerson: (text: string): void => {
+      history.add("user", text);
+      events.onTranscript({ id: ++transcripts, role: "user", text, isFinal: true });
+    },
+    /** Says texts as one segment of the transcript. `isOwn`: by the voice of the packages, and the model is not told. */
+    say: async (texts: AsyncIterable<string>, signal: AbortSignal, isOwn: boolean, onBegin = () => {}) => {
+      const id = ++transcripts;
+      let said = "";
+      const onSaid = (all: string): void => {
+        if (said === "") onBegin();
+        recentlySaid = `${recentlySaid} ${all.slice(said.length)}`.slice(-RECENT_LENGTH);
+        said = all;
+        setState("speaking");
+        events.onTranscript({ id, role: "assistant", text: all, isFinal: false });
+      };
+      const onFinished = ({ heard }: Outcome): void => {
+        if (!isOwn) history.add("assistant", heard);
+        if (said !== "") events.onTranscript({ id, role: "assistant", text: heard, isFinal: true });
+        setState("listening");
+      };
+      await say(texts, { queue, voice: isOwn ? ownVoice : voice, signal, onSaid, onFinished });
+    },
+  };
+};
+type Speaking = ReturnType<typeof createSpeaking>;
+
+/** Answers turns, one at a time. */
+const createAnswering = (parts: ConversationParts, queue: SpeechQueue, history: History, speaking: Speaking) => {
+  const { events } = parts;
+  const isWithinLimit = createTurnLimit(parts.maxTurnsPerMinute, parts.now);
+  const answered = createAnswered();
+  let modelFailures = 0;
+  let current = new AbortController();
+
+  const interrupt = (): AbortSignal => {
+    current.abort();
+    current = new AbortController();
+    queue.cutOff();
+    return current.signal;
+  };
+  async function* ask({ instructions = "" }: Turn, signal: AbortSignal): AsyncGenerator<string> {
+    const system = [parts.instructions, instructions].filter((text) => text !== "").join("\n\n");
+    yield* parts.ask([{ role: "system", content: system }, ...history.messages()], signal);
+    modelFailures = 0;
+  }
+  /** Says a text of ours. */
+  const sayOwn = (text: string, signal: AbortSignal): Promise<void> =>
+    speaking.say(once(text), signal, true).catch(() => {});
+  const fail = async (error: unknown, signal: AbortSignal): Promise<void> => {
+    if (signal.aborted) return;
+    const isModel = error instanceof ProviderError && error.provider === "llm";
+    if (error instanceof ProviderError) events.onFailure(error.provider, error.why);
+    if (isModel) modelFailures++;
+    // Silence would look like a call that is broken.
+    await sayOwn(APOLOGY, signal);
+    if (isModel && modelFailures >= MAX_FAILURES) events.onGiveUp();
+  };
+  const respond = async (turn: Turn, signal: AbortSignal): Promise<void> => {
+    if (!isWithinLimit()) return sayOwn(TOO_MANY_TURNS, signal);
+    speaking.setState("thinking");
+    const answer = readAhead(cutSentences(ask(turn, signal), parts.maxTextLength));
+    try {
+      await speaking.say(answer, signal, false, () => answered.add(turn));
+    } catch (error) {
+      await fail(error, signal);
+    }
+  };
+  const isRepeated = ({ text, retryOf }: Turn): boolean => {
+    const last = history.last();
+    return retryOf !== undefined && last?.role === "user" && last.content === text;
+  };
+  return {
+    interrupt,
+    /** Says that a provider has failed, in place of an answer. */
+    fail: (error: unknown): void => void fail(error, interrupt()),
+    take: (turn: Turn): void => {
+      if (answered.has(turn.retryOf)) {
+        answered.add(turn);
+        events.onTurnDone(turn);
+        return;
+      }
+      const signal = interrupt();
+      if (!isRepeated(turn)) speaking.writePerson(turn.text);
+      void respond(turn, signal).finally(() => events.onTurnDone(turn));
+    },
+  };
+};
+
+export type Conversation = {
+  /** A turn that was typed. It interrupts the avatar. */
+  take(turn: Turn): void;
+  /** What the turn detector tells of the person's sound. */
+  hear(event: TurnEvent): void;
+  step(): void;
+  /** Whether the avatar speaks, or thinks of what to say. */
+  isActive(): boolean;
+  stop(): void;
+};
+
+export const createConversation = (parts: ConversationParts): Conversation => {
+  const { recognize, language, judge, events } = parts;
+  const queue = createSpeechQueue(parts.output);
+  const history = createHistory(parts.context);
+  const speaking = createSpeaking(parts, queue, history);
+  const answering = createAnswering(parts, queue, history, speaking);
+  /** Whether the avatar had more to say when the person began to speak. */
+  let wasSpeaking = false;
+
+  const goOn = (): void => {
+    if (listening.isInTurn()) return;
+    queue.resume();
+    if (queue.isActive()) events.onState(speaking.state());
+  };
+  const take = (turn: Turn): void => {
+    answering.take(turn);
+    goOn();
+  };
+  const listening = createListening({
+    ...{ recognize, language, judge },
+    wasSpeaking: () => wasSpeaking,
+    recentlySaid: speaking.recentlySaid,
+    onBegin: () => {
+      wasSpeaking = queue.isActive();
+      queue.pause();
+      if (wasSpeaking) events.onState("listening");
+    },
+    onIgnored: goOn,
+    onTurn: (text) => take({ text }),
+    onFailure: (error) => {
+      goOn();
+      // An answer that goes on says enough.
+      if (!queue.isActive()) answering.fail(error);
+    },
+  });
+  return {
+    take,
+    hear: listening.hear,
+    step: queue.step,
+    isActive: queue.isActive,
+    stop: () => {
+      listening.stop();
+      answering.interrupt();
+    },
+  };
+};

@@ -1,0 +1,106 @@
+/** From the turns of a person in sound to their texts: each is recognized in its pauses, and ignored where it is no turn. */
+import { classifyHeard } from "./hearing/heard-text.ts";
+import { looksWhole } from "./hearing/looks-whole.ts";
+import type { TurnEvent, Verdict } from "./hearing/turn-detector.ts";
+
+export type ListeningParts = {
+  /** The text of a sound: 16-bit PCM, mono, 16 kHz. */
+  recognize(sound: Int16Array, signal: AbortSignal): Promise<string>;
+  /** An ISO 639-1 code. */
+  language: string | undefined;
+  judge(pause: number, verdict: Verdict): void;
+  /** Whether the avatar had more to say when the turn began. */
+  wasSpeaking(): boolean;
+  recentlySaid(): string;
+  /** The person has begun to speak. `onIgnored`, `onTurn` or `onFailure` follows. */
+  onBegin(): void;
+  /** It was noise, "mm-hmm", or the avatar's own voice. */
+  onIgnored(): void;
+  onTurn(text: string): void;
+  onFailure(error: unknown): void;
+};
+
+type Heard = { kind: "turn"; text: string } | { kind: "ignored" } | { kind: "failed"; error: unknown };
+/** The text of the turn up to a pause, which is being recognized. */
+type Recognition = { pause: number; stop: AbortController; heard: Promise<Heard> };
+
+export type Listening = {
+  hear(event: TurnEvent): void;
+  /** Whether the person has begun a turn that has not ended. */
+  isInTurn(): boolean;
+  stop(): void;
+};
+
+export const createListening = (parts: ListeningParts): Listening => {
+  const { language, judge } = parts;
+  const running = new Set<Recognition>();
+  let current: Recognition | null = null;
+  let isInTurn = false;
+
+  const recognize = async (sound: Int16Array, signal: AbortSignal): Promise<Heard> => {
+    const during = { wasSpeaking: parts.wasSpeaking(), recentlySaid: parts.recentlySaid() };
+    try {
+      const text = await parts.recognize(sound, signal);
+      return classifyHeard(text, during).kind === "turn" ? { kind: "turn", text } : { kind: "ignored" };
+    } catch (error) {
+      return { kind: "failed", error };
+    }
+  };
+  const verdictOf = (heard: Heard): Verdict => {
+    if (heard.kind === "ignored") return "ignored";
+    // Without a text, more silence says nothing.
+    return heard.kind === "failed" || looksWhole(heard.text, language) ? "whole" : "open";
+  };
+  const handlePause = async (pause: number, sound: Int16Array): Promise<void> => {
+    const stop = new AbortController();
+    const recognition: Recognition = { pause, stop, heard: recognize(sound, stop.signal) };
+    current = recognition;
+    running.add(recognition);
+    const heard = await recognition.heard;
+    running.delete(recognition);
+    if (current !== recognition) return;
+    if (heard.kind === "ignored") {
+      current = null;
+      isInTurn = false;
+      parts.onIgnored();
+    }
+    judge(pause, verdictOf(heard));
+  };
+  const handleEnd = async (): Promise<void> => {
+    const ended = current;
+    current = null;
+    isInTurn = false;
+    if (ended === null) return parts.onIgnored();
+    const heard = await ended.heard;
+    if (ended.stop.signal.aborted) return;
+    if (heard.kind === "turn") parts.onTurn(heard.text);
+    else if (heard.kind === "ignored") parts.onIgnored();
+    else parts.onFailure(heard.error);
+  };
+  return {
+    hear: (event) => {
+      switch (event.kind) {
+        case "begin":
+          isInTurn = true;
+          parts.onBegin();
+          break;
+        case "pause":
+          void handlePause(event.pause, event.sound);
+          break;
+        case "resume":
+          current?.stop.abort();
+          current = null;
+          break;
+        case "end":
+          void handleEnd();
+          break;
+        case "noise":
+          break;
+      }
+    },
+    isInTurn: () => isInTurn,
+    stop: () => {
+      for (const { stop } of running) stop.abort();
+    },
+  };
+};

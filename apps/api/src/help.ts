@@ -10,7 +10,7 @@ Usage: bun start [--help | --version]
   DATABASE_URL   PostgreSQL 15 or later, in place of the embedded one
   STORAGE_URL    s3://bucket, in place of the folder for files
   WORKER         whether the API runs a worker as a child process (true on the embedded PostgreSQL)
-  OPENAI_API_KEY better voices than those that come with the service; docs/voices.md has others
+  OPENAI_API_KEY a conversation in calls, and better voices; docs/conversation.md has others
   LOG_LEVEL      fatal, error, warn, info, debug, trace or silent (info)
 
 The first start prints an API key, and a link to the dashboard. docs/configuration.md lists all variables.

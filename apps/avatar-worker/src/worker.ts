@@ -5,6 +5,7 @@ import { createLog, inTurns } from "@realtime-avatar/runtime/log";
 import { openTracing } from "@realtime-avatar/runtime/tracing/open";
 import { version } from "../package.json";
 import { type AvatarWorkerConfig, readConfig } from "./config.ts";
+import { conversationFeatures, describeProviders } from "./conversation/settings.ts";
 import { createPreloads } from "./fleet/preloads.ts";
 import { createService } from "./fleet/service.ts";
 import { type Sync, startSync } from "./fleet/sync.ts";
@@ -12,7 +13,6 @@ import { reasonOf, respondHealth, serveHttp, type WorkerHealth } from "./health.
 import type { WorkerMetrics } from "./metrics.ts";
 import { protectProcess } from "./process/protect.ts";
 import { createCallProcesses } from "./process/spare.ts";
-import { FEATURES } from "./renderer/renderer.ts";
 import { traceCalls } from "./tracing.ts";
 
 /** Started by the API, which holds its standard input open: it stops with the API. */
@@ -68,8 +68,12 @@ const start = async (atExit: AtExit): Promise<void> => {
   const preloads = config.renderer === "face" ? createPreloads({ service, processes, pictures }) : null;
   atExit(async () => preloads?.stop());
   const addresses = isChild ? { pid: process.pid } : await serveHealth(config, metrics, health, atExit);
+  const { conversation } = config;
+  const features = conversation ? conversationFeatures(conversation) : [];
+  if (conversation) log.info(describeProviders(conversation), "calls are conversations: what is said is sent to these");
+  else log.info("calls echo what a person says: OPENAI_API_KEY or LLM_URL makes them conversations");
   const running = startSync({
-    ...{ service, slots: config.slots, features: FEATURES, processes, preloads, pictures, log, metrics },
+    ...{ service, slots: config.slots, features, processes, preloads, pictures, conversation, log, metrics },
     traces: tracing && traceCalls(tracing),
   });
   sync = running;

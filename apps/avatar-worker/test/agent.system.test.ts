@@ -18,6 +18,7 @@ import { joinAsPerson } from "./support/person.ts";
 
 const LONG = process.env["LONG"] === "1";
 setDefaultTimeout(LONG ? 120_000 : 60_000);
+const IGNORED = { conversation: null, onChange: () => {}, onFailure: () => {} };
 
 /** How far a position may be from what was heard, in seconds. */
 const TOLERANCE = 0.2;
@@ -72,7 +73,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     };
     const service = createService({ ...readConfig(control.variables), workerId: "wrk_x" });
     const load = (file: string) => service.file(session, file);
-    const parts = { renderer, label: "AI", load, isRestart: false, onChange: () => {}, onFailure: () => {} };
+    const parts = { renderer, label: "AI", load, isRestart: false, ...IGNORED };
     const assigned = { ...control.assignedOf(session), agent_identity: AGENT_IDENTITY, ...change };
     return {
       call: closedAfterTest(startCall(assigned, parts)),

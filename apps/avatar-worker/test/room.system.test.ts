@@ -50,7 +50,15 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     };
     const service = createService({ ...readConfig(control.variables), workerId: "wrk_x" });
     const load = (file: string) => service.file(session, file);
-    const parts = { renderer, label: "AI", load, isRestart: false, onChange: () => {}, onFailure: () => {} };
+    const parts = {
+      renderer,
+      label: "AI",
+      load,
+      isRestart: false,
+      conversation: null,
+      onChange: () => {},
+      onFailure: () => {},
+    };
     const assigned = { ...control.assignedOf(session), ...change };
     return { ...own, call: startCall(assigned, parts), heard };
   };

@@ -105,7 +105,7 @@ const configurationOf = ({ apiKey, apiSecret }: LivekitConfig, { api, udp }: Por
 
 /** What the avatar worker needs of the environment. The rest may be secret. */
 const NEEDED =
-  /^(PATH|HOME|TMPDIR|LD_LIBRARY_PATH|LOG_LEVEL|AVATAR_SLOTS|AVATAR_MARK|RENDERER|OTEL_\w+|NODE_EXTRA_CA_CERTS)$/;
+  /^(PATH|HOME|TMPDIR|LD_LIBRARY_PATH|LOG_LEVEL|AVATAR_SLOTS|AVATAR_MARK|RENDERER|OPENAI_API_KEY|(?:LLM|STT|TTS)_\w+|OTEL_\w+|NODE_EXTRA_CA_CERTS)$/;
 
 const avatarWorkerVariables = (variables: Variables, serviceUrl: string, secret: Secret): Variables => ({
   ...Object.fromEntries(Object.entries(variables).filter(([name]) => NEEDED.test(name))),

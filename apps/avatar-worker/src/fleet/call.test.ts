@@ -45,6 +45,7 @@ const start = ({ first, again = [], change = {}, leaseMs = 60_000, deaths = 0, p
       preloads: null,
       processes: { take, ready: async () => {}, canStart: () => true, stop: async () => {} },
       log: createLog("info", { write: (line: string) => void lines.push(line) }),
+      conversation: null,
       pictures: { renderer: "portrait" as const, label: "AI" },
       watcher,
       traces,

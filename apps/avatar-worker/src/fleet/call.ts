@@ -3,6 +3,7 @@ import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
 import type { AssignedCall, ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { timeOfId } from "@realtime-avatar/domain/id";
 import type { Logger } from "@realtime-avatar/runtime/log";
+import { type ConversationSettings, packSettings } from "../conversation/settings.ts";
 import type { ProcessEnd } from "../process/call-process.ts";
 import { watchLimits } from "../process/limits.ts";
 import type { CallReport, FromCallProcess, PictureSettings, Start, ToCallProcess } from "../process/messages.ts";
@@ -40,6 +41,8 @@ export type CallParts = {
   /** The processes that have loaded an avatar before its call; null: none. */
   preloads: Pick<Preloads, "take"> | null;
   pictures: PictureSettings;
+  /** null: calls echo. */
+  conversation: ConversationSettings | null;
   log: Logger;
   watcher: CallWatcher | null;
   traces: CallTraces | null;
@@ -181,6 +184,9 @@ const runProcess = (
       case "portrait":
         log.info({ cause: message.cause }, "a call shows a portrait instead of a face");
         break;
+      case "provider":
+        log.warn({ provider: message.provider, why: message.why }, "a provider of a conversation has failed");
+        break;
       case "load":
         void sendFile(message.id, message.file);
         break;
@@ -209,6 +215,8 @@ const runProcess = (
 export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   const { session_id, generation, agent_identity } = assigned;
   const { service, processes, preloads, pictures, leaseMs } = parts;
+  // The rooms of agents are of strangers, and have no conversation with us.
+  const conversation = parts.conversation && agent_identity === null ? packSettings(parts.conversation) : null;
   const log = parts.log.child({ session: session_id, generation });
   const record = createRecord(assigned, log, parts);
   let restarts = 0;
@@ -238,7 +246,7 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
     started++;
     const rest = { ...assigned, used_seconds: record.current().used_seconds };
     return runProcess(
-      { kind: "start", assigned: rest, isRestart: restarts > 0, leaseMs: leaseMs(), pictures },
+      { kind: "start", assigned: rest, isRestart: restarts > 0, leaseMs: leaseMs(), pictures, conversation },
       { processes, preloads, service, log, onReport: record.update, onDoubt: doubt, onEnd: handleEnd },
     );
   };

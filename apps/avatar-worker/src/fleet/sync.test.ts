@@ -52,6 +52,7 @@ test("a response that comes when its lease has ended: starts no call", async () 
     preloads: null,
     traces: null,
     pictures,
+    conversation: null,
   };
   const sync = startSync(parts);
   await again.promise;
@@ -77,6 +78,7 @@ test("a worker that cannot start processes: offers no slots until it can", async
     metrics: null,
     preloads: null,
     traces: null,
+    conversation: null,
     pictures,
   };
   const worker = startSync({ service: { sync, file, preloadFile: file }, ...parts });
@@ -98,7 +100,18 @@ const workerWith = (
   const log = createLog("silent");
   const service = { sync, file, preloadFile: file };
   const { stop } = startSync(
-    { service, slots: 1, features, processes: noProcesses, log, metrics: null, preloads: null, traces: null, pictures },
+    {
+      service,
+      slots: 1,
+      features,
+      processes: noProcesses,
+      log,
+      metrics: null,
+      preloads: null,
+      traces: null,
+      conversation: null,
+      pictures,
+    },
     pause,
   );
   return { requests, stop };
@@ -175,6 +188,7 @@ test("syncs that fail: one line in the log for each reason, until the service re
       preloads: null,
       traces: null,
       pictures,
+      conversation: null,
     },
     log: createLog("info", { write: (line) => lines.push(line) }),
   });

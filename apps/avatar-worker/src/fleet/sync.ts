@@ -9,6 +9,7 @@ import {
   WIRE_2,
 } from "@realtime-avatar/domain/calls/worker-sync";
 import type { Logger } from "@realtime-avatar/runtime/log";
+import type { ConversationSettings } from "../conversation/settings.ts";
 import type { WorkerMetrics } from "../metrics.ts";
 import type { PictureSettings } from "../process/messages.ts";
 import type { CallProcesses } from "../process/spare.ts";
@@ -38,6 +39,8 @@ export type SyncParts = {
   processes: CallProcesses;
   preloads: Preloads | null;
   pictures: PictureSettings;
+  /** null: calls echo. */
+  conversation: ConversationSettings | null;
   log: Logger;
   metrics: Pick<WorkerMetrics, "watcher" | "syncFailed"> | null;
   traces: CallTraces | null;

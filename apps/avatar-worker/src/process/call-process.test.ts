@@ -23,6 +23,7 @@ const run = (first: Step[]) => {
     assigned: { ...assigned, token },
     isRestart: false,
     leaseMs: 1000,
+    conversation: null,
     pictures: { renderer: "face", label: "AI" },
   });
   return { started, messages, end };

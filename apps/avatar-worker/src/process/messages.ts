@@ -11,6 +11,8 @@ import {
 } from "@realtime-avatar/domain/calls/worker-sync";
 import { ClosedObject, Count, isValid, OneOf, Text } from "@realtime-avatar/domain/schema";
 import { type Static, Type } from "@sinclair/typebox";
+import { FAILURES, PROVIDERS } from "../conversation/providers/errors.ts";
+import type { PackedSettings } from "../conversation/settings.ts";
 
 /** What a worker reports of a call, without the id of the call. */
 export type CallReport = Pick<ReportedCall, "state" | "used_seconds" | "reason">;
@@ -25,6 +27,8 @@ export type Start = {
   isRestart: boolean;
   leaseMs: number;
   pictures: PictureSettings;
+  /** null: the call echoes. It has the keys of the providers: the process of a room that is not ours does not get it. */
+  conversation: PackedSettings | null;
 };
 
 /** Load an avatar: the call of it that follows starts faster. */
@@ -58,6 +62,8 @@ const MESSAGES = {
   failure: ClosedObject({ kind: OneOf(["failure"]), cause: Text({ minLength: 1, maxLength: 200 }) }),
   /** Why the call shows a portrait, although faces are drawn, for the log. */
   portrait: ClosedObject({ kind: OneOf(["portrait"]), cause: Text({ minLength: 1, maxLength: 200 }) }),
+  /** A provider of the conversation has failed, for the log. */
+  provider: ClosedObject({ kind: OneOf(["provider"]), provider: OneOf(PROVIDERS), why: OneOf(FAILURES) }),
   /** Asks for a prepared file of the avatar. */
   load: ClosedObject({ kind: OneOf(["load"]), id: Count({}), file: Text({ minLength: 1, maxLength: 200 }) }),
   /** The call was left without a word. */

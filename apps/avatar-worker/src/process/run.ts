@@ -1,5 +1,6 @@
 /** The process of a call. It gets the call from the avatar worker, and ends when the worker closes the channel or ends. */
 import type { ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
+import { unpackSettings } from "../conversation/settings.ts";
 import { dropLibraryLog } from "../library-log.ts";
 import { createFaceRenderer } from "../renderer/face.ts";
 import { portrait } from "../renderer/portrait.ts";
@@ -70,13 +71,20 @@ const serveCall = (): void => {
     clearTimeout(leaseTimer);
     leaseTimer = setTimeout(leave, ms);
   };
-  const start = ({ assigned, isRestart, leaseMs, pictures }: Start): void => {
+  const start = ({ assigned, isRestart, leaseMs, pictures, conversation }: Start): void => {
     const onChange = (): void => {
       if (call) report(call.report());
     };
     const onFailure = (cause: string): void => send({ kind: "failure", cause: cause.slice(0, MAX_CAUSE_LENGTH) });
     renderer ??= chooseRenderer(pictures);
-    call = startCall(assigned, { renderer, label: pictures.label, load, isRestart, onChange, onFailure });
+    const parts = { renderer, label: pictures.label, load, isRestart, onChange, onFailure };
+    call = startCall(assigned, {
+      ...parts,
+      conversation: conversation && {
+        settings: unpackSettings(conversation),
+        onProviderFailure: (provider, why) => send({ kind: "provider", provider, why }),
+      },
+    });
     setInterval(onChange, REPORT_INTERVAL_MS);
     onChange();
     holdFor(leaseMs);

@@ -15,9 +15,6 @@ export type RendererCall = Pick<AssignedCall, "session_id" | "avatar" | "input" 
   label: string;
 };
 
-/** The fields of the start of a call that the renderer can use. The others are named to the caller as ignored. */
-export const FEATURES: readonly string[] = [];
-
 /** Reads a file that the manifest of an avatar names. */
 export type LoadFile = (file: string) => Promise<Uint8Array>;
 

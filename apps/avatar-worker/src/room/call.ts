@@ -1,12 +1,13 @@
 /**
- * A call in a room of the service, where the avatar says what the person says, or in the room of an agent's owner, where it says
- * what the agent says.
+ * A call in a room of the service, where the avatar speaks with the person, or in the room of an agent's owner, where it says what the
+ * agent says.
  */
 
 import { Room, RoomEvent } from "@livekit/rtc-node";
 import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
 import { AGENT_JOIN_SECONDS } from "@realtime-avatar/domain/calls/limits";
 import type { AssignedCall, ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
+import type { CallConversation } from "../conversation/in-room.ts";
 import type { Renderer } from "../renderer/renderer.ts";
 import { receiveVoice } from "./agent-voice.ts";
 import { watchAudience } from "./audience.ts";
@@ -15,7 +16,7 @@ import { sendLastMessage } from "./messages.ts";
 import { createPresence, type Presence } from "./presence.ts";
 import { publishAvatar } from "./publish.ts";
 import { type Relay, startRelay } from "./relay.ts";
-import { connectSides, isOurs, type JoinedAvatar, sideOf } from "./sides.ts";
+import { connectSides, isOurs, type JoinedAvatar, type Sides, sideOf } from "./sides.ts";
 
 /** How often the times of the call are checked. */
 const TICK_MS = 100;
@@ -26,6 +27,8 @@ export type CallParts = {
   renderer: Renderer;
   /** Drawn into each picture. */
   label: string;
+  /** null: the avatar says what the person says. */
+  conversation: CallConversation | null;
   /** Reads a prepared file of the avatar. */
   load: (file: string) => Promise<Uint8Array>;
   /** An earlier process of this worker had the call. */
@@ -92,7 +95,7 @@ type CallState = {
   readonly connection: ReturnType<typeof connect>;
   phase: ReportedCall["state"];
   /** Null until the avatar has joined. */
-  inRoom: { avatar: JoinedAvatar; presence: Presence; timer: NodeJS.Timeout | null } | null;
+  inRoom: { avatar: JoinedAvatar; presence: Presence; sides: Sides | null; timer: NodeJS.Timeout | null } | null;
   /** Why the call ends; null before. */
   reason: EndReason | null;
   /** The seconds of the call, from its end on; null before. */
@@ -115,6 +118,7 @@ const leave = (call: CallState): Promise<void> => {
   call.usedAtEnd ??= usedSeconds(call);
   clearInterval(call.inRoom?.timer ?? undefined);
   call.inRoom?.avatar.voice?.stop();
+  call.inRoom?.sides?.stop();
   call.leaving ??= call.connection.joining
     .catch(() => {})
     .then(call.connection.disconnect)
@@ -141,17 +145,18 @@ const run = async (call: CallState): Promise<void> => {
   const avatar = await enter(room, assigned, parts, { joining: connection.joining, onEnd });
   if (call.leaving) return avatar.published.close();
   const presence = createPresence(assigned, performance.now());
-  call.inRoom = { avatar, presence, timer: null };
+  call.inRoom = { avatar, presence, sides: null, timer: null };
   enterPhase(call, "joined");
   const onArrival = (): void => enterPhase(call, "started");
-  const step = connectSides(room, assigned, avatar, presence, { isRestart: parts.isRestart, onArrival, onEnd });
+  const sides = connectSides(room, assigned, avatar, presence, { ...parts, onArrival, onEnd });
+  call.inRoom.sides = sides;
   // A room can end the call while the sides are connected.
-  if (call.leaving) return;
+  if (call.leaving) return sides.stop();
   call.inRoom.timer = setInterval(() => {
     const now = performance.now();
     const reason = presence.endReason(now);
     if (reason !== null) onEnd(reason);
-    else step(now);
+    else sides.step(now);
   }, TICK_MS);
 };
 

@@ -216,7 +216,13 @@ test.each([null, "agent"])(
     const joining = startCall(
       { ...assigned, url: "ws://127.0.0.1:9", token: "x", agent_identity },
       {
-        ...{ renderer: portrait, label: "AI", load: () => Promise.reject(new Error("no file")), isRestart: false },
+        ...{
+          renderer: portrait,
+          label: "AI",
+          load: () => Promise.reject(new Error("no file")),
+          isRestart: false,
+          conversation: null,
+        },
         onChange: () => {},
         onFailure: (cause) => void failures.push(cause),
       },

@@ -13,6 +13,7 @@ import { PERSON_IDENTITY, sessionOfRoom } from "@realtime-avatar/domain/calls/ro
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { isLoud } from "@realtime-avatar/face/loudness";
 import { createEcho, ECHO_DELAY_MS } from "../conversation/echo.ts";
+import { type CallConversation, holdConversation } from "../conversation/in-room.ts";
 import type { Rendering } from "../renderer/renderer.ts";
 import type { AgentVoice } from "./agent-voice.ts";
 import { listenTo } from "./audio-in.ts";
@@ -36,7 +37,7 @@ export const isOurs = ({ name = "" }: Room, { session_id }: AssignedCall): boole
   sessionOfRoom(name) === session_id;
 
 /** Repeats what the person says, with the voice of the avatar. */
-const converse = (
+const startEcho = (
   room: Room,
   { mode, input }: AssignedCall,
   { rendering, published }: JoinedAvatar,
@@ -126,28 +127,59 @@ export const obeyPage = (room: Room, times: Presence, onEnd: () => void): void =
   });
 };
 
-/** Connects the avatar with the other side. Returns a function to call often. */
+export type SidesOptions = {
+  isRestart: boolean;
+  conversation: CallConversation | null;
+  onArrival: () => void;
+  onEnd: (why: EndReason) => void;
+};
+
+export type Sides = {
+  /** To be called often. */
+  step(now: number): void;
+  stop(): void;
+};
+
+/** Lets the avatar hear the person and speak. Returns a function that stops that. */
+const meetPerson = (
+  room: Room,
+  assigned: AssignedCall,
+  joined: JoinedAvatar,
+  times: Presence,
+  { conversation, onEnd }: SidesOptions,
+): (() => void) => {
+  if (conversation && isOurs(room, assigned)) {
+    return holdConversation(room, assigned, { ...joined, times }, conversation, () => onEnd("failed"));
+  }
+  startEcho(room, assigned, joined, times);
+  return () => {};
+};
+
+/** Connects the avatar with the other side. */
 export const connectSides = (
   room: Room,
   assigned: AssignedCall,
   joined: JoinedAvatar,
   times: Presence,
-  { isRestart, onArrival, onEnd }: { isRestart: boolean; onArrival: () => void; onEnd: (why: EndReason) => void },
-): ((now: number) => void) => {
+  options: SidesOptions,
+): Sides => {
+  const { onArrival, onEnd, isRestart } = options;
   const { agent_identity, generation } = assigned;
-  if (agent_identity === null) converse(room, assigned, joined, times);
+  let stop = (): void => {};
+  if (agent_identity === null) stop = meetPerson(room, assigned, joined, times, options);
   else playAgent(joined, times, isRestart || generation > 1);
   const isAgent = agent_identity !== null;
   const onLeave = (): void => joined.voice?.forget();
   watchOther(room, agent_identity ?? PERSON_IDENTITY, times, { onArrival, onLeave }, isAgent);
   if (isAgent) pauseWhileLost(room, joined.published);
   const checkFlood = watchFlood(room, LIMITS[sideOf(assigned)], () => onEnd("agent_ended"));
-  if (!isOurs(room, assigned)) return checkFlood;
+  if (!isOurs(room, assigned)) return { step: checkFlood, stop };
   obeyPage(room, times, () => onEnd("user_ended"));
   refuseVideo(room, () => onEnd("agent_ended"));
   const tell = tellTimes(room, assigned, times);
-  return (now) => {
+  const step = (now: number): void => {
     tell(now);
     checkFlood(now);
   };
+  return { step, stop };
 };

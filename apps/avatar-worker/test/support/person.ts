@@ -100,11 +100,12 @@ export const joinAsPerson = async (
   await room.connect(url, token, { autoSubscribe: subscribes, dynacast: false });
 
   let isSpeaking = false;
+  const words: Int16Array[] = [];
   let isGone = false;
   const speakLoop = async (source: AudioSource, isSilent: boolean): Promise<void> => {
     for (let start = 0; !isGone; start += FRAME_SAMPLES) {
       const said = voice[(start / FRAME_SAMPLES) % voice.length] ?? tone(start);
-      const pcm = isSpeaking && !isSilent ? said : new Int16Array(FRAME_SAMPLES);
+      const pcm = words.shift() ?? (isSpeaking && !isSilent ? said : new Int16Array(FRAME_SAMPLES));
       await source.captureFrame(new AudioFrame(pcm, SAMPLE_RATE, 1, FRAME_SAMPLES));
     }
   };
@@ -132,6 +133,8 @@ export const joinAsPerson = async (
       void speakLoop(source, isSilent).catch(() => {});
       return published?.sid ?? "";
     },
+    /** Says these frames once, with each of its microphones. */
+    say: (frames: readonly Int16Array[]) => void words.push(...frames),
     speak: (speaks: boolean) => {
       isSpeaking = speaks;
     },

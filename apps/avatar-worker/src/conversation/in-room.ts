@@ -1,0 +1,163 @@
+/** A conversation in a room of the service: joins it to the person, to the providers, and to what is seen and heard of the avatar. */
+import type { Room } from "@livekit/rtc-node";
+import { type AgentState, avatarAttributes } from "@realtime-avatar/domain/calls/lifecycle";
+import { PERSON_IDENTITY } from "@realtime-avatar/domain/calls/room";
+import type { CallMode } from "@realtime-avatar/domain/calls/schemas";
+import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
+import { isLoud } from "@realtime-avatar/face/loudness";
+import { speak } from "@realtime-avatar/speech/speak";
+import { defaultVoice, FLITE_VOICES, findVoice, type Voice as SpeechVoice } from "@realtime-avatar/speech/voices";
+import type { Rendering } from "../renderer/renderer.ts";
+import { listenTo } from "../room/audio-in.ts";
+import { sendMessage } from "../room/messages.ts";
+import type { Presence } from "../room/presence.ts";
+import type { Published } from "../room/publish.ts";
+import { type ConversationEvents, type ConversationParts, createConversation } from "./conversation.ts";
+import { createHearing, type Hearing } from "./hearing/hearing.ts";
+import { VAD_RATE } from "./hearing/vad.ts";
+import { askModel } from "./providers/chat.ts";
+import { type Failure, type Provider, voiceError } from "./providers/errors.ts";
+import { transcribe } from "./providers/transcribe.ts";
+import type { Voice } from "./say.ts";
+import type { ConversationSettings } from "./settings.ts";
+import type { SpeechOutput } from "./speech-queue.ts";
+import { createTranscription } from "./transcription.ts";
+import { receiveTurns } from "./typed-turns.ts";
+
+const STEP_MS = 10;
+/** `lk.agent.state` changes at most this often. */
+const STATE_MS = 100;
+/** Flite takes 20 ms for a second of speech, in which nothing else is done: 8 seconds for this length. In UTF-16 units. */
+const MAX_TEXT_LENGTH = { flite: 120, openai: 240 } as const;
+const MAX_VOCABULARY_LENGTH = 1000;
+
+export type InRoom = { rendering: Rendering; published: Published; times: Presence };
+/** What a call has for its conversation. */
+export type CallConversation = {
+  settings: ConversationSettings;
+  onProviderFailure: (provider: Provider, why: Failure) => void;
+};
+
+/** Returns a function that tells the state of the avatar: the first one at once, and of many in a short time the last one. */
+const createStates = ({ localParticipant }: Room, mode: CallMode): ((state: AgentState) => void) => {
+  let told: AgentState = "listening";
+  let next: AgentState = "listening";
+  let timer: NodeJS.Timeout | null = null;
+  const tell = (): void => {
+    timer = null;
+    if (next === told) return;
+    told = next;
+    timer = setTimeout(tell, STATE_MS);
+    localParticipant?.setAttributes(avatarAttributes(mode, told)).catch(() => {});
+  };
+  return (state) => {
+    next = state;
+    if (timer === null) tell();
+  };
+};
+
+/** The voice that a call asks for, if it is one of ours; else the default. */
+const chooseVoice = ({ voice }: AssignedCall["input"], { speech }: ConversationSettings): SpeechVoice => {
+  const id = voice?.["voice_id"];
+  return (typeof id === "string" ? findVoice(speech, id) : null) ?? defaultVoice(speech);
+};
+
+/** What is said by a voice, with the errors of providers. */
+const createVoice = (voice: SpeechVoice, { speech }: ConversationSettings): Voice =>
+  async function* (text, signal) {
+    try {
+      yield* speak(text, voice, speech, { signal });
+    } catch (error) {
+      throw voiceError(error);
+    }
+  };
+
+/** What the providers do for a call. */
+const connectProviders = (
+  { input }: AssignedCall,
+  settings: ConversationSettings,
+): Omit<ConversationParts, "output" | "judge" | "now" | "events"> => {
+  const { llm, stt, maxTokens, maxTurnsPerMinute, instructions } = settings;
+  const voice = chooseVoice(input, settings);
+  const [flite = voice] = FLITE_VOICES;
+  const language = input.transcription?.language_codes?.[0]?.split("-")[0]?.toLowerCase();
+  const vocabulary = input.transcription?.custom_vocabulary?.join(", ").slice(0, MAX_VOCABULARY_LENGTH);
+  const options = { sampleRate: VAD_RATE, hints: { language, vocabulary } };
+  return {
+    instructions: [instructions, input.instructions ?? ""].filter((text) => text !== "").join("\n\n"),
+    context: input.initial_context ?? [],
+    language,
+    maxTurnsPerMinute,
+    ask: (messages, signal) => askModel(llm, messages, { maxTokens, signal }),
+    recognize: async (sound, signal) => (stt ? transcribe(stt, sound, { ...options, signal }) : ""),
+    voice: createVoice(voice, settings),
+    maxTextLength: MAX_TEXT_LENGTH[voice.provider],
+    ownVoice: createVoice(flite, settings),
+  };
+};
+
+/** `hearing`: is told of what the avatar says, to tell it from the person; null when the person is not heard. */
+const createOutput = ({ rendering, published, times }: InRoom, hearing: Hearing | null): SpeechOutput => ({
+  play: (pcm) => {
+    hearing?.play(pcm, published.queuedMs());
+    published.play(pcm);
+    times.otherWasActive(performance.now());
+  },
+  queuedMs: published.queuedMs,
+  preview: rendering.hear,
+  clear: () => {
+    published.clear();
+    rendering.clear();
+    hearing?.clear();
+  },
+});
+
+/** Holds a conversation until the function that it returns is called. `onFailed`: it cannot go on. */
+export const holdConversation = (
+  room: Room,
+  assigned: AssignedCall,
+  inRoom: InRoom,
+  { settings, onProviderFailure }: CallConversation,
+  onFailed: () => void,
+): (() => void) => {
+  const { times } = inRoom;
+  const isHeard = settings.stt !== null && assigned.input.stt_mode !== "off";
+  const hearing = isHeard
+    ? createHearing({
+        onEvent: (event) => conversation.hear(event),
+        isAvatarActive: () => conversation.isActive(),
+      })
+    : null;
+  const events: ConversationEvents = {
+    onState: createStates(room, assigned.mode),
+    onTranscript: createTranscription(room),
+    onTurnDone: ({ id, isClosing }) => {
+      if (isClosing && id !== undefined) void sendMessage(room, { kind: "closing_turn_done", turn_id: id });
+    },
+    onFailure: onProviderFailure,
+    onGiveUp: onFailed,
+  };
+  const conversation = createConversation({
+    ...connectProviders(assigned, settings),
+    output: createOutput(inRoom, hearing),
+    judge: (pause, verdict) => hearing?.judge(pause, verdict),
+    now: () => performance.now(),
+    events,
+  });
+  receiveTurns(room, (turn) => {
+    times.otherWasActive(performance.now());
+    conversation.take(turn);
+  });
+  if (hearing) {
+    listenTo(room, PERSON_IDENTITY, (pcm) => {
+      if (isLoud(pcm)) times.otherWasActive(performance.now());
+      hearing.hear(pcm);
+    });
+  }
+  const timer = setInterval(conversation.step, STEP_MS);
+  return () => {
+    clearInterval(timer);
+    conversation.stop();
+    hearing?.close();
+  };
+};

@@ -1,0 +1,45 @@
+/** Turns that a page of the published SDK sends as text: streams on `lk.chat`. */
+import type { Room } from "@livekit/rtc-node";
+import { PERSON_IDENTITY } from "@realtime-avatar/domain/calls/room";
+import type { Turn } from "./conversation.ts";
+
+const TOPIC = "lk.chat";
+/** In UTF-16 units. A longer text is not a turn. */
+const MAX_TEXT_LENGTH = 4000;
+const MAX_INSTRUCTIONS_LENGTH = 4000;
+const MAX_ID_LENGTH = 160;
+
+const ATTRIBUTES = {
+  id: "rta.turn_id",
+  retryOf: "rta.retry_of_turn_id",
+  instructions: "rta.turn_instructions",
+  closing: "rta.closing_turn",
+} as const;
+
+/** A turn, by its text and its attributes; null when it is none, or too long. */
+export const readTurn = (text: string, attributes: Readonly<Record<string, string>> = {}): Turn | null => {
+  const trimmed = text.trim();
+  if (trimmed === "" || trimmed.length > MAX_TEXT_LENGTH) return null;
+  const read = (name: keyof typeof ATTRIBUTES, maxLength: number): string | undefined =>
+    attributes[ATTRIBUTES[name]]?.slice(0, maxLength).toWellFormed() || undefined;
+  return {
+    text: trimmed.toWellFormed(),
+    id: read("id", MAX_ID_LENGTH),
+    retryOf: read("retryOf", MAX_ID_LENGTH),
+    instructions: read("instructions", MAX_INSTRUCTIONS_LENGTH),
+    isClosing: attributes[ATTRIBUTES.closing] === "1",
+  };
+};
+
+/** Calls `onTurn` with the turns of the person. The library bounds the length of a stream. */
+export const receiveTurns = (room: Room, onTurn: (turn: Turn) => void): void => {
+  room.registerTextStreamHandler(TOPIC, (reader, { identity }) => {
+    if (identity !== PERSON_IDENTITY) return void reader.close();
+    const read = async (): Promise<void> => {
+      const turn = readTurn(await reader.readAll(), reader.info.attributes);
+      if (turn !== null) onTurn(turn);
+    };
+    // The person has left in the middle of it.
+    read().catch(() => {});
+  });
+};

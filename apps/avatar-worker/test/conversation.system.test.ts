@@ -1,0 +1,184 @@
+/** Conversations on a real LiveKit server, with an avatar worker as a process and scripted providers. */
+import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
+import { type LivekitServer, startLivekit } from "@realtime-avatar/testing/livekit/server";
+import { bun, type RunningProcess, startProcess } from "@realtime-avatar/testing/processes";
+import { APOLOGY } from "../src/conversation/conversation.ts";
+import { KEY, type ScriptedProviders, startProviders } from "../src/conversation/providers/providers.testing.ts";
+import { type ControlPlane, startControlPlane } from "./support/control-plane.ts";
+import { joinAsPerson, type Person } from "./support/person.ts";
+import { watchTranscript } from "./support/transcript.ts";
+
+setDefaultTimeout(60_000);
+
+const binary = await livekitBinary();
+const title = `a conversation${binary.kind === "missing" ? ` (skipped: ${binary.reason})` : ""}`;
+
+describe.skipIf(binary.kind === "missing")(title, () => {
+  let livekit: LivekitServer;
+  let control: ControlPlane;
+  let worker: RunningProcess;
+  let providers: ScriptedProviders;
+  let persons: Person[] = [];
+
+  beforeAll(async () => {
+    livekit = await startLivekit(binary.kind === "found" ? binary.path : "");
+    control = await startControlPlane(livekit);
+    providers = startProviders({ llmMs: 100, tokenMs: 5, ttsMs: 50, sttMs: 50 });
+    const variables = { ...control.variables, ...providers.variables, AVATAR_SLOTS: "8" };
+    worker = startProcess(bun("apps/avatar-worker/src/main.ts"), variables);
+    await worker.waitFor(/"started"/);
+  });
+  afterEach(async () => {
+    await Promise.all(persons.map((person) => person.leave()));
+    persons = [];
+    providers.faults.clear();
+  });
+  afterAll(async () => {
+    worker?.kill("SIGTERM");
+    await worker?.exited;
+    await providers?.stop();
+    await livekit?.stop();
+    await control?.stop();
+  });
+
+  /** A call with a person in it, who can type once the avatar is there. */
+  const startCall = async (options: Parameters<ControlPlane["start"]>[0] = {}) => {
+    const call = await control.start(options);
+    const person = await joinAsPerson(livekit.url, call.personToken);
+    persons.push(person);
+    const { transcripts, said } = watchTranscript(person.room);
+    await control.untilReported(call.session, "started");
+    // A message is lost when it is sent before the data channel is open.
+    await person.until(() => person.messages.length > 0);
+    const type = (text: string, attributes: Record<string, string> = {}) =>
+      person.room.localParticipant?.sendText(text, { topic: "lk.chat", attributes });
+    return { ...call, person, transcripts, said, type };
+  };
+
+  test("a typed turn: its answer is heard, both are in the transcript under their names, and the lips move", async () => {
+    providers.setAnswer(() => "Good morning. I am very glad that you are here today.");
+    const { person, said, type } = await startCall({ mode: "avatar" });
+    await person.until(() => person.seen.length > 10);
+    const still = new Set(person.seen.map(({ digest }) => digest)).size;
+    await type("  Good morning!  ", { "rta.turn_id": "t1", "rta.turn_instructions": "Be brief." });
+    await person.until(() => said().length === 2);
+    expect(said()).toEqual([
+      { who: "person", text: "Good morning!" },
+      { who: "avatar", text: "Good morning. I am very glad that you are here today." },
+    ]);
+    // 53 characters of 15 a second.
+    expect(person.heardSeconds()).toBeGreaterThan(2.5);
+    expect(new Set(person.seen.map(({ digest }) => digest)).size).toBeGreaterThan(still + 10);
+    const states = person.attributes.map((changed) => changed["lk.agent.state"]);
+    expect(states.filter(Boolean)).toEqual(["thinking", "speaking", "listening"]);
+    expect(providers.of("llm").at(-1)?.body).toMatchObject({
+      ...{ model: "model", stream: true, max_tokens: 400 },
+      messages: [
+        { role: "system", content: expect.stringMatching(/spoken sentences[\s\S]*\n\nBe brief\.$/) },
+        { role: "user", content: "Good morning!" },
+      ],
+    });
+  });
+
+  test("a call with instructions and a context: the model gets them behind those of the operator, in this call alone", async () => {
+    providers.setAnswer(({ messages }) => `I know ${messages.length} messages.`);
+    const first = await startCall({
+      input: {
+        stt_mode: "server",
+        instructions: "The secret of tenant one is a teapot.",
+        initial_context: [{ role: "assistant", content: "Welcome back, Ada." }],
+      },
+    });
+    const second = await startCall({ input: { stt_mode: "server", instructions: "You are a pirate." } });
+    await Promise.all([first.type("One?"), second.type("Two?")]);
+    await first.person.until(() => first.said().length === 2 && second.said().length === 2);
+    expect(first.said().at(-1)?.text).toBe("I know 3 messages.");
+    expect(second.said().at(-1)?.text).toBe("I know 2 messages.");
+    const [one, two] = ["One?", "Two?"].map((text) => {
+      const request = providers.of("llm").find(({ body }) => JSON.stringify(body).includes(text));
+      return JSON.stringify(request?.body);
+    });
+    expect(one).toContain("links.\\n\\nThe secret of tenant one is a teapot.");
+    expect(one).toContain("Welcome back, Ada.");
+    expect(one).not.toContain("pirate");
+    expect(two).toContain("You are a pirate.");
+    expect(two).not.toContain("teapot");
+    expect(JSON.stringify([first.transcripts, second.transcripts])).not.toContain("teapot");
+  });
+
+  test("a second turn while the avatar speaks: silence at once, and the transcript keeps the words that were heard", async () => {
+    const long = Array.from({ length: 30 }, (_, index) => `Sentence number ${index} is here.`).join(" ");
+    providers.setAnswer(({ messages }) => (messages.at(-1)?.content === "Tell me all." ? long : "Of course."));
+    const { person, said, type } = await startCall();
+    await type("Tell me all.", { "rta.turn_id": "t1" });
+    await person.until(() => person.heardSeconds() > 2);
+    const aborted = providers.of("llm").length;
+    await type("Stop.", { "rta.turn_id": "t2" });
+    await person.until(() => said().length === 4);
+    const [, interrupted, , answer] = said();
+    expect(long.startsWith(interrupted?.text ?? "?")).toBe(true);
+    expect(interrupted?.text.length).toBeGreaterThan(15);
+    expect(interrupted?.text.length).toBeLessThan(150);
+    expect(answer?.text).toBe("Of course.");
+    // The model knows what was heard, and nothing else.
+    const { body } = providers.of("llm")[aborted] ?? {};
+    expect((body as { messages: unknown[] }).messages.slice(1)).toEqual([
+      { role: "user", content: "Tell me all." },
+      { role: "assistant", content: interrupted?.text },
+      { role: "user", content: "Stop." },
+    ]);
+  });
+
+  test("a provider that fails: the avatar says so once, and the next turn is answered", async () => {
+    providers.setAnswer(() => "All is well.");
+    const { person, said, type } = await startCall();
+    providers.faults.set("llm", 401);
+    await type("First?");
+    await person.until(() => said().length === 2);
+    providers.faults.clear();
+    providers.faults.set("tts", 500);
+    await type("Second?");
+    await person.until(() => said().length === 4);
+    providers.faults.clear();
+    await type("Third?");
+    await person.until(() => said().length === 6);
+    const texts = said().map(({ text }) => text);
+    expect(texts).toEqual(["First?", APOLOGY, "Second?", APOLOGY, "Third?", "All is well."]);
+    await worker.waitFor(/"provider":"llm","why":"refused"/);
+    await worker.waitFor(/"provider":"tts","why":"busy"/);
+  });
+
+  test("a model that fails three times in a row: the call ends as failed", async () => {
+    const { session, person, said, type } = await startCall();
+    providers.faults.set("llm", "json");
+    for (const [index, text] of ["One?", "Two?", "Three?"].entries()) {
+      await type(text);
+      await person.until(() => said().length === 2 * (index + 1));
+    }
+    expect(await control.untilReported(session, "ended")).toMatchObject({ reason: "failed" });
+  });
+
+  test("the last turn of a call: the page is told when its answer is over, and a turn is not answered twice", async () => {
+    providers.setAnswer(() => "Goodbye.");
+    const { person, said, type } = await startCall();
+    await type("Bye.", { "rta.turn_id": "t1" });
+    await person.until(() => said().length === 2);
+    const requests = providers.of("llm").length;
+    await type("Bye.", { "rta.turn_id": "t2", "rta.retry_of_turn_id": "t1" });
+    await type("Bye, really.", { "rta.turn_id": "t3", "rta.closing_turn": "1" });
+    await person.until(() => person.messages.some(({ kind }) => kind === "closing_turn_done"));
+    expect(person.messages.filter(({ kind }) => kind === "closing_turn_done")).toEqual([
+      { kind: "closing_turn_done", turn_id: "t3" },
+    ]);
+    expect(providers.of("llm").length).toBe(requests + 1);
+  });
+
+  test("the worker's output: no key, no text of a person or a model, no address of a provider", () => {
+    expect(providers.received.every(({ key }) => key === `Bearer ${KEY}`)).toBe(true);
+    const output = worker.stdout() + worker.stderr();
+    for (const secret of [KEY, "teapot", "Tell me all", "All is well", providers.url]) {
+      expect(output).not.toContain(secret);
+    }
+  });
+});

@@ -39,6 +39,15 @@ for (const name of FACES) {
     expect(Bun.deepEquals(drawFace(face, REST), face.picture)).toBe(true);
   });
 
+  test(`a ${name} mouth without an expression, the head turned and the eyes shut: as with one that moves nothing`, async () => {
+    const face = await openTestFace(name);
+    const pose = { ...REST, yaw: 0.1, pitch: 0.05, roll: 0.05, shiftX: 4, blinkLeft: 1, blinkRight: 1, gazeX: 2 };
+    // After an expression, whose maps are written again.
+    drawFace(face, SPEAKING);
+    const listening = drawFace(face, pose);
+    expect(Bun.deepEquals(listening, drawFace(face, { ...pose, brow: 1e-9 }))).toBe(true);
+  });
+
   test(`a ${name} mouth that opens, the head still: what is above the nose does not change`, async () => {
     const face = await openTestFace(name);
     const spoken = planesFrom(drawFace(face, SPEAKING));

@@ -156,6 +156,14 @@ export const updateMaps = (maps: Maps, source: MapSource, pose: Pose): void => {
   // Most of the nodes that the head moves are moved by nothing else.
   upper.x.set(head.x);
   upper.y.set(head.y);
+  // A face that listens: only its head moves.
+  if (EXPRESSIONS.every((name) => weights[name] === 0)) {
+    for (const map of [lower, picture]) {
+      map.x.set(head.x);
+      map.y.set(head.y);
+    }
+    return;
+  }
   undoMoves(fields.upperNodes, maps.upperMove, head, UPPER_STEPS, upper);
   undoMoves(fields.lowerNodes, maps.lowerMove, head, LOWER_STEPS, lower);
   picture.x.set(upper.x);

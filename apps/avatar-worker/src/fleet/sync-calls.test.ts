@@ -59,7 +59,13 @@ const start = (steps: Step[], { isHeld = false } = {}) => {
     ...{ service: { sync, file: noFile, preloadFile: noFile }, slots: 1, features: [] },
     ...{ processes: { take, ready: async () => {}, canStart: () => true, stop: async () => {} } },
     ...{ log: createLog("warn", { write: (line) => line.includes("the lease has ended") && lost.resolve() }) },
-    ...{ metrics: null, preloads: null, traces: null, conversation: null, pictures: { renderer: "portrait" as const, label: "AI" } },
+    ...{
+      metrics: null,
+      preloads: null,
+      traces: null,
+      conversation: null,
+      pictures: { renderer: "portrait" as const, label: "AI" },
+    },
   });
   const promises = { done: done.promise, lost: lost.promise, ended: ended.promise };
   return { requests, sent, leases: () => leases, ...promises, letLeave: leaving.resolve, stop, calls };

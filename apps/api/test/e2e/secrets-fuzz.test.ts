@@ -99,7 +99,7 @@ test("secrets, sent anywhere at random: not in the log, other responses or the d
   const all = services.well.routes.filter(({ method, path }) => path.startsWith("/api/v1") && method !== "OPTIONS");
   // Those that write keys and avatars are asked more often.
   const writing = all.filter(({ method, path }) => `${method} ${path}` in RIGHT);
-  const routes = [all, ...Array<typeof all>(6).fill(writing)].flat();
+  const routes = [all, ...Array<typeof all>(8).fill(writing)].flat();
   const ids: string[] = [];
   const answers: Answer[] = [];
 

@@ -346,13 +346,13 @@ test("a HEAD request, on every route over a socket: the head of GET and no body"
     avatars: avatar,
     "webhook-endpoints": endpoint,
     videos: video,
-    voices: "flite-slt",
     sessions: opened.body.sessionId,
     assets: (await api.call("POST", "/api/v1/assets/remote", { key, body: remote })).body.id,
   };
   const idFor = (path: string): string => ids[Object.keys(ids).find((name) => path.includes(name)) ?? ""] ?? own;
   const targets = api.app.routes
-    .filter(({ method }) => method === "GET")
+    // A sample of a voice is sent in pieces: its GET has no length. See `voices.test.ts`.
+    .filter(({ method, path }) => method === "GET" && !path.endsWith("/sample"))
     .map(({ path }) => path.replace(":code", "not_found").replace(":id", idFor(path)));
   expect(targets.length).toBeGreaterThan(10);
   for (const target of targets) {

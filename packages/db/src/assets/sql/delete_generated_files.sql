@@ -12,13 +12,14 @@ declare
   v_assets public.assets[] := array(
     select old from public.assets old
     where status = 'ready' and origin = 'generated' and created_at < p_created_before
+      -- The collation of the indexes: without it, all avatars would be read.
       and not exists (
         select from public.avatars
-        where avatars.tenant_id = old.tenant_id and source_asset_id = old.id and avatars.status <> 'deleted'
+        where avatars.tenant_id = old.tenant_id and source_asset_id = old.id collate "default" and avatars.status <> 'deleted'
       )
       and not exists (
         select from public.avatars
-        where avatars.tenant_id = old.tenant_id and pending_source_asset_id = old.id and avatars.status <> 'deleted'
+        where avatars.tenant_id = old.tenant_id and pending_source_asset_id = old.id collate "default" and avatars.status <> 'deleted'
       )
     order by created_at limit cardinality(p_event_ids)
     for update skip locked

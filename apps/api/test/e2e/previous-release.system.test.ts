@@ -14,6 +14,7 @@ import { ENTRY_KINDS } from "@realtime-avatar/domain/credits/entry";
 import { SESSION_STATUSES } from "@realtime-avatar/domain/credits/status";
 import { newId } from "@realtime-avatar/domain/id";
 import { ROLES } from "@realtime-avatar/domain/people/roles";
+import { VIDEO_STATUSES } from "@realtime-avatar/domain/videos/status";
 import { IS_ONE_DATABASE, type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
 import {
   hasPreviousRelease,
@@ -211,6 +212,7 @@ const VALUES = {
   sessionStatuses: SESSION_STATUSES,
   sourceKinds: SOURCE_KINDS,
   verdicts: VERDICTS,
+  videoStatuses: VIDEO_STATUSES.filter((status) => status !== "deleted"),
 } satisfies Record<string, readonly string[]>;
 type Values = Record<keyof typeof VALUES, readonly string[]>;
 const UNKNOWN = Object.fromEntries(Object.keys(VALUES).map((name) => [name, ["later"]])) as unknown as Values;
@@ -248,6 +250,11 @@ const seedValues = async ({ database, tenantId }: TestApi, values: Values): Prom
     for (const kind of values.assetKinds) {
       const public_token = newId("ast", now, random).padEnd(43, "x");
       await seed("ast", "assets", { ...versioned, ...file, ...error, status, kind, public_token });
+      // The file of a video.
+      if (kind === "video" && status === "ready") {
+        const generated = { origin: "generated", duration_ms: 1, public_token: newId("ast", now, random).padEnd(43, "x") };
+        await seed("ast", "assets", { ...versioned, ...file, status, kind, ...generated });
+      }
     }
   }
   const keys: string[] = [];
@@ -261,6 +268,18 @@ const seedValues = async ({ database, tenantId }: TestApi, values: Values): Prom
   for (const status of values.sessionStatuses) {
     const ended_at = ["released", "failed"].includes(status) ? now : null;
     await seed("ses", "usage_sessions", { ...session, status, ended_at });
+  }
+  const video_id = newId("vid", now, random);
+  const session_id = await seed("ses", "usage_sessions", { ...session, status: "started", is_counted: false, video_id });
+  for (const status of values.videoStatuses) {
+    const isRunning = ["queued", "rendering"].includes(status);
+    const billed = isRunning ? {} : { billed_seconds: 0, billed_credit_micros: 0 };
+    const more = {
+      ...(status === "ready" ? { asset_id: ids["assets"]?.[0], duration_ms: 1 } : {}),
+      ...(status === "failed" ? { error_code: "later", error_detail: "x" } : {}),
+    };
+    const said = { avatar_id: ids["avatars"]?.[0], text: "x", api_key_id: keys[0], reserved_credit_micros: 1, session_id };
+    await seed("vid", "videos", { ...versioned, ...said, ...billed, ...more, status, updated_at: now });
   }
   for (const kind of values.entryKinds) {
     await seed("ent", "credit_entries", { ...live, kind, amount: 1, request_id: "r" });
@@ -277,6 +296,7 @@ const PATHS: Record<string, string> = {
   credit_entries: "/api/v1/credits/entries",
   usage_sessions: "/api/v1/usage/sessions",
   users: "/api/v1/users",
+  videos: "/api/v1/videos",
 };
 const WITHOUT_ONE = ["audit_events", "credit_entries"];
 
@@ -308,7 +328,8 @@ describe("values of another release", () => {
   const reads = test.skipIf(!hasPreviousRelease || !IS_ONE_DATABASE);
 
   reads(`the previous release, reading every value that this version writes: no 500${why}`, async () => {
-    const ids = await seedValues(api, VALUES);
+    // It has no videos, but reads their usage sessions and files.
+    const { videos: _, ...ids } = await seedValues(api, VALUES);
     const { cookie } = await seedPerson(api, "owner");
     const variables = { PORT: "0", DATABASE_URL: api.database.url, PUBLIC_URL };
     const old = startProcess(await previousRelease("api"), variables);
@@ -344,6 +365,7 @@ describe("values of another release", () => {
       await write("POST", "usage_sessions", "/release", {}),
       await write("PATCH", "api_keys", "", { name: "y" }),
       await write("DELETE", "api_keys"),
+      await write("DELETE", "videos"),
     ];
     expect(written.filter((line) => !/: (200|409)$/.test(line))).toEqual([]);
 

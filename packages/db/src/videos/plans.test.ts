@@ -14,7 +14,7 @@ import {
   rowId,
 } from "@realtime-avatar/testing/postgres/plans";
 import { claimOf, operatorOrigin, originOf, seedAsset, seedTenant } from "@realtime-avatar/testing/seeds";
-import { fileOf, seedVideo } from "@realtime-avatar/testing/videos";
+import { fileOf, seedVideo } from "@realtime-avatar/testing/avatars/videos";
 import { deleteGeneratedFiles } from "../assets/processing.ts";
 import { listVideos } from "./list.ts";
 import { failWaitingVideos, finishVideo, reportVideo, startVideo, type VideoResult } from "./rendering.ts";

@@ -252,7 +252,11 @@ const seedValues = async ({ database, tenantId }: TestApi, values: Values): Prom
       await seed("ast", "assets", { ...versioned, ...file, ...error, status, kind, public_token });
       // The file of a video.
       if (kind === "video" && status === "ready") {
-        const generated = { origin: "generated", duration_ms: 1, public_token: newId("ast", now, random).padEnd(43, "x") };
+        const generated = {
+          origin: "generated",
+          duration_ms: 1,
+          public_token: newId("ast", now, random).padEnd(43, "x"),
+        };
         await seed("ast", "assets", { ...versioned, ...file, status, kind, ...generated });
       }
     }
@@ -270,7 +274,12 @@ const seedValues = async ({ database, tenantId }: TestApi, values: Values): Prom
     await seed("ses", "usage_sessions", { ...session, status, ended_at });
   }
   const video_id = newId("vid", now, random);
-  const session_id = await seed("ses", "usage_sessions", { ...session, status: "started", is_counted: false, video_id });
+  const session_id = await seed("ses", "usage_sessions", {
+    ...session,
+    status: "started",
+    is_counted: false,
+    video_id,
+  });
   for (const status of values.videoStatuses) {
     const isRunning = ["queued", "rendering"].includes(status);
     const billed = isRunning ? {} : { billed_seconds: 0, billed_credit_micros: 0 };
@@ -278,7 +287,13 @@ const seedValues = async ({ database, tenantId }: TestApi, values: Values): Prom
       ...(status === "ready" ? { asset_id: ids["assets"]?.[0], duration_ms: 1 } : {}),
       ...(status === "failed" ? { error_code: "later", error_detail: "x" } : {}),
     };
-    const said = { avatar_id: ids["avatars"]?.[0], text: "x", api_key_id: keys[0], reserved_credit_micros: 1, session_id };
+    const said = {
+      avatar_id: ids["avatars"]?.[0],
+      text: "x",
+      api_key_id: keys[0],
+      reserved_credit_micros: 1,
+      session_id,
+    };
     await seed("vid", "videos", { ...versioned, ...said, ...billed, ...more, status, updated_at: now });
   }
   for (const kind of values.entryKinds) {

@@ -18,6 +18,7 @@ import { MAX_ATTEMPTS } from "../jobs/handler.ts";
 import { createTemporaryFolders } from "../jobs/temporary-folders.ts";
 import { fetchRemote } from "../remote/fetch.ts";
 import { http, startServer, type TestServer } from "../remote/server.testing.ts";
+import { wav } from "../sandbox/corpus/media.testing.ts";
 import { createInspect, type InspectOptions } from "./inspect.ts";
 import { createProcessAsset, type ProcessOptions } from "./process.ts";
 
@@ -75,6 +76,15 @@ describe("an uploaded asset", () => {
     const image = Buffer.from(await new Response(published?.stream).arrayBuffer());
     expect([image.toString("latin1", 0, 4), image.toString("latin1", 8, 12)]).toEqual(["RIFF", "WEBP"]);
     expect(await world.storage.stat(publicKey(asset))).toMatchObject({ contentType: "image/webp" });
+    await world.removed();
+  });
+
+  test("a recording, processed: its length is known", async () => {
+    const asset = await world.seedUpload(wav(1.5), "audio");
+    start();
+    expect(await settled(asset)).toMatchObject({ status: "ready" });
+    const [row] = await world.database.db.client`select duration_ms from assets where id = ${asset.id}`;
+    expect(row?.["duration_ms"]).toBe(1500);
     await world.removed();
   });
 

@@ -1,6 +1,7 @@
 /** How the server executes the statements and functions of videos: by indexes, with plans for any values. */
 import { expect } from "bun:test";
 import type { VideoStatus } from "@realtime-avatar/domain/videos/status";
+import { fileOf, seedVideo } from "@realtime-avatar/testing/avatars/videos";
 import { readyAvatar } from "@realtime-avatar/testing/calls/calls";
 import { PRICE, seedCaller } from "@realtime-avatar/testing/credits";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
@@ -14,7 +15,6 @@ import {
   rowId,
 } from "@realtime-avatar/testing/postgres/plans";
 import { claimOf, operatorOrigin, originOf, seedAsset, seedTenant } from "@realtime-avatar/testing/seeds";
-import { fileOf, seedVideo } from "@realtime-avatar/testing/avatars/videos";
 import { deleteGeneratedFiles } from "../assets/processing.ts";
 import { listVideos } from "./list.ts";
 import { failWaitingVideos, finishVideo, reportVideo, startVideo, type VideoResult } from "./rendering.ts";
@@ -94,9 +94,9 @@ const started = async () => {
   return job;
 };
 const remove = async (id: Parameters<typeof deleteVideo>[1]) =>
-  expect(
-    (await deleteVideo(db, id, { versions: null, managesFiles: true }, caller, originOf(caller))).kind,
-  ).toBe("written");
+  expect((await deleteVideo(db, id, { versions: null, managesFiles: true }, caller, originOf(caller))).kind).toBe(
+    "written",
+  );
 const finish = async (result: VideoResult) => finishVideo(db, await started(), result, operatorOrigin());
 const READY: VideoResult = { kind: "ready", asset: fileOf(caller), durationMs: 2100, warnings: [], quota: ROOMY };
 const ENDING = ["usage_sessions_tenant_id_id_pk", "api_key_meters_tenant_id_api_key_id_pk"];

@@ -12,6 +12,7 @@ import { operatorOrigin, originOf, seedTenant } from "@realtime-avatar/testing/s
 import { seedEndpoint, typesOf } from "@realtime-avatar/testing/webhooks/events";
 import { deleteAsset, findAsset } from "../assets/assets.ts";
 import { listAssets } from "../assets/list.ts";
+import { deleteGeneratedFiles } from "../assets/processing.ts";
 import type { Caller } from "../callers/callers.ts";
 import { endLostCall } from "../calls/reconcile.ts";
 import { findCreditBalance } from "../credits/credits.ts";
@@ -314,4 +315,32 @@ describe("what else ends a video", () => {
     for (const { caller } of [old, rendered, lost, newer]) expect(await drift(caller)).toEqual([]);
     expect(await failWaitingVideos(db, 10, operatorOrigin())).toBe(0);
   });
+});
+
+test("the files of videos, too old: deleted, but for those that an avatar is built from; their videos stay", async () => {
+  const worlds = [await world(), await world(), await world()];
+  const files = [];
+  for (const _ of worlds) {
+    const job = await started();
+    const of = worlds.find(({ video }) => video.id === job.targetId);
+    if (!of) throw new Error("another video");
+    const file = fileOf({ ...of.caller });
+    expect(await finish(job, ready(file))).toBe("ready");
+    files.push({ ...of, file });
+  }
+  const [old, used, newer] = files as [(typeof files)[0], (typeof files)[0], (typeof files)[0]];
+  const ids = [old, used].map(({ file }): string => file.id);
+  await client`update assets set created_at = now() - interval '9 days' where id in ${client(ids)}`;
+  await client`update avatars set source_asset_id = ${used.file.id} where id = ${used.avatarId}`;
+  const remove = () => deleteGeneratedFiles(db, 10, new Date(Date.now() - 8 * 86_400_000), operatorOrigin());
+  expect([await remove(), await remove()]).toEqual([1, 0]);
+  expect(await shown(old.caller, old.video)).toMatchObject({
+    ...{ status: "ready", assetId: null, videoUrl: null, billedSeconds: 3 },
+  });
+  for (const { caller, video, file } of [used, newer]) {
+    expect(await shown(caller, video)).toMatchObject({ status: "ready", assetId: file.id });
+  }
+  expect([await bytesOf(old.caller), await bytesOf(used.caller)]).toEqual([0, 1000]);
+  const events = await client`select action, actor_id from audit_events where target_id = ${old.file.id}`;
+  expect([...events]).toEqual([{ action: "asset.deleted", actor_id: null }]);
 });

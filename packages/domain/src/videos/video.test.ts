@@ -1,0 +1,87 @@
+/** Videos: their transitions, what they hold, and the errors of a request for one. */
+import { describe, expect, test } from "bun:test";
+import type { RandomBytes } from "../id.ts";
+import { canTransition } from "../transitions.ts";
+import { heldSeconds } from "./limits.ts";
+import { listedVideoStatuses, RUNNING_STATUSES, VIDEO_STATUSES, VIDEO_TRANSITIONS } from "./status.ts";
+import { plannedVideo, presentNewVideo, sessionMetadata, videoErrors, videoText } from "./video.ts";
+
+const AVATAR = "ava_01h455vb4pex5vsknk084sn02q";
+const ASSET = "ast_01h455vb4pex5vsknk084sn02q";
+const random: RandomBytes = (length) => new Uint8Array(length);
+const now = new Date("2026-11-01T00:00:00Z");
+
+test("a video, in each status: exactly these transitions", () => {
+  const found = VIDEO_STATUSES.flatMap((from) =>
+    VIDEO_STATUSES.filter((to) => canTransition(VIDEO_TRANSITIONS, from, to)).map((to) => `${from} → ${to}`),
+  );
+  expect(found.sort()).toEqual(
+    [
+      ...["queued → rendering", "queued → failed", "queued → canceled"],
+      ...["rendering → queued", "rendering → ready", "rendering → failed", "rendering → canceled"],
+      ...["ready → deleted", "failed → deleted", "canceled → deleted"],
+    ].sort(),
+  );
+  expect(RUNNING_STATUSES).toEqual(["queued", "rendering"]);
+  expect(listedVideoStatuses("ready")).toEqual(["ready"]);
+  expect(listedVideoStatuses(undefined)).not.toContain("deleted");
+});
+
+test.each([
+  [1, 1],
+  [8, 1],
+  [9, 2],
+  [5000, 625],
+])("a text of %i characters: holds %i seconds", (characters, seconds) => {
+  expect(heldSeconds(characters)).toBe(seconds);
+});
+
+describe("a request for a video", () => {
+  const errorsOf = (request: { text?: string }) =>
+    videoErrors(
+      { avatarId: AVATAR, ...request },
+      { spoken: request.text === "🙂" ? "" : "Hello", hasVoice: (id) => id === "flite-slt" },
+    ).map(({ pointer, code }) => `${pointer} ${code}`);
+  const cases: [object, string[]][] = [
+    [{ text: "Hello" }, []],
+    [{ text: "Hello", voiceId: "flite-slt" }, []],
+    [{ audioAssetId: ASSET }, []],
+    [{}, ["#/text required"]],
+    [{ text: "Hello", audioAssetId: ASSET }, ["#/audioAssetId not_allowed"]],
+    [{ text: "🙂" }, ["#/text nothing_to_say"]],
+    [{ text: "Hello", voiceId: "x" }, ["#/voiceId unsupported_voice"]],
+    [{ audioAssetId: ASSET, voiceId: "flite-slt" }, ["#/voiceId not_allowed"]],
+    [{ voiceId: "x" }, ["#/text required", "#/voiceId unsupported_voice"]],
+  ];
+  test.each(cases)("%j: the errors %j", (request, errors) => {
+    expect(errorsOf(request)).toEqual(errors);
+  });
+
+  test("its ids: those of an avatar and of an asset alone", () => {
+    const plan = (request: object) => () =>
+      plannedVideo({ avatarId: AVATAR, ...request }, { spoken: "x", environment: "live", now, random });
+    expect(plan({ avatarId: "ava_x", text: "x" })).toThrow("not_found");
+    expect(plan({ audioAssetId: AVATAR })).toThrow("validation_failed");
+    // What is held is by code points of what is spoken; the length of audio is known by the database alone.
+    expect(plan({ text: "a longer text" })().seconds).toBe(1);
+    expect(plan({ audioAssetId: ASSET })().seconds).toBeNull();
+  });
+
+  test("its response: what is known before the write, with the numbers of `metadata` as they are", () => {
+    const metadata = { user_id: "ada", big: 1 };
+    const video = plannedVideo(
+      { avatarId: AVATAR, text: "x", metadata },
+      { spoken: "x", environment: "test", now, random },
+    );
+    const caller = { tenantId: "ten_01h455vb4pex5vsknk084sn02q", id: "key_01h455vb4pex5vsknk084sn02q" } as const;
+    const shown = JSON.parse(videoText(presentNewVideo(video, caller)));
+    expect(shown).toMatchObject({ id: video.id, status: "queued", progress: 0, metadata, createdBy: caller.id });
+    expect(shown).toMatchObject({ environment: "test", createdAt: now.toISOString(), sessionId: video.sessionId });
+  });
+
+  test("the metadata of its usage session: the end user alone", () => {
+    expect(sessionMetadata({ user_id: "ada", other: 1 })).toEqual({ user_id: "ada" });
+    expect(sessionMetadata({ user_id: "🙂".repeat(500) })).toEqual({ user_id: "🙂".repeat(500) });
+    for (const user_id of [1, null, {}, "x".repeat(501)]) expect(sessionMetadata({ user_id })).toEqual({});
+  });
+});

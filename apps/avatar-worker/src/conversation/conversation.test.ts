@@ -1,0 +1,340 @@
+import { describe, expect, test } from "bun:test";
+import type { AgentState } from "@realtime-avatar/domain/calls/lifecycle";
+import { APOLOGY, type ConversationParts, createConversation, TOO_MANY_TURNS, type Turn } from "./conversation.ts";
+import type { TurnEvent } from "./hearing/turn-detector.ts";
+import type { Message } from "./providers/chat.ts";
+import { ProviderError } from "./providers/errors.ts";
+
+const SAMPLES_PER_MS = 48;
+const MS_PER_CHARACTER = 1000 / 15;
+const SOUND = new Int16Array(1600);
+
+/** A conversation with a clock of its own: time passes in `pass` alone, in which the sound that is handed on is heard. */
+const start = (parts: Partial<ConversationParts> = {}) => {
+  let time = 0;
+  let queuedMs = 0;
+  const asked: (readonly Message[])[] = [];
+  const states: AgentState[] = [];
+  const said: string[] = [];
+  const done: Turn[] = [];
+  const failures: string[] = [];
+  const verdicts: unknown[] = [];
+  const ends: string[] = [];
+  const aborted: string[] = [];
+  let answer = "Good morning to you.";
+  let failure: ProviderError | null = null;
+  let heard = "";
+
+  async function* voice(text: string): AsyncGenerator<Int16Array> {
+    yield new Int16Array(Math.round(text.length * MS_PER_CHARACTER * SAMPLES_PER_MS));
+  }
+  const conversation = createConversation({
+    instructions: "Be brief.",
+    context: [],
+    maxTurnsPerMinute: 20,
+    maxTextLength: 240,
+    ask: async function* (messages, signal) {
+      asked.push(messages);
+      signal.addEventListener("abort", () => aborted.push(answer));
+      if (failure) throw failure;
+      yield answer;
+    },
+    recognize: async () => heard,
+    voice,
+    ownVoice: voice,
+    output: {
+      play: (pcm) => {
+        queuedMs += pcm.length / SAMPLES_PER_MS;
+      },
+      queuedMs: () => queuedMs,
+      preview: () => {},
+      clear: () => {
+        queuedMs = 0;
+      },
+    },
+    judge: (pause, verdict) => verdicts.push([pause, verdict]),
+    now: () => time,
+    events: {
+      onState: (state) => {
+        if (states.at(-1) !== state) states.push(state);
+      },
+      onTranscript: ({ role, text, isFinal }) => {
+        if (isFinal) said.push(`${role}: ${text}`);
+      },
+      onTurnDone: (turn) => done.push(turn),
+      onFailure: (provider, why) => failures.push(`${provider} ${why}`),
+      onGiveUp: () => ends.push("failed"),
+    },
+    ...parts,
+  });
+  const settle = async (): Promise<void> => {
+    for (let turns = 0; turns < 50; turns++) await Promise.resolve();
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  return {
+    ...{ conversation, asked, states, said, done, failures, verdicts, ends, aborted, settle },
+    setAnswer: (text: string) => {
+      answer = text;
+    },
+    setHeard: (text: string) => {
+      heard = text;
+    },
+    fail: (error: ProviderError | null) => {
+      failure = error;
+    },
+    pass: async (ms: number): Promise<void> => {
+      for (let passed = 0; passed < ms; passed += 10) {
+        await settle();
+        conversation.step();
+        time += 10;
+        queuedMs = Math.max(0, queuedMs - 10);
+      }
+      conversation.step();
+      await settle();
+    },
+    isQuiet: () => queuedMs === 0,
+  };
+};
+
+const LONG = "One two three four five six seven eight nine ten eleven twelve.";
+const spoken = (...kinds: TurnEvent["kind"][]): TurnEvent[] =>
+  kinds.map((kind): TurnEvent => {
+    if (kind === "pause") return { kind, pause: 1, sound: SOUND };
+    if (kind === "resume") return { kind, pause: 1 };
+    if (kind === "end") return { kind, pause: 1, reason: "whole", speechMs: 500, silenceMs: 350 };
+    return kind === "noise" ? { kind, speechMs: 64 } : { kind };
+  });
+
+describe("typed turns", () => {
+  test("a turn: thought about, answered, and remembered for the next one", async () => {
+    const { conversation, asked, states, said, done, pass } = start();
+    conversation.take({ text: "Hi.", id: "t1", instructions: "Only now." });
+    await pass(2000);
+    expect(said).toEqual(["user: Hi.", "assistant: Good morning to you."]);
+    expect(states).toEqual(["thinking", "speaking", "listening"]);
+    expect(done.map(({ id }) => id)).toEqual(["t1"]);
+    conversation.take({ text: "Again." });
+    await pass(2000);
+    expect(asked[0]).toEqual([
+      { role: "system", content: "Be brief.\n\nOnly now." },
+      { role: "user", content: "Hi." },
+    ]);
+    expect(asked[1]).toEqual([
+      { role: "system", content: "Be brief." },
+      { role: "user", content: "Hi." },
+      { role: "assistant", content: "Good morning to you." },
+      { role: "user", content: "Again." },
+    ]);
+  });
+
+  test("a turn while the avatar speaks: the first answer ends with the words that were heard, and its request is aborted", async () => {
+    const { conversation, asked, said, done, aborted, pass, setAnswer, isQuiet } = start();
+    setAnswer(LONG);
+    conversation.take({ text: "Count." });
+    await pass(1500);
+    setAnswer("Yes.");
+    conversation.take({ text: "Stop." });
+    expect(isQuiet()).toBe(true);
+    expect(aborted.length).toBe(1);
+    await pass(1000);
+    expect(said).toEqual(["user: Count.", "assistant: One two three four", "user: Stop.", "assistant: Yes."]);
+    expect(asked[1]?.slice(1).map(({ content }) => content)).toEqual(["Count.", "One two three four", "Stop."]);
+    expect(done.map(({ text }) => text)).toEqual(["Count.", "Stop."]);
+  });
+
+  test("retries: of an answered turn, none, however often; of one without an answer, one with its text once in the history", async () => {
+    const { conversation, asked, said, pass, fail } = start();
+    conversation.take({ text: "Hi.", id: "t1" });
+    await pass(2000);
+    conversation.take({ text: "Hi.", id: "t2", retryOf: "t1" });
+    conversation.take({ text: "Hi.", id: "t3", retryOf: "t2" });
+    await pass(500);
+    expect(asked.length).toBe(1);
+    fail(new ProviderError("llm", "busy"));
+    conversation.take({ text: "What?", id: "t4" });
+    await pass(3000);
+    fail(null);
+    conversation.take({ text: "What?", id: "t5", retryOf: "t4" });
+    await pass(2000);
+    expect(said.slice(2)).toEqual(["user: What?", `assistant: ${APOLOGY}`, "assistant: Good morning to you."]);
+    expect(asked.at(-1)?.filter(({ content }) => content === "What?").length).toBe(1);
+  });
+
+  test("more turns than a minute may have: one short sentence, and the model is not asked", async () => {
+    const { conversation, asked, said, pass } = start({ maxTurnsPerMinute: 2 });
+    for (const text of ["One.", "Two.", "Three."]) {
+      conversation.take({ text });
+      await pass(3000);
+    }
+    expect(said.at(-1)).toBe(`assistant: ${TOO_MANY_TURNS}`);
+    expect(asked.length).toBe(2);
+    await pass(60_000);
+    conversation.take({ text: "Four." });
+    await pass(2000);
+    expect(asked.length).toBe(3);
+  });
+});
+
+describe("failures", () => {
+  test("a model that fails: said once, not told to the model; after three in a row the conversation ends", async () => {
+    const { conversation, asked, said, failures, ends, pass, fail } = start();
+    fail(new ProviderError("llm", "timeout"));
+    for (const text of ["One.", "Two."]) {
+      conversation.take({ text });
+      await pass(3000);
+    }
+    fail(null);
+    conversation.take({ text: "Three." });
+    await pass(2000);
+    fail(new ProviderError("llm", "malformed"));
+    for (const text of ["Four.", "Five.", "Six."]) {
+      expect(ends).toEqual([]);
+      conversation.take({ text });
+      await pass(3000);
+    }
+    expect(ends).toEqual(["failed"]);
+    expect(failures.filter((failure) => failure === "llm timeout").length).toBe(2);
+    expect(said.filter((text) => text.includes(APOLOGY)).length).toBe(5);
+    expect(JSON.stringify(asked)).not.toContain(APOLOGY);
+  });
+
+  test("a voice that fails in the middle: what was heard stays, and the avatar says so", async () => {
+    const { conversation, said, failures, pass, setAnswer } = start({
+      voice: async function* () {
+        yield new Int16Array(1000 * SAMPLES_PER_MS);
+        throw new ProviderError("tts", "malformed");
+      },
+    });
+    setAnswer(LONG);
+    conversation.take({ text: "Count." });
+    await pass(5000);
+    expect(said).toEqual(["user: Count.", "assistant: One two three", `assistant: ${APOLOGY}`]);
+    expect(failures).toEqual(["tts malformed"]);
+  });
+
+  test("a recognizer that fails: said, unless the avatar has more to say, which goes on", async () => {
+    const { conversation, said, pass, setAnswer } = start({
+      recognize: async () => {
+        throw new ProviderError("stt", "refused");
+      },
+    });
+    for (const event of spoken("begin", "pause", "end")) conversation.hear(event);
+    await pass(3000);
+    expect(said).toEqual([`assistant: ${APOLOGY}`]);
+    setAnswer(LONG);
+    conversation.take({ text: "Count." });
+    await pass(1000);
+    for (const event of spoken("begin", "pause", "end")) conversation.hear(event);
+    await pass(6000);
+    expect(said.at(-1)).toBe(`assistant: ${LONG}`);
+  });
+});
+
+describe("spoken turns", () => {
+  test("a whole sentence: judged at its pause, answered at its end", async () => {
+    const { conversation, said, verdicts, asked, pass, settle, setHeard } = start();
+    setHeard("What time is it?");
+    for (const event of spoken("begin", "pause")) conversation.hear(event);
+    await settle();
+    expect(verdicts).toEqual([[1, "whole"]]);
+    expect(asked.length).toBe(0);
+    for (const event of spoken("end")) conversation.hear(event);
+    await pass(2000);
+    expect(said).toEqual(["user: What time is it?", "assistant: Good morning to you."]);
+  });
+
+  test("a person who goes on: the text of the pause is dropped", async () => {
+    const signals: AbortSignal[] = [];
+    const { conversation, said, verdicts, pass } = start({
+      recognize: async (_, signal) => {
+        signals.push(signal);
+        return signals.length === 1 ? "I would like" : "I would like a table.";
+      },
+    });
+    for (const event of spoken("begin", "pause", "resume", "pause", "end")) conversation.hear(event);
+    await pass(2000);
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true, false]);
+    expect(said[0]).toBe("user: I would like a table.");
+    expect(verdicts.length).toBeLessThanOrEqual(1);
+  });
+
+  test.each(["Mm-hmm.", "[music]", "three four five six seven eight"])(
+    "%p while the avatar speaks: it pauses, and then says all",
+    async (text) => {
+      const { conversation, states, said, verdicts, asked, pass, settle, setAnswer, setHeard, isQuiet } = start();
+      setAnswer(LONG);
+      setHeard(text);
+      conversation.take({ text: "Count." });
+      await pass(1500);
+      for (const event of spoken("begin")) conversation.hear(event);
+      expect(isQuiet()).toBe(true);
+      await pass(300);
+      expect(isQuiet()).toBe(true);
+      for (const event of spoken("pause")) conversation.hear(event);
+      await settle();
+      expect(verdicts).toEqual([[1, "ignored"]]);
+      await pass(5000);
+      expect(said).toEqual(["user: Count.", `assistant: ${LONG}`]);
+      expect(states).toEqual(["thinking", "speaking", "listening", "speaking", "listening"]);
+      expect(asked.length).toBe(1);
+    },
+  );
+
+  test("words while the avatar speaks: its answer ends, and the new turn is answered", async () => {
+    const { conversation, said, pass, setAnswer, setHeard } = start();
+    setAnswer(LONG);
+    conversation.take({ text: "Count." });
+    await pass(1500);
+    setHeard("Wait, stop please.");
+    setAnswer("All right.");
+    for (const event of spoken("begin", "pause", "end")) conversation.hear(event);
+    await pass(2000);
+    expect(said).toEqual([
+      "user: Count.",
+      "assistant: One two three four",
+      "user: Wait, stop please.",
+      "assistant: All right.",
+    ]);
+  });
+
+  test("a typed turn while the person speaks: its answer waits until the person has ended", async () => {
+    const { conversation, said, pass, setHeard, isQuiet } = start();
+    setHeard("Mm-hmm.");
+    for (const event of spoken("begin")) conversation.hear(event);
+    conversation.take({ text: "Hi." });
+    await pass(500);
+    expect(isQuiet()).toBe(true);
+    setHeard("");
+    for (const event of spoken("pause", "end")) conversation.hear(event);
+    await pass(2500);
+    expect(said).toEqual(["user: Hi.", "assistant: Good morning to you."]);
+  });
+});
+
+test("10,000 events in any order: each turn is done once, and the conversation still answers", async () => {
+  let seed = 11;
+  const random = (below: number): number => {
+    seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) | 0;
+    return (seed >>> 8) % below;
+  };
+  const { conversation, said, done, pass, settle, setHeard, setAnswer } = start({ maxTurnsPerMinute: 100_000 });
+  const kinds = ["begin", "pause", "resume", "end", "noise"] as const;
+  let typed = 0;
+  for (let round = 0; round < 10_000; round++) {
+    const action = random(8);
+    setHeard(["Mm-hmm.", "", "Stop now.", "and"][random(4)] as string);
+    if (action === 0) conversation.take({ text: "Hi.", id: `t${typed++}` });
+    else if (action < 6) conversation.hear(spoken(kinds[action - 1] ?? "noise")[0] as TurnEvent);
+    else conversation.step();
+    if (random(20) === 0) await settle();
+  }
+  for (const event of spoken("begin", "pause", "end")) conversation.hear(event);
+  await pass(5000);
+  const ids = done.flatMap(({ id }) => id ?? []);
+  expect(ids.length).toBe(typed);
+  expect(new Set(ids).size).toBe(typed);
+  setAnswer("Still here.");
+  conversation.take({ text: "Are you there?" });
+  await pass(2000);
+  expect(said.at(-1)).toBe("assistant: Still here.");
+});

@@ -14,6 +14,7 @@ import { SignInPage } from "./sign-in/sign-in.tsx";
 /** Pages that are files of their own, so that the first load stays small. */
 const loadKeys = () => import("./keys/page.tsx");
 const loadAvatars = () => import("./avatars/page.tsx");
+const loadVideos = () => import("./videos/page.tsx");
 const loadUsage = () => import("./usage/page.tsx");
 const loadWebhooks = () => import("./webhooks/page.tsx");
 const loadAudit = () => import("./audit/page.tsx");
@@ -22,7 +23,9 @@ const loadPeople = () => import("./people/page.tsx");
 /** Loads all pages, so that each opens at once: also without a connection, and when a newer version is served. */
 export const loadPages = () =>
   Promise.allSettled(
-    [loadKeys, loadAvatars, loadUsage, loadWebhooks, loadAudit, loadPeople, loadPalette].map((load) => load()),
+    [loadKeys, loadAvatars, loadVideos, loadUsage, loadWebhooks, loadAudit, loadPeople, loadPalette].map((load) =>
+      load(),
+    ),
   );
 
 /** Reads the list of keys or avatars that the page at an address shows. */
@@ -48,6 +51,7 @@ const routeTree = root.addChildren([
     createRoute({ ...inShell, path: "/", component: HomePage }),
     createRoute({ ...inShell, path: "/keys", component: lazyRouteComponent(loadKeys, "KeysPage") }),
     createRoute({ ...inShell, path: "/avatars", component: lazyRouteComponent(loadAvatars, "AvatarsPage") }),
+    createRoute({ ...inShell, path: "/videos", component: lazyRouteComponent(loadVideos, "VideosPage") }),
     createRoute({ ...inShell, path: "/usage", component: lazyRouteComponent(loadUsage, "UsagePage") }),
     createRoute({ ...inShell, path: "/webhooks", component: lazyRouteComponent(loadWebhooks, "WebhooksPage") }),
     createRoute({ ...inShell, path: "/audit", component: lazyRouteComponent(loadAudit, "AuditPage") }),

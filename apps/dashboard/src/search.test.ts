@@ -51,6 +51,7 @@ const EACH: Required<Search> = {
     environment: "test",
     key: ID,
     avatar: ID,
+    video: ID,
     session: ID,
     endpoint: ID,
     delivery: ID,

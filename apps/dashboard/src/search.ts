@@ -6,9 +6,10 @@ import { failureIn } from "./sign-in/failure.ts";
 
 export type Search = {
   environment?: "test";
-  /** The object whose details are open: a key, an avatar, a usage session, a webhook endpoint or a delivery. */
+  /** The object whose details are open: a key, an avatar, a video, a usage session, a webhook endpoint or a delivery. */
   key?: string;
   avatar?: string;
+  video?: string;
   session?: string;
   endpoint?: string;
   delivery?: string;
@@ -60,6 +61,7 @@ export const validateSearch = (search: Record<string, unknown>): Search => {
     environment: environment === "test" ? ("test" as const) : undefined,
     key: id(search["key"]),
     avatar: id(search["avatar"]),
+    video: id(search["video"]),
     session: id(search["session"]),
     endpoint: id(search["endpoint"]),
     delivery: id(search["delivery"]),

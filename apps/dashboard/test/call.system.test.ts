@@ -14,7 +14,7 @@ import { seedCaller } from "./support/calls.ts";
 import { DESKTOP, expectQuiet, PHONE } from "./support/person.ts";
 
 const skipped = missing === null ? "" : ` (skipped: ${missing})`;
-/** Where the picture of the README is written: `CALL_PICTURE=docs/images/call-page.png bun test apps/dashboard/test/call.system.test.ts`. */
+/** Where the picture of docs/dashboard.md is written: `CALL_PICTURE=docs/images/call-page.png bun test apps/dashboard/test/call.system.test.ts`. */
 const CALL_PICTURE = process.env["CALL_PICTURE"];
 const LONG = process.env["LONG"] === "1";
 /** How many pages are opened at once. */

@@ -14,11 +14,11 @@ describe.skipIf(!BROWSER)("the home page in Chromium", () => {
   const search = page?.getByRole("combobox", { name: "Page, action, name or id" });
   let call: Caller;
 
-  test("a newcomer, on the home page: led from a key to an avatar to the first call", async () => {
+  test("a newcomer, on the home page: led from a key to an avatar, to a video, to the first call", async () => {
     await page.goto(service.url);
     await heading("Home");
     expect(new URL(page.url()).pathname).toBe("/dashboard");
-    await page.getByText("0 of 3 done").waitFor();
+    await page.getByText("0 of 4 done").waitFor();
     await page.emulateMedia({ colorScheme: "dark" });
     await expectAccessible(page, "home of a newcomer");
     await page.getByRole("link", { name: "Create a live key" }).click();
@@ -29,20 +29,20 @@ describe.skipIf(!BROWSER)("the home page in Chromium", () => {
     await page.getByRole("button", { name: "I have stored it" }).click();
     await page.getByRole("navigation", { name: "Breadcrumb" }).getByRole("link", { name: "Home" }).click();
     await page.getByRole("link", { name: "Website" }).waitFor();
-    await page.getByText("1 of 3 done").waitFor();
+    await page.getByText("1 of 4 done").waitFor();
 
     // The worker and an application do the rest: the page follows.
     call = await seedCaller(service, { name: "Engine", environment: "live", scopes: ["*", "usage:write"] });
     const { id } = await call("POST", "/avatars", { displayName: "Grace", sourceKind: "image" });
     const { client } = service.database.db;
     await client`update avatars set status = 'ready'`;
-    await page.getByText("2 of 3 done").waitFor();
+    await page.getByText("2 of 4 done").waitFor();
     // Newer drafts do not take the step back. Keys that pages have made for trials are not the key of an application.
     const drafts = Array.from({ length: 7 }, (_, at) => ({ displayName: `Draft ${at}`, sourceKind: "image" }));
     await Promise.all(drafts.map((draft) => call("POST", "/avatars", draft)));
     await client`update api_keys set scopes = '{credits:read}' where name in ('Website', 'Engine')`;
     await owner.open("");
-    await page.getByText("2 of 3 done").waitFor();
+    await page.getByText("2 of 4 done").waitFor();
     await page.getByText("with which a program starts calls").waitFor();
     await client`update api_keys set scopes = '{realtime:write}' where name = 'Website'`;
     await client`update api_keys set scopes = '{*,usage:write}' where name = 'Engine'`;
@@ -50,6 +50,12 @@ describe.skipIf(!BROWSER)("the home page in Chromium", () => {
     await page.getByText("start a call, and end it").click();
     await page.getByText("API_KEY is the secret of Engine").waitFor();
     await page.getByText(`"avatar_id": "${id}"`).waitFor();
+    // A video is no call: the guide stays.
+    await page.getByRole("link", { name: "Type a sentence" }).waitFor();
+    const video = await call("POST", "/videos", { avatarId: id, text: "Hello." });
+    await page.getByText("is being rendered. It usually takes a few seconds.").waitFor();
+    await call("DELETE", `/videos/${video["id"]}`);
+    await page.getByRole("link", { name: "Type a sentence" }).waitFor();
     // This service has no LiveKit.
     await page.getByRole("link", { name: "Try a call" }).click();
     await page.getByRole("button", { name: "Try the microphone" }).click();
@@ -69,8 +75,9 @@ describe.skipIf(!BROWSER)("the home page in Chromium", () => {
   test("the home page, after the first call: the balance, the calls of today, and what needs attention", async () => {
     await page.getByText("No credits run low").waitFor();
     const tile = (name: string) => page.locator("dl > div").filter({ hasText: name }).locator("dd");
-    expect(await tile("Credits available").textContent()).toBe("3,4750 held by open calls");
-    expect(await tile("Calls today").textContent()).toBe("1125 credits");
+    expect(await tile("Credits available").textContent()).toBe("3,4750 held by open calls and videos");
+    // The canceled video cost nothing.
+    expect(await tile("Calls and videos today").textContent()).toMatch(/^2\d+ s, 125 credits$/);
 
     const expiresAt = new Date(Date.now() + 3 * 86_400_000 + 60_000).toISOString();
     await call("POST", "/api-keys", { name: "Kiosk", environment: "live", scopes: ["realtime:write"], expiresAt });

@@ -24,6 +24,7 @@ const PAGES = [
   ["", "Home"],
   ["keys", "API keys"],
   ["avatars", "Avatars"],
+  ["videos", "Videos"],
   ["usage", "Usage and credits"],
   ["usage?tab=calls", "Usage and credits"],
   ["usage?tab=ledger", "Usage and credits"],
@@ -325,13 +326,14 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
 
   test("an empty account, on each page: says what to do next", async () => {
     await page.setViewportSize(DESKTOP);
-    await page.route(/\/api\/v1\/(api-keys|avatars|audit-events|webhook-endpoints)/, (route) =>
+    await page.route(/\/api\/v1\/(api-keys|avatars|videos|audit-events|webhook-endpoints)/, (route) =>
       route.fulfill({ json: { data: [], nextCursor: null } }),
     );
     await owner.open("/keys");
     for (const [path, link, words] of [
       ["keys", "Keys", "No active live keys"],
       ["avatars", "Avatars", "Create your first avatar"],
+      ["videos", "Videos", "No live videos yet"],
       ["webhooks", "Webhooks", "Add your first endpoint"],
       ["audit", "Audit", "Create a key or an avatar"],
     ] as const) {

@@ -2571,7 +2571,7 @@ export interface components {
        * @description The page of the dashboard to which the browser returns.
        * @enum {string}
        */
-      returnTo: "/" | "/keys" | "/avatars" | "/usage" | "/webhooks" | "/audit" | "/people";
+      returnTo: "/" | "/keys" | "/avatars" | "/videos" | "/usage" | "/webhooks" | "/audit" | "/people";
     };
     CallGrant: {
       /** @enum {string} */

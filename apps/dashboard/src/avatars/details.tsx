@@ -12,6 +12,7 @@ import { Failure, Loaded, Skeleton } from "../components/state.tsx";
 import { Badge, Item, Time } from "../components/text.tsx";
 import { useAccount, useHasRole } from "../layout/context.tsx";
 import { useAction } from "../layout/use-action.ts";
+import { Say } from "../videos/say.tsx";
 import { callAddress } from "./call-line.ts";
 import { Checks } from "./checks.tsx";
 import { isPreparing, STATUS_TONES, statusName, useAvatar } from "./data.ts";
@@ -125,6 +126,7 @@ const DeleteDialog = ({ avatar, onClose, onDeleted }: AboveProps & { onDeleted: 
 };
 
 const Facts = ({ avatar }: { avatar: Avatar }) => {
+  const canCreate = useHasRole("developer");
   const { error, checks, status } = avatar;
   const kind = KIND_NAMES[avatar.sourceKind];
   return (
@@ -164,6 +166,7 @@ const Facts = ({ avatar }: { avatar: Avatar }) => {
           <Prose text={error} />
         </p>
       )}
+      {status === "ready" && canCreate && <Say avatar={avatar} />}
       {checks.length > 0 && (
         <section className="mt-5">
           <h3 className="mb-2 font-semibold">Checks of the {kind}</h3>

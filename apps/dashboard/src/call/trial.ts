@@ -1,12 +1,14 @@
-/** The keys that pages create for themselves on a click, and revoke when they are left: for a call, and for requests of `/docs`. */
+/** The keys that pages create for themselves on a click, and that soon end: for a call, for a video, and for requests of `/docs`. */
 import type { ApiKeyWithCreator } from "@realtime-avatar/client";
 
 /** What the page of calls names its key. */
 export const CALL_KEY_NAME = "Try a call";
+/** What the form that creates a video names its key. */
+export const VIDEO_KEY_NAME = "Create a video";
 /** How long such a key lasts. */
 export const TRIAL_MINUTES = 30;
 
-const NAMES: readonly string[] = [CALL_KEY_NAME, "API reference"];
+const NAMES: readonly string[] = [CALL_KEY_NAME, VIDEO_KEY_NAME, "API reference"];
 /** The page reads the clock of the service, in whole seconds, before the key is created. */
 const TOLERANCE_MS = 60_000;
 

@@ -44,6 +44,22 @@ export const TextField = ({ label, hint, error, ...rest }: Shared & ComponentPro
   );
 };
 
+export const TextArea = ({ label, hint, error, ...rest }: Shared & ComponentProps<"textarea">) => {
+  const id = useId();
+  return (
+    <Frame id={id} label={label} hint={hint} error={error}>
+      <textarea
+        rows={3}
+        {...rest}
+        id={id}
+        className={CONTROL}
+        aria-invalid={error ? true : undefined}
+        aria-describedby={describe(id, { hint, error })}
+      />
+    </Frame>
+  );
+};
+
 export const SelectField = ({ label, hint, error, children, ...rest }: Shared & ComponentProps<"select">) => {
   const id = useId();
   return (

@@ -14,6 +14,8 @@ const STEP_REFRESH_MS = 3000;
 export const MAX_FAILED_CALLS = 20;
 const MAX_CALLS_READ = 1000;
 const MAX_FAILED_AVATARS = 5;
+/** Of a newcomer there are not more. */
+const MAX_FIRST_USES = 50;
 /** A page of a list. */
 const MAX_KEYS = 100;
 
@@ -71,14 +73,18 @@ export const useFailedCalls = () => {
   });
 };
 
-/** Whether there was a call in the last month, also one that has cost nothing. */
-export const useHasCalls = (isEnabled: boolean) => {
+/** What the last steps of a newcomer follow from: the newest usage sessions of the last month, and the newest videos. */
+export const useFirstUses = (isEnabled: boolean) => {
   const { client, environment } = useAccount();
   return useQuery({
-    queryKey: ["usage", environment, "newest-call"],
+    queryKey: ["usage", environment, "first-uses"],
     queryFn: async () => {
-      const page = await client.GET("/api/v1/usage/sessions", { params: { query: { limit: 1 } } });
-      return page.data.data.length > 0;
+      const params = { query: { limit: MAX_FIRST_USES } };
+      const [sessions, videos] = await Promise.all([
+        client.GET("/api/v1/usage/sessions", { params }),
+        client.GET("/api/v1/videos", { params }),
+      ]);
+      return { sessionIds: sessions.data.data.map(({ sessionId }) => sessionId), videos: videos.data.data };
     },
     enabled: isEnabled,
     refetchInterval: STEP_REFRESH_MS,

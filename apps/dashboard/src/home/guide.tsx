@@ -140,26 +140,70 @@ const CallLines = ({ avatarId, callKey }: { avatarId: string; callKey: string | 
   return <ProgramCall avatarId={avatarId} keyText={keyText} />;
 };
 
-const CallRow = ({ steps: { key, avatar, callKey } }: { steps: Steps }) => {
-  const { environment } = useAccount();
+const VideoText = ({ step }: { step: Step }) => {
+  if (step.with === null) return "Type a sentence, and the avatar says it in a short video.";
+  const link = (words: string) => (
+    <PageLink to="/videos" search={{ video: step.with?.id }} className={LINK}>
+      {words}
+    </PageLink>
+  );
+  if (step.state === "done") return <>It said: {link(step.with.name)}</>;
+  if (step.state === "failed") return <>{link("The video")} could not be made. It says why.</>;
+  return (
+    <>
+      {link("The video")}
+      <Progress text="is being rendered. It usually takes a few seconds." share={null} />
+    </>
+  );
+};
+
+const VideoRow = ({ step, avatar, isNext }: { step: Step; avatar: Step; isNext: boolean }) => {
   const canWrite = useHasRole("developer");
-  const isNext = key.state === "done" && avatar.state === "done";
   return (
     <StepRow
       number={3}
+      title="Hear it speak"
+      state={stateOf(step, isNext)}
+      action={
+        canWrite &&
+        isNext &&
+        avatar.with &&
+        (step.state === "open" || step.state === "failed") && (
+          <PageLink to="/avatars" search={{ avatar: avatar.with.id }} className={buttonClass("primary")}>
+            Type a sentence
+          </PageLink>
+        )
+      }
+    >
+      <VideoText step={step} />
+    </StepRow>
+  );
+};
+
+const CallRow = ({ steps: { key, avatar, video, callKey } }: { steps: Steps }) => {
+  const { environment } = useAccount();
+  const canWrite = useHasRole("developer");
+  const isReady = key.state === "done" && avatar.state === "done";
+  const isNext = isReady && video.state === "done";
+  return (
+    <StepRow
+      number={4}
       title="Make the first call"
       state={isNext ? "next" : "later"}
       action={
         canWrite &&
-        isNext &&
+        isReady &&
         avatar.with && (
-          <a href={callAddress({ id: avatar.with.id, environment })} className={buttonClass("primary")}>
+          <a
+            href={callAddress({ id: avatar.with.id, environment })}
+            className={buttonClass(isNext ? "primary" : "plain")}
+          >
             Try a call
           </a>
         )
       }
     >
-      {isNext && avatar.with ? (
+      {isReady && avatar.with ? (
         <>
           <p className="mb-2">Talk to the avatar on a page of the dashboard, which starts a call as a program does.</p>
           {canWrite && <CallLines avatarId={avatar.with.id} callKey={callKey} />}
@@ -173,17 +217,18 @@ const CallRow = ({ steps: { key, avatar, callKey } }: { steps: Steps }) => {
 
 export const Guide = ({ steps }: { steps: Steps }) => {
   const canWrite = useHasRole("developer");
-  const done = [steps.key, steps.avatar].filter(({ state }) => state === "done").length;
+  const done = [steps.key, steps.avatar, steps.video].filter(({ state }) => state === "done").length;
   return (
-    <Card title="Get started" actions={<p className="text-sm text-muted">{done} of 3 done</p>}>
+    <Card title="Get started" actions={<p className="text-sm text-muted">{done} of 4 done</p>}>
       <p className="mb-4 text-muted">
         {canWrite
-          ? "Three steps to your first call."
-          : "Three steps to the first call, which a developer or an owner does."}
+          ? "Four steps to your first call."
+          : "Four steps to the first call, which a developer or an owner does."}
       </p>
       <ol className="-mb-4">
         <KeyRow step={steps.key} />
         <AvatarRow step={steps.avatar} isNext={steps.key.state === "done"} />
+        <VideoRow step={steps.video} avatar={steps.avatar} isNext={steps.avatar.state === "done"} />
         <CallRow steps={steps} />
       </ol>
     </Card>

@@ -1,8 +1,9 @@
 import { expect, test } from "bun:test";
 import type { ApiKey, Avatar, CreditBalance, UsageSum, WebhookEndpoint } from "@realtime-avatar/client";
+import type { Video } from "../videos/data.ts";
 import { concernsOf, type HomeData } from "./attention.ts";
 import { countFailures, todayOf } from "./data.ts";
-import { stepsOf } from "./steps.ts";
+import { hasCall, stepsOf } from "./steps.ts";
 
 const NOW = Date.parse("2026-11-20T12:00:00.000Z");
 const DAY_MS = 86_400_000;
@@ -84,7 +85,7 @@ test("the first steps, of keys and avatars: open, waiting, failed and done", () 
   const preparing = avatar("Preparing", { status: "preprocessing" });
   const failed = avatar("Failed", { status: "failed" });
   const states = (keys: ApiKey[], avatars: Avatar[]) => {
-    const steps = stepsOf(keys, avatars);
+    const steps = stepsOf(keys, avatars, []);
     return [steps.key.state, steps.avatar.state, steps.avatar.with?.name];
   };
   expect(states([], [])).toEqual(["open", "open", undefined]);
@@ -94,11 +95,32 @@ test("the first steps, of keys and avatars: open, waiting, failed and done", () 
   expect(states([], [preparing, ready])).toEqual(["open", "done", "Ready"]);
 });
 
+test("the step of a video: open, waiting, failed and done, whatever else is newer", () => {
+  const video = (status: Video["status"], text: string | null = status) => ({ status, text }) as Video;
+  const step = (...videos: Video[]) => {
+    const { state, with: what } = stepsOf([], [], videos).video;
+    return [state, what?.name];
+  };
+  expect(step()).toEqual(["open", undefined]);
+  expect(step(video("canceled"))).toEqual(["open", undefined]);
+  expect(step(video("failed"))).toEqual(["failed", "failed"]);
+  expect(step(video("queued"), video("failed"))).toEqual(["waiting", "queued"]);
+  expect(step(video("rendering"), video("ready"))).toEqual(["done", "ready"]);
+  expect(step(video("ready", null))).toEqual(["done", "A recording"]);
+});
+
+test("a usage session, compared with those of videos: any other is a call", () => {
+  const videos = [{ sessionId: "ses_1" }, { sessionId: "ses_2" }];
+  expect(hasCall([], videos)).toBe(false);
+  expect(hasCall(["ses_2", "ses_1"], videos)).toBe(false);
+  expect(hasCall(["ses_3", "ses_1"], videos)).toBe(true);
+});
+
 test("the key of the first call: one that can start calls", () => {
   const reader = { ...key("Reader"), scopes: ["credits:read"] } as ApiKey;
   const caller = { ...key("Caller"), scopes: ["realtime:write"] } as ApiKey;
-  expect(stepsOf([reader], []).callKey).toBeNull();
-  expect(stepsOf([reader, caller], []).callKey).toBe("Caller");
+  expect(stepsOf([reader], [], []).callKey).toBeNull();
+  expect(stepsOf([reader, caller], [], []).callKey).toBe("Caller");
 });
 
 test("the calls of a day: added up, and whether there are more", () => {

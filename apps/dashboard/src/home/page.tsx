@@ -8,6 +8,7 @@ import { creditAmount, credits, duration } from "../format.ts";
 import { useAccount } from "../layout/context.tsx";
 import { LINK, PageLink, type SearchChange } from "../layout/navigation.tsx";
 import { useBalance, useUsageRefresh } from "../usage/data.ts";
+import type { Video } from "../videos/data.ts";
 import { useEndpoints } from "../webhooks/data.ts";
 import { type Concern, concernsOf, FAILED_CALLS } from "./attention.ts";
 import {
@@ -16,12 +17,12 @@ import {
   useActiveKeys,
   useFailedAvatars,
   useFailedCalls,
-  useHasCalls,
+  useFirstUses,
   useStepAvatars,
   useToday,
 } from "./data.ts";
 import { Guide } from "./guide.tsx";
-import { stepsOf } from "./steps.ts";
+import { hasCall, stepsOf } from "./steps.ts";
 
 type TileProps = { name: string; value: string; search: SearchChange; children: ReactNode };
 
@@ -57,9 +58,9 @@ const atLeast = (count: number, hasMore: boolean): string => `${count.toLocaleSt
 const Tiles = ({ balance, today, failed }: { balance: CreditBalance; today: Today; failed: number }) => (
   <dl className={TILES}>
     <Tile name="Credits available" search={{}} value={credits(balance.availableCreditMicros)}>
-      {credits(balance.reservedCreditMicros)} held by open calls
+      {credits(balance.reservedCreditMicros)} held by open calls and videos
     </Tile>
-    <Tile name="Calls today" search={{ tab: "calls", days: 7 }} value={atLeast(today.calls, today.hasMore)}>
+    <Tile name="Calls and videos today" search={{ tab: "calls", days: 7 }} value={atLeast(today.calls, today.hasMore)}>
       {today.seconds > 0 && `${duration(today.seconds)}, `}
       {creditAmount(today.billed)}
     </Tile>
@@ -167,7 +168,7 @@ const Overview = ({ balance }: { balance: CreditBalance }) => {
   );
 };
 
-const Beginning = () => {
+const Beginning = ({ videos }: { videos: readonly Video[] }) => {
   const keys = useActiveKeys();
   const avatars = useStepAvatars();
   return (
@@ -175,7 +176,7 @@ const Beginning = () => {
       <Loaded query={keys} skeleton={<TileSkeletons />}>
         {({ keys: active }) => (
           <Loaded query={avatars} skeleton={<TileSkeletons />}>
-            {(found) => <Guide steps={stepsOf(active, found)} />}
+            {(found) => <Guide steps={stepsOf(active, found, videos)} />}
           </Loaded>
         )}
       </Loaded>
@@ -184,14 +185,21 @@ const Beginning = () => {
   );
 };
 
-/** Whether there ever was a call: one that was charged, or one of the last month. */
+/** A minute at the default price: an account that has used more is no newcomer. */
+const FIRST_USES_MICROS = 60_000_000;
+
+/** A newcomer has made no call, and no more than a few videos. An account of before has been charged, and has no session of this month. */
 const Content = ({ balance }: { balance: CreditBalance }) => {
-  const isCharged = balance.lifetimeUsedCreditMicros > 0;
-  const query = useHasCalls(!isCharged);
-  if (isCharged) return <Overview balance={balance} />;
+  const used = balance.lifetimeUsedCreditMicros;
+  const isSettled = used >= FIRST_USES_MICROS;
+  const query = useFirstUses(!isSettled);
+  const overview = <Overview balance={balance} />;
+  if (isSettled) return overview;
   return (
     <Loaded query={query} skeleton={<TileSkeletons />}>
-      {(hasCalls) => (hasCalls ? <Overview balance={balance} /> : <Beginning />)}
+      {({ sessionIds, videos }) =>
+        hasCall(sessionIds, videos) || (used > 0 && sessionIds.length === 0) ? overview : <Beginning videos={videos} />
+      }
     </Loaded>
   );
 };

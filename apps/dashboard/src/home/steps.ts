@@ -1,7 +1,8 @@
-/** The first steps of a newcomer: a key, an avatar, a call. What is done is read from the data. */
+/** The first steps of a newcomer: a key, an avatar, a video, a call. What is done is read from the data. */
 import type { ApiKey, Avatar } from "@realtime-avatar/client";
 import { permits } from "@realtime-avatar/domain/api-keys/scope";
 import { isPreparing } from "../avatars/data.ts";
+import { isRunning, type Video } from "../videos/data.ts";
 
 export type Step = {
   /** `waiting`: the service works on it. `failed`: the person has to do it again. */
@@ -26,16 +27,37 @@ const avatarStep = (avatars: readonly Avatar[]): Step => {
   return failed ? { state: "failed", with: failed } : { state: "open", with: null };
 };
 
+const videoStep = (videos: readonly Video[]): Step => {
+  const find = (isWanted: (video: Video) => boolean): Step["with"] => {
+    const found = videos.find(isWanted);
+    return found ? { id: found.id, name: found.text ?? "A recording" } : null;
+  };
+  const ready = find(({ status }) => status === "ready");
+  if (ready) return { state: "done", with: ready };
+  const waiting = find(isRunning);
+  if (waiting) return { state: "waiting", with: waiting };
+  const failed = find(({ status }) => status === "failed");
+  return failed ? { state: "failed", with: failed } : { state: "open", with: null };
+};
+
+/** Whether there was a call: a usage session that is not one of these videos. */
+export const hasCall = (sessionIds: readonly string[], videos: readonly Pick<Video, "sessionId">[]): boolean => {
+  const ofVideos = new Set(videos.map(({ sessionId }) => sessionId));
+  return sessionIds.some((id) => !ofVideos.has(id));
+};
+
 export type Steps = {
   key: Step;
   avatar: Step;
+  video: Step;
   /** The name of an active key that can start calls; null for none. */
   callKey: string | null;
 };
 
-/** The steps before the first call, of the active keys and of avatars: those of each status that counts. */
-export const stepsOf = (keys: readonly ApiKey[], avatars: readonly Avatar[]): Steps => ({
+/** The steps before the first call, of the active keys, the videos, and avatars: those of each status that counts. */
+export const stepsOf = (keys: readonly ApiKey[], avatars: readonly Avatar[], videos: readonly Video[]): Steps => ({
   key: keyStep(keys),
   avatar: avatarStep(avatars),
+  video: videoStep(videos),
   callKey: keys.find(({ scopes }) => permits(scopes, "realtime:write"))?.name ?? null,
 });

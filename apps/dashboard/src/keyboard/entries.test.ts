@@ -10,6 +10,7 @@ test("the palette, opened: every page first, then the actions", () => {
     "Home",
     "Keys",
     "Avatars",
+    "Videos",
     "Usage",
     "Webhooks",
     "Audit",
@@ -40,6 +41,7 @@ test("the palette, for a viewer: offers nothing that is refused", () => {
 test.each([
   ["key", { kind: "page", to: "/keys", search: { key: `key_${ID}`, all: true } }],
   ["ava", { kind: "page", to: "/avatars", search: { avatar: `ava_${ID}` } }],
+  ["vid", { kind: "page", to: "/videos", search: { video: `vid_${ID}` } }],
   ["ses", { kind: "page", to: "/usage", search: { session: `ses_${ID}` } }],
   ["whe", { kind: "page", to: "/webhooks", search: { endpoint: `whe_${ID}` } }],
 ] as const)("an id of the kind %s, typed: leads to the object and to its audit trail", (prefix, target) => {

@@ -42,7 +42,7 @@ const others = ({ environment }: Reader): Entry[] => {
 };
 
 /** The objects that a page shows by their ids. */
-const OBJECTS: Record<string, string> = { key: "key", ava: "avatar", ses: "call", whe: "endpoint" };
+const OBJECTS: Record<string, string> = { key: "key", ava: "avatar", vid: "video", ses: "call", whe: "endpoint" };
 
 /** A whole id leads to its object, also to one that no list has loaded, and to what was done with it. */
 const ofId = (id: string): Entry[] => {

@@ -9,6 +9,7 @@ type Place = { to: Page; search?: SearchChange };
 export const PLACES: Record<string, (id: string) => Place> = {
   key: (id) => ({ to: "/keys", search: { key: id, all: true } }),
   ava: (id) => ({ to: "/avatars", search: { avatar: id } }),
+  vid: (id) => ({ to: "/videos", search: { video: id } }),
   ses: (id) => ({ to: "/usage", search: { session: id } }),
   whe: (id) => ({ to: "/webhooks", search: { endpoint: id } }),
   usr: () => ({ to: "/people" }),
@@ -27,6 +28,7 @@ const KINDS: Record<string, string> = {
   inv: "An invitation",
   psk: "A passkey",
   idn: "A linked account",
+  vid: "A video",
   ses: "A call",
   ent: "A credit entry",
   ten: "The team",

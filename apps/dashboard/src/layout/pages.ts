@@ -3,6 +3,7 @@ export const PAGES = [
   ["/", "Home"],
   ["/keys", "Keys"],
   ["/avatars", "Avatars"],
+  ["/videos", "Videos"],
   ["/usage", "Usage"],
   ["/webhooks", "Webhooks"],
   ["/audit", "Audit"],

@@ -9,6 +9,7 @@ const KEPT = [
   "environment",
   "key",
   "avatar",
+  "video",
   "session",
   "endpoint",
   "delivery",

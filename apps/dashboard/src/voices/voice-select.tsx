@@ -5,6 +5,7 @@ import { Failure } from "../components/state.tsx";
 import { useSample, type Voice, voiceName } from "./data.ts";
 
 type Props = {
+  label?: string;
   voices: readonly Voice[];
   /** The id of the voice; null: the default one. It can be one that is not in the list. */
   value: string | null;
@@ -26,7 +27,7 @@ const optionsOf = (voices: readonly Voice[], value: string | null): [id: string,
   ];
 };
 
-export const VoiceSelect = ({ voices, value, onChange, isBusy = false }: Props) => {
+export const VoiceSelect = ({ label = "Voice", voices, value, onChange, isBusy = false }: Props) => {
   const sample = useSample();
   const options = optionsOf(voices, value);
   const heard = voices.find(({ id, isDefault }) => id === value || (value === null && isDefault));
@@ -35,7 +36,7 @@ export const VoiceSelect = ({ voices, value, onChange, isBusy = false }: Props) 
       <span className="flex flex-wrap items-center gap-2">
         {onChange ? (
           <InlineSelect
-            label="Voice"
+            label={label}
             className="max-w-full"
             value={value ?? DEFAULT}
             disabled={isBusy}

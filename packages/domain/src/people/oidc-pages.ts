@@ -1,7 +1,7 @@
 /** What a sign-in by OpenID Connect and the pages of the dashboard have in common. Without imports: browsers load it. */
 
 /** The pages to which a sign-in or a verification returns. A link or a redirect leads nowhere else. */
-export const RETURN_PATHS = ["/", "/keys", "/avatars", "/usage", "/webhooks", "/audit", "/people"] as const;
+export const RETURN_PATHS = ["/", "/keys", "/avatars", "/videos", "/usage", "/webhooks", "/audit", "/people"] as const;
 export type ReturnPath = (typeof RETURN_PATHS)[number];
 
 /**

@@ -40,7 +40,7 @@ test("the security policy, of a page: only this service is allowed", () => {
       "script-src 'self'",
       "style-src 'self'",
       `img-src 'self' data: blob: ${api.files.assetOrigin()}`,
-      "media-src blob:",
+      `media-src 'self' blob: ${api.files.assetOrigin()}`,
       "connect-src 'self'",
       "form-action 'none'",
       "base-uri 'none'",

@@ -16,6 +16,7 @@ export const PAGE_PATHS = [
   "",
   "/keys",
   "/avatars",
+  "/videos",
   "/usage",
   "/webhooks",
   "/audit",
@@ -36,8 +37,8 @@ const allowedFor = (assetOrigin: string, origins: readonly string[] = []): strin
     "script-src 'self'",
     "style-src 'self'",
     `img-src 'self' data: blob: ${assetOrigin}`,
-    // A video that the person has chosen, before it is uploaded.
-    "media-src blob:",
+    // Videos that the service has made, and one that the person has chosen, before it is uploaded.
+    `media-src 'self' blob: ${assetOrigin}`,
     ["connect-src 'self'", ...origins].join(" "),
     "require-trusted-types-for 'script'",
   ].join("; ");

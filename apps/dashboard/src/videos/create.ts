@@ -1,0 +1,58 @@
+/**
+ * Creates a video, as any program does: with a key that can do nothing else. The service charges a video to a key, so a person
+ * cannot create one without. The secret is gone when the request is over; the key stays, because the end of a key ends its videos, and
+ * expires by itself.
+ */
+import { ApiProblem, type RealtimeAvatarClient } from "@realtime-avatar/client";
+import { MAX_TEXT_LENGTH } from "@realtime-avatar/domain/videos/limits";
+import type { Environment } from "../api/client.ts";
+import { revokeKey } from "../call/call.ts";
+import { TRIAL_MINUTES, VIDEO_KEY_NAME } from "../call/trial.ts";
+import { maxCost, type Video } from "./data.ts";
+
+/** What a request says. Without `voiceId`, the avatar has the voice of its own. */
+export type VideoRequest = { avatarId: string; text: string; voiceId?: string };
+
+/** The most that any text costs: the service alone knows what is spoken of it. */
+const LONGEST = "x".repeat(MAX_TEXT_LENGTH);
+
+const send = async (secret: string, request: VideoRequest): Promise<Video> => {
+  const response = await fetch("/api/v1/videos", {
+    method: "POST",
+    credentials: "omit",
+    headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
+    body: JSON.stringify(request),
+  });
+  const body = await response.json();
+  if (!response.ok) throw new ApiProblem(body);
+  return body as Video;
+};
+
+/** `price`: of a second. Throws the problem of a refusal; then there is no video, and no key. */
+export const createVideo = async (
+  client: RealtimeAvatarClient,
+  environment: Environment,
+  request: VideoRequest,
+  price: number | undefined,
+): Promise<Video> => {
+  // The clock of the service: that of this device can be wrong.
+  const { response } = await client.GET("/api/v1/user-sessions/current");
+  const now = Date.parse(response.headers.get("date") ?? "") || Date.now();
+  const { data } = await client.POST("/api/v1/api-keys", {
+    body: {
+      name: VIDEO_KEY_NAME,
+      environment,
+      scopes: ["realtime:write"],
+      spendLimitCreditMicros: maxCost(LONGEST, price).creditMicros,
+      maxConcurrentSessions: 1,
+      expiresAt: new Date(now + TRIAL_MINUTES * 60_000).toISOString(),
+    },
+  });
+  try {
+    return await send(data.apiKey ?? "", request);
+  } catch (error) {
+    // A request without a response may have been executed: its video then fails, and is not charged.
+    void revokeKey({ id: data.id, environment, secret: "" });
+    throw error;
+  }
+};

@@ -1,0 +1,102 @@
+/** On an avatar: a sentence is typed, a voice is chosen, and the avatar says it in a short video. */
+import type { Avatar } from "@realtime-avatar/client";
+import { MAX_TEXT_LENGTH } from "@realtime-avatar/domain/videos/limits";
+import { type FormEvent, useState } from "react";
+import { fieldError } from "../api/client.ts";
+import { Button } from "../components/button.tsx";
+import { TextArea } from "../components/field.tsx";
+import { Failure, useInView } from "../components/state.tsx";
+import { counted, creditAmount } from "../format.ts";
+import { useAccount } from "../layout/context.tsx";
+import { LINK, PageLink } from "../layout/navigation.tsx";
+import { useAction } from "../layout/use-action.ts";
+import { usePrice } from "../usage/data.ts";
+import { useVoices, type Voice } from "../voices/data.ts";
+import { VoiceSelect } from "../voices/voice-select.tsx";
+import { createVideo, type VideoRequest } from "./create.ts";
+import { costText, maxCost, useVideo, type Video } from "./data.ts";
+import { VideoPlayer } from "./player.tsx";
+
+const REFRESHES = ["videos", "balance", "usage", "audit"];
+
+/** The voice of the request: none while it is that of the avatar. The default one is named, where the avatar has another. */
+const voiceOf = (avatar: Avatar, chosen: string | null, voices: readonly Voice[]): Pick<VideoRequest, "voiceId"> => {
+  if (chosen === avatar.defaultVoiceId) return {};
+  const voiceId = chosen ?? voices.find(({ isDefault }) => isDefault)?.id;
+  return voiceId === undefined ? {} : { voiceId };
+};
+
+/** What it costs at most, before it is created. It keeps its line while there is no text. */
+const Cost = ({ text }: { text: string }) => {
+  const { data: price } = usePrice();
+  const { seconds, creditMicros } = maxCost(text, price);
+  return (
+    <p className="min-h-10 text-sm text-muted sm:min-h-5" aria-live="polite">
+      {text.trim() === ""
+        ? "The seconds of the video are charged."
+        : `At most ${counted(seconds, "second")}: ${creditAmount(creditMicros)}. The seconds of the video are charged.`}
+    </p>
+  );
+};
+
+const Created = ({ created }: { created: Video }) => {
+  const { data: video = created, error, refetch } = useVideo(created.id, created);
+  const ref = useInView<HTMLDivElement>(video.status);
+  return (
+    <div ref={ref} className="mt-4 grid scroll-my-16 gap-2">
+      {error ? <Failure error={error} onRetry={() => refetch()} /> : null}
+      <VideoPlayer video={video} starts />
+      <p className="flex flex-wrap gap-x-4 text-sm text-muted">
+        {video.status === "ready" && <span>It cost {costText(video)}.</span>}
+        <PageLink to="/videos" search={{ avatar: video.avatarId }} className={LINK}>
+          All videos of this avatar
+        </PageLink>
+      </p>
+    </div>
+  );
+};
+
+export const Say = ({ avatar }: { avatar: Avatar }) => {
+  const { client, environment } = useAccount();
+  const voices = useVoices() ?? [];
+  const { data: price } = usePrice();
+  const [text, setText] = useState("");
+  const [voice, setVoice] = useState(avatar.defaultVoiceId);
+  const [created, setCreated] = useState<Video | null>(null);
+  const create = useAction(
+    () => {
+      const request = { avatarId: avatar.id, text: text.trim(), ...voiceOf(avatar, voice, voices) };
+      return createVideo(client, environment, request, price);
+    },
+    REFRESHES,
+    setCreated,
+  );
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (text.trim() !== "") void create.run();
+  };
+  return (
+    <section className="mt-5">
+      <h3 className="mb-2 font-semibold">Hear it speak</h3>
+      <form onSubmit={submit}>
+        {create.error ? <Failure error={create.error} shownFields={["text"]} /> : null}
+        <TextArea
+          label="What it says"
+          value={text}
+          onChange={({ target }) => setText(target.value)}
+          maxLength={MAX_TEXT_LENGTH}
+          placeholder="Hello, and welcome to our shop."
+          error={fieldError(create.error, "text")}
+        />
+        <VoiceSelect label="Voice of the video" voices={voices} value={voice} onChange={setVoice} />
+        <div className="mt-3 flex flex-wrap items-center justify-between gap-x-4 gap-y-2">
+          <Cost text={text} />
+          <Button kind="primary" type="submit" isBusy={create.isBusy} disabled={text.trim() === ""}>
+            Create video
+          </Button>
+        </div>
+      </form>
+      {created && <Created key={created.id} created={created} />}
+    </section>
+  );
+};

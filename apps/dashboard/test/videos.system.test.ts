@@ -1,0 +1,198 @@
+/** Videos: a sentence is typed on an avatar, is seen and heard, and is found on the page of videos. */
+import { beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { findCreditDrift } from "@realtime-avatar/db/credits/invariants";
+import { BROWSER } from "@realtime-avatar/testing/browser";
+import { portraitPath } from "@realtime-avatar/testing/photos";
+import { seedKey } from "@realtime-avatar/testing/seeds";
+import { until } from "@realtime-avatar/testing/until";
+import { expectAccessible } from "./support/axe.ts";
+import { type Caller, callerOf } from "./support/calls.ts";
+import { DESKTOP, expectQuiet, signIn } from "./support/person.ts";
+import { fileWorld } from "./support/world.ts";
+
+const READY_MS = 120_000;
+/** The narrowest phone. */
+const NARROW = { width: 390, height: 800 };
+const WIDE = { width: 1440, height: 900 };
+const SENTENCE = "Hello, and welcome to our shop.";
+
+/** A folder for pictures of the page, to look at them. */
+const SCREENSHOTS = process.env["SCREENSHOTS"];
+
+const { service, owner, page, openPerson } = await fileWorld({ WORKER: "true" });
+
+const picture = async (name: string): Promise<void> => {
+  if (SCREENSHOTS) await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`) });
+};
+
+/** Both widths and colour schemes: nothing is cut off, and axe finds nothing. */
+const expectFits = async (name: string): Promise<void> => {
+  for (const [viewport, colorScheme] of [
+    [NARROW, "dark"],
+    [WIDE, "light"],
+  ] as const) {
+    await page.setViewportSize(viewport);
+    await page.emulateMedia({ colorScheme });
+    await picture(`${name}-${viewport.width}-${colorScheme}`);
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(viewport.width);
+    await expectAccessible(page, `${name} ${viewport.width}`);
+  }
+  await page.setViewportSize(DESKTOP);
+};
+
+describe.skipIf(!BROWSER)("videos in Chromium", () => {
+  const dialog = page?.getByRole("dialog", { name: "Ada" });
+  const videos = page?.getByRole("list", { name: "Videos" });
+  const cards = videos?.locator("> li");
+  const secrets: string[] = [];
+  let call: Caller;
+  let avatar = "";
+
+  beforeAll(async () => {
+    const request = { name: "Website", environment: "live" as const, scopes: ["*" as const] };
+    const { secret } = await seedKey(service.database.db, service.tenantId, request);
+    call = callerOf(service, secret.reveal());
+    const form = new FormData();
+    form.append("file", new Blob([await Bun.file(portraitPath()).bytes()]), "ada.jpg");
+    const headers = { authorization: `Bearer ${secret.reveal()}` };
+    const uploaded = await fetch(`${service.url}/api/v1/assets`, { method: "POST", headers, body: form });
+    const { id: sourceAssetId } = (await uploaded.json()) as { id: string };
+    const made = await call("POST", "/avatars", { displayName: "Ada", sourceKind: "image", sourceAssetId });
+    avatar = String(made["id"]);
+    await until(async () => (await call("GET", `/avatars/${avatar}`))["status"] === "ready", { limitMs: READY_MS });
+    owner.context.on("response", async (response) => {
+      if (response.status() !== 201 || !response.url().endsWith("/api/v1/api-keys")) return;
+      secrets.push(((await response.json()) as { apiKey: string }).apiKey);
+    });
+  }, READY_MS);
+
+  test("a sentence, typed on an avatar by the keyboard: its cost is said before, and it is seen and heard", async () => {
+    await owner.open(`/avatars?avatar=${avatar}`);
+    const create = dialog.getByRole("button", { name: "Create video" });
+    await create.waitFor();
+    expect(await create.isDisabled()).toBe(true);
+    await dialog.getByLabel("What it says").focus();
+    await page.keyboard.type(SENTENCE);
+    await dialog.getByText("At most 4 seconds: 4 credits.").waitFor();
+    await dialog.getByLabel("Voice of the video").selectOption("flite-rms");
+    await dialog.getByLabel("What it says").scrollIntoViewIfNeeded();
+    await expectFits("say");
+    await create.focus();
+    await page.keyboard.press("Enter");
+    const video = dialog.locator("video");
+    await video.waitFor({ timeout: READY_MS });
+    // It plays by itself, to its end, with a picture and a sound.
+    const playing = `(() => {
+      const { currentTime, duration, videoWidth, webkitAudioDecodedByteCount: bytes } = document.querySelector("dialog video");
+      return currentTime > 0.5 * duration && videoWidth === 512 && bytes > 0;
+    })()`;
+    await until(async () => (await page.evaluate(playing)) === true);
+    await dialog.getByText(/^It cost \d credits?\.$/).waitFor();
+    await video.scrollIntoViewIfNeeded();
+    await expectFits("said");
+    const [row] = await service.database.db.client`
+      select v.voice_id, v.status, k.name, k.scopes from videos v join api_keys k on k.id = v.api_key_id`;
+    expect(row).toMatchObject({
+      voice_id: "flite-rms",
+      status: "ready",
+      name: "Create a video",
+      scopes: ["realtime:write"],
+    });
+    // The secret is in no address, storage or text.
+    const secret = secrets.at(-1) ?? "";
+    expect(secret).toStartWith("rta_live_");
+    const kept = `JSON.stringify([location.href, history.state, {...localStorage}, {...sessionStorage}, document.documentElement.outerHTML])`;
+    expect(await page.evaluate(kept)).not.toContain(secret.slice(-30));
+    expect(await findCreditDrift(service.database.db, service.tenantId, 10)).toEqual([]);
+    expectQuiet(owner);
+  });
+
+  test("a text without words: the service's words at the field, nothing is charged, and the key is revoked", async () => {
+    await dialog.getByLabel("What it says").fill("🎉🎉");
+    await dialog.getByRole("button", { name: "Create video" }).click();
+    await dialog.getByText("Nothing of the text can be spoken.").waitFor();
+    await expectAccessible(page, "refused text");
+    await until(async () => {
+      const keys = await service.database.db.client`
+        select 1 from api_keys where name = 'Create a video' and revoked_at is null`;
+      return keys.length === 1;
+    });
+    expectQuiet(owner, [/status of 422/]);
+  });
+
+  test("the page of videos: status, text, voice, length and cost; a video is played, and filtered", async () => {
+    await dialog.getByRole("link", { name: "All videos of this avatar" }).click();
+    await page.getByRole("heading", { name: "Videos", level: 1 }).waitFor();
+    await cards.first().waitFor();
+    const text = await cards.first().textContent();
+    for (const words of ["Ada", "ready", SENTENCE, "Flite rms", "s long", "credits"]) expect(text).toContain(words);
+    await expectFits("videos");
+    const download = cards.first().getByRole("link", { name: `Download: ${SENTENCE}` });
+    const file = await fetch((await download.getAttribute("href")) ?? "");
+    expect([file.status, file.headers.get("content-type")]).toEqual([200, "video/mp4"]);
+    await page.getByRole("button", { name: `Play: ${SENTENCE}` }).click();
+    const shown = page.getByRole("dialog", { name: "Video" });
+    await shown.locator("video").waitFor();
+    expect(page.url()).toContain("video=vid_");
+    await expectFits("video");
+    await page.keyboard.press("Escape");
+    await shown.waitFor({ state: "detached" });
+    await page.getByLabel("Status").selectOption("failed");
+    await page.getByText("No video matches").waitFor();
+    await page.getByRole("button", { name: "Only Ada" }).click();
+    await page.getByLabel("Status").selectOption("");
+    await cards.first().waitFor();
+    expect(new URL(page.url()).search).toBe("");
+    expectQuiet(owner);
+  });
+
+  test("a video that is not finished: shows how far it is, and is canceled after a question; nothing is charged", async () => {
+    const { client } = service.database.db;
+    await client`update job_slots set leased_until = now() + interval '1 hour'`;
+    const { id } = await call("POST", "/videos", { avatarId: avatar, text: "This one waits." });
+    const card = cards.filter({ hasText: "This one waits." });
+    await card.getByText("The video waits for a worker.").waitFor();
+    await client`update videos set status = 'rendering', progress = 0.4 where id = ${String(id)}`;
+    await card.getByRole("progressbar", { name: "The video is being rendered." }).waitFor();
+    expect(await card.getByRole("progressbar").getAttribute("aria-valuenow")).toBe("40");
+    await card.getByText("holds 2 credits").waitFor();
+    await expectFits("rendering");
+    await card.getByRole("button", { name: "Cancel: This one waits." }).click();
+    const question = page.getByRole("dialog", { name: "Cancel the video" });
+    await question.waitFor();
+    await expectAccessible(page, "cancel");
+    await question.getByRole("button", { name: "Let it go on" }).click();
+    await card.getByRole("button", { name: "Cancel: This one waits." }).click();
+    await question.getByRole("button", { name: "Cancel it" }).click();
+    await page.getByText("The video is canceled.").waitFor();
+    await card.getByText("canceled").waitFor();
+    await card.getByText("not charged").waitFor();
+    await client`update job_slots set leased_until = now()`;
+    expectQuiet(owner);
+  });
+
+  test("a video, deleted after a question: gone from the list, and from its address", async () => {
+    const card = cards.filter({ hasText: SENTENCE });
+    const address = (await card.getByRole("link", { name: "Download" }).getAttribute("href")) ?? "";
+    await card.getByRole("button", { name: `Delete: ${SENTENCE}` }).click();
+    const question = page.getByRole("dialog", { name: "Delete the video" });
+    await question.getByRole("button", { name: "Delete it for good" }).click();
+    await card.waitFor({ state: "detached" });
+    expect((await fetch(address)).status).toBe(404);
+    expectQuiet(owner);
+  });
+
+  test("a viewer: sees the videos, and can neither create nor end one", async () => {
+    const viewer = await openPerson();
+    await signIn(viewer, service, "viewer", "Grace Hopper");
+    await viewer.open("/videos");
+    const shown = viewer.page.getByRole("list", { name: "Videos" });
+    await shown.getByText("This one waits.").waitFor();
+    expect(await shown.getByRole("button", { name: /Delete|Cancel/ }).count()).toBe(0);
+    await viewer.open(`/avatars?avatar=${avatar}`);
+    await viewer.page.getByRole("dialog", { name: "Ada" }).getByText("start a call, and end it").waitFor();
+    expect(await viewer.page.getByRole("button", { name: "Create video" }).count()).toBe(0);
+    expectQuiet(viewer);
+  });
+});

@@ -11,10 +11,10 @@ import { PICTURE_SIZE, toI420 } from "../packages/face/src/picture.ts";
 import { createSpeaker, type Speaker } from "../packages/face/src/speaker.ts";
 import { type Face, openFace } from "../packages/face/src/warp/face.ts";
 
-const SAMPLE_RATE = 48_000;
+export const SAMPLE_RATE = 48_000;
 /** Samples of a piece of 20 ms. */
 const PIECE = 960;
-const PICTURE_MS = 40;
+export const PICTURE_MS = 40;
 /** How long a call knows a sound before it is heard. */
 const LEAD_MS = 240;
 /** The face has this share of the height of the picture, and its top is at the second one. */

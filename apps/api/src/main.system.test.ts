@@ -54,13 +54,14 @@ describe("an empty embedded database", () => {
     const [, key = ""] = await first.waitFor(/export API_KEY=(\S+)/);
     expect(parseApiKey(key)?.environment).toBe("live");
     await first.waitFor(/Try every operation/);
-    const [printed = ""] = first.stderr().match(/npx .* sample-photo\n.*\n.*\n.*\n/) ?? [];
+    const [printed = ""] = first.stderr().match(/npx .* sample-photo\n.*\n.*\n/) ?? [];
     const script = printed.replace(
       /npx .*/,
       `cd ${folder} && ${bun(join(REPOSITORY, "scripts/sample-photo.ts")).join(" ")} >&2`,
     );
     // A program that is run afterwards, as the README's, finds the ids in its environment.
-    const pasted = `${script}\necho; printenv ASSET_ID AVATAR_ID`;
+    const read = `curl -sS ${first.url}/api/v1/avatars/$AVATAR_ID -H "Authorization: Bearer $API_KEY"`;
+    const pasted = `${script}\n${read}\necho; printenv ASSET_ID AVATAR_ID`;
     const shown = (await runToEnd(["sh", "-c", pasted], { API_KEY: key })).stdout.split("\n");
     const avatar = JSON.parse(shown[0] ?? "");
     expect(avatar).toMatchObject({ displayName: "Ada", environment: "live" });

@@ -1,7 +1,7 @@
 /** The examples and the programs of the documents are run, on a service with its worker. */
 import { beforeAll, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
-import { readFile, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { preparedDataDirectory } from "@realtime-avatar/testing/database";
 import { fileFolder, fixture } from "@realtime-avatar/testing/fixture";
@@ -142,15 +142,31 @@ describe.each([
   });
 });
 
-test("the requests of README.md, pasted one after the other: the avatar is ready", async () => {
-  const calls = [...(readme ?? "").matchAll(/<!-- example -->\n```sh\n(.*?)```/gs)].map(([, call = ""]) => call);
-  expect(calls).toHaveLength(4);
-  const [photo = "", ...others] = calls.map((call) => call.replaceAll("http://127.0.0.1:3000", url));
-  const write = photo.replace(/npx .*/, bun(join(REPOSITORY, "scripts/sample-photo.ts")).join(" "));
-  const read = others.pop();
-  const script = `cd ${folder}\n${write}${others.join("")}until ${read?.trim()} | grep '"status":"ready"'; do sleep 0.1; done`;
-  const { code, stdout } = await runToEnd(["sh", "-c", script], variables);
-  expect([code, stdout]).toEqual([0, expect.stringMatching(/"previewUrl":"http/)]);
+/** The pastes of the README, after the start and the key. */
+const pastes = [...(readme ?? "").matchAll(/<!-- example -->\n```sh\n(.*?)```/gs)].map(([, paste = ""]) => paste);
+
+test("the README, its pastes: the fourth one makes the video, before LiveKit is mentioned", () => {
+  expect(pastes).toHaveLength(2);
+  expect(readme?.indexOf("LiveKit")).toBeGreaterThan(readme?.indexOf("ada.mp4") ?? 0);
+});
+
+test.each(["README.md", "the first start"])("the commands of %s, pasted: a film of the avatar", async (source) => {
+  const printed = /^ {2}npx .* sample-photo\n(?: {2}.*\n)+/m.exec(service.stderr())?.[0] ?? "";
+  const commands = source === "README.md" ? pastes.join("").replaceAll("http://127.0.0.1:3000", url) : printed;
+  const write = bun(join(REPOSITORY, "scripts/sample-photo.ts")).join(" ");
+  const made = join(folder, source.replaceAll(" ", "-"));
+  await mkdir(made);
+  const script = `cd ${made}\n${commands.replace(/npx .*/, write)}`;
+  const { code, stderr } = await runToEnd(["sh", "-c", script], { API_KEY: variables["API_KEY"] ?? "" });
+  expect([code, stderr]).toEqual([0, expect.stringContaining('"status":"queued"')]);
+  const film = await readFile(join(made, "ada.mp4"));
+  expect([film.toString("latin1", 4, 8), film.length > 100_000]).toEqual(["ftyp", true]);
+  const video = JSON.parse(await readFile(join(made, "video.json"), "utf8"));
+  expect(video).toMatchObject({
+    status: "ready",
+    text: "Hello! I am a photo. One request made me speak.",
+    warnings: [],
+  });
 });
 
 describe("the programs of docs/videos.md", () => {

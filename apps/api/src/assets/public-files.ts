@@ -35,9 +35,6 @@ const HEADERS = {
   "accept-ranges": "bytes",
   // A deleted image is gone from caches after a minute.
   "cache-control": "public, max-age=60",
-  // The bytes are an image or a video that the service has encoded. If they ever were a page, it could neither run nor load anything. A
-  // browser shows a video in a page, which loads it once more.
-  "content-security-policy": "sandbox; default-src 'none'; media-src 'self'",
 };
 
 /** A file of the store that everyone with its address can read. `tag`: its entity tag, in quotes. */
@@ -99,6 +96,13 @@ const requestedRange = ({ headers, method }: Request, tag: string, sizeBytes: nu
   return condition === null || condition === tag ? rangeOf(headers.get("range"), sizeBytes) : { kind: "whole" };
 };
 
+/**
+ * The bytes are an image or a video that the service has encoded. If they ever were a page, it could neither run nor load anything. A
+ * browser shows a video in a page of the browser, which loads the video once more.
+ */
+const contentPolicy = (contentType: string): string =>
+  `sandbox; default-src 'none'${contentType.startsWith("video/") ? "; media-src 'self'" : ""}`;
+
 type PublicRequest = { token: string; request: Request; set: ResponseHead; requestContext: RequestContext };
 
 /** Responds to a GET or a HEAD. */
@@ -115,7 +119,8 @@ const serve = async (
   if (stored === null) throw notFound();
   const { sizeBytes } = stored;
   const respond = (status: number, body: ReadableStream | null, more: Record<string, string> = {}): Response => {
-    const headers = { ...(set.headers as Record<string, string>), ...HEADERS, etag: tag, ...more };
+    const policy = { "content-security-policy": contentPolicy(contentType) };
+    const headers = { ...(set.headers as Record<string, string>), ...HEADERS, ...policy, etag: tag, ...more };
     set.status = status;
     // Otherwise Elysia would copy the response, header by header, to add them.
     set.headers = {};

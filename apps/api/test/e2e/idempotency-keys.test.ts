@@ -61,6 +61,7 @@ const REQUESTS: Record<string, (() => Promise<Sent> | Sent) | null> = {
     json(`usage/sessions/${await session()}/usage`, { usedCreditMicros: 1 }),
   "/api/v1/usage/sessions/{id}/release": async () => json(`usage/sessions/${await session()}/release`),
   "/api/v1/videos": () => json("videos", { avatarId, text: "Hello." }),
+  "/api/v1/realtime/prepare": () => json("realtime/prepare", { avatar_id: avatarId }),
   [START]: () => ({ path: START, body: { avatar_id: avatarId } }),
   [RELEASE]: async () => ({
     path: RELEASE,

@@ -327,7 +327,7 @@ const statusOf = (target: string): number => {
   // For browsers alone.
   if (target === "/" || target === "/dashboard/*") return 404;
   // Leads to the page.
-  if (/^\/(docs|dashboard.*)\/$/.test(target)) return 308;
+  if (/^\/((docs|dashboard.*)\/|docs\/guides\/?)$/.test(target)) return 308;
   return FOR_PEOPLE.test(target) ? 403 : 200;
 };
 

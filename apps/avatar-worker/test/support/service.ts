@@ -58,6 +58,8 @@ export type ServiceOptions = {
   webhookUrl?: string;
   /** Where the service and its clients find the LiveKit server that is at this address. */
   livekitAt?: (url: string) => Promise<string>;
+  /** More variables of avatar workers. */
+  workerVariables?: Record<string, string>;
   /** What runs the API; that of the source when it is not given. */
   apiCommand?: readonly string[];
   /** Called with the URL of the database before the API starts. */
@@ -81,7 +83,7 @@ const stateIn =
 /** Starts LiveKit and the API, which reconciles. `stop` ends them, and the avatar workers. */
 export const startService = async (livekitProgram: string, options: ServiceOptions = {}) => {
   const { slots = 8, agentName = "", livekitAt = sameUrl, network = null, apiCommand, ...others } = options;
-  const { prepareDatabase, ...livekitOptions } = others;
+  const { prepareDatabase, workerVariables = {}, ...livekitOptions } = others;
   const [folder, database] = await Promise.all([temporaryFolder(), testDatabase({ isServed: true })]);
   const { db } = database;
   await prepareDatabase?.(database.url);
@@ -99,6 +101,7 @@ export const startService = async (livekitProgram: string, options: ServiceOptio
   const startWorker = async (serviceUrl = url, command = AVATAR_WORKER): Promise<RunningProcess> => {
     const worker = startProcess(command, {
       ...{ SERVICE_URL: serviceUrl, AVATAR_WORKER_SECRET, AVATAR_SLOTS: String(slots), AVATAR_WORKER_PORT: "0" },
+      ...workerVariables,
     });
     workers.add(worker);
     void worker.exited.then(() => workers.delete(worker));

@@ -1,0 +1,99 @@
+/** The hooks of the published SDK, unchanged, in a conversation: a page in a real browser, on the service with LiveKit. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { rm, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { BROWSER, type BrowserContext, type Page, sharedBrowser } from "@realtime-avatar/testing/browser";
+import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
+import { REPOSITORY } from "@realtime-avatar/testing/processes";
+import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { until } from "@realtime-avatar/testing/until";
+import { realtimeAvatarHono } from "realtime-avatar/hono";
+import { type ScriptedProviders, startProviders } from "../src/conversation/providers/providers.testing.ts";
+import { type Service, startService } from "./support/service.ts";
+
+setDefaultTimeout(90_000);
+
+/** Shows what the hooks have, and leaves what the person does to the test. */
+const PAGE = `
+import { createElement } from "react";
+import { createRoot } from "react-dom/client";
+import { AvatarCall, createProxyClient, useCallTranscript } from "realtime-avatar/react";
+
+const Transcript = () => {
+  const { user, agent } = useCallTranscript();
+  window.transcript = { user: user.map(({ text }) => text), agent: agent.map(({ text }) => text) };
+  return null;
+};
+const children = (handle) => {
+  window.call = handle;
+  return createElement("div", null, handle.status, createElement(Transcript));
+};
+const client = createProxyClient({ proxyUrl: "/rta" });
+const avatarId = location.hash.slice(1);
+createRoot(document.querySelector("main")).render(createElement(AvatarCall, { client, avatarId, children }));
+`;
+
+const binary = await livekitBinary();
+const missing = binary.kind === "missing" ? binary.reason : BROWSER ? null : "there is no browser";
+
+describe.skipIf(missing !== null)(`the SDK in a conversation${missing ? ` (skipped: ${missing})` : ""}`, () => {
+  let service: Service;
+  let providers: ScriptedProviders;
+  let context: BrowserContext;
+  let pages: Bun.Server<undefined>;
+  let folder = "";
+
+  beforeAll(async () => {
+    folder = await temporaryFolder();
+    await symlink(join(REPOSITORY, "node_modules"), join(folder, "node_modules"));
+    await writeFile(join(folder, "page.ts"), PAGE);
+    const define = { "process.env.NODE_ENV": '"production"' };
+    const built = await Bun.build({ entrypoints: [join(folder, "page.ts")], define });
+    const script = (await built.outputs[0]?.text()) ?? "";
+    providers = startProviders({ llmMs: 50, tokenMs: 5, ttsMs: 20 });
+    service = await startService(binary.kind === "found" ? binary.path : "", { workerVariables: providers.variables });
+    await service.startWorker();
+    const route = realtimeAvatarHono({
+      apiKey: service.operatorKey,
+      baseUrl: `${service.url}/api/v1`,
+      session: () => ({ maxSeconds: 120, instructions: "You are a librarian." }),
+      ownsSession: () => true,
+    });
+    const respond = (raw: Request): Response | Promise<Response> => {
+      const { pathname } = new URL(raw.url);
+      if (pathname.startsWith("/rta/")) return route({ req: { raw } } as never) as Promise<Response>;
+      if (pathname === "/page.js") return new Response(script, { headers: { "content-type": "text/javascript" } });
+      const html = '<!doctype html><meta charset="utf-8"><main></main><script type="module" src="/page.js"></script>';
+      return new Response(html, { headers: { "content-type": "text/html" } });
+    };
+    pages = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: respond });
+    context = await (await sharedBrowser()).newContext({ permissions: ["microphone"] });
+  });
+  afterAll(async () => {
+    await context?.close();
+    await pages?.stop(true);
+    await service?.stop();
+    await providers?.stop();
+    if (folder) await rm(folder, { recursive: true, force: true });
+  });
+
+  const untilTrue = (page: Page, expression: string): Promise<unknown> =>
+    until(() => page.evaluate(expression), {
+      limitMs: 60_000,
+      pollMs: 100,
+      state: () => page.evaluate("JSON.stringify([window.call, window.transcript])"),
+    });
+
+  test("a turn that the page sends: answered, and both sides are in useCallTranscript", async () => {
+    providers.setAnswer(({ messages }) => (messages.at(-1)?.content === "Who are you?" ? "A librarian." : "Goodbye."));
+    const page = await context.newPage();
+    await page.goto(`${pages.url.href}#${service.avatarId}`);
+    await untilTrue(page, "window.call?.status === 'live' && window.call.secondsRemaining > 0");
+    await page.evaluate("window.call.say('Who are you?', { steer: 'Be brief.' })");
+    await untilTrue(page, "window.transcript?.agent.at(-1) === 'A librarian.'");
+    expect(await page.evaluate("window.transcript")).toEqual({ user: ["Who are you?"], agent: ["A librarian."] });
+    const { body } = providers.of("llm").at(-1) ?? {};
+    expect(JSON.stringify(body)).toContain("You are a librarian.\\n\\nBe brief.");
+    await page.close();
+  });
+});

@@ -86,9 +86,11 @@ const createSampleReader = (sampleRate: number) => {
 const createLimits = ({ waitMs, totalMs }: SpeechTimeouts, caller: AbortSignal | undefined) => {
   const controller = new AbortController();
   const { signal } = controller;
-  const isAborted = Promise.withResolvers<never>();
-  isAborted.promise.catch(() => {});
-  signal.addEventListener("abort", () => isAborted.reject(signal.reason), { once: true });
+  // Not `Promise.withResolvers`, which Node 20 does not have.
+  const isAborted = new Promise<never>((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+  isAborted.catch(() => {});
   const expire = (): void => controller.abort(new SpeechError("voice_timeout"));
   const cancel = (): void => controller.abort(caller?.reason);
   caller?.addEventListener("abort", cancel, { once: true });
@@ -100,7 +102,7 @@ const createLimits = ({ waitMs, totalMs }: SpeechTimeouts, caller: AbortSignal |
     /** Waits for the server: at most `waitMs` since the last byte, or since the begin. */
     next: <Result>(result: Promise<Result>): Promise<Result> => {
       wait ??= setTimeout(expire, waitMs);
-      return Promise.race([result, isAborted.promise]);
+      return Promise.race([result, isAborted]);
     },
     received: (): void => {
       clearTimeout(wait);

@@ -6,13 +6,20 @@ import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { startLivekit } from "@realtime-avatar/testing/livekit/server";
 import { startCollector } from "@realtime-avatar/testing/network/collector";
 import { runToEnd, startProcess } from "@realtime-avatar/testing/processes";
+import { APOLOGY } from "../src/conversation/conversation.ts";
+import { startProviders } from "../src/conversation/providers/providers.testing.ts";
 import { startControlPlane } from "./support/control-plane.ts";
 import { preparedFace } from "./support/faces.ts";
 import { joinAsPerson } from "./support/person.ts";
+import { watchTranscript } from "./support/transcript.ts";
 
 setDefaultTimeout(60_000);
 
-const SOURCES = ["bun.lock", "apps/avatar-worker/{package.json,src/**}", "packages/{domain,face,runtime}/src/**"];
+const SOURCES = [
+  "bun.lock",
+  "apps/avatar-worker/{package.json,src/**}",
+  "packages/{domain,face,runtime,speech,storage}/src/**",
+];
 
 /** Builds as `bun run build` does, into a folder of the tests. */
 const build = async (): Promise<string> => {
@@ -68,6 +75,32 @@ describe.skipIf(missing !== null)(`an avatar worker on Node${missing ? ` (skippe
     for (const secret of [control.variables.AVATAR_WORKER_SECRET, call.personToken, call.room, "eyJ"])
       expect(sent).not.toContain(secret);
     await collector.close();
+    await control.stop();
+    await livekit.stop();
+  });
+
+  test("a typed turn: answered by the model with the voice of a server, and with that of the packages when it fails", async () => {
+    const livekit = await startLivekit(binary.kind === "found" ? binary.path : "");
+    const control = await startControlPlane(livekit);
+    const providers = startProviders();
+    const worker = startProcess(["node", await build()], { ...control.variables, ...providers.variables });
+    const call = await control.start();
+    const person = await joinAsPerson(livekit.url, call.personToken);
+    const { said } = watchTranscript(person.room);
+    await control.untilReported(call.session, "started");
+    // A message is lost when it is sent before the data channel is open.
+    await person.until(() => person.messages.length > 0);
+    const type = (text: string) => person.room.localParticipant?.sendText(text, { topic: "lk.chat" });
+    await type("Hi?");
+    await person.until(() => said().length === 2);
+    providers.faults.set("llm", 429);
+    await type("Again?");
+    await person.until(() => said().length === 4);
+    expect(said().map(({ text }) => text)).toEqual(["Hi?", "Hello there.", "Again?", APOLOGY]);
+    await person.leave();
+    worker.kill("SIGTERM");
+    expect(await worker.exited).toBe(0);
+    await providers.stop();
     await control.stop();
     await livekit.stop();
   });

@@ -31,12 +31,15 @@ const pushSpeech = async (piece: SpeechPiece, sound: AsyncIterable<Int16Array>):
  */
 export const say = async (texts: AsyncIterable<string>, saying: Saying): Promise<void> => {
   const { queue, voice, signal, onSaid, onFinished } = saying;
-  const finished = Promise.withResolvers<void>();
+  let resolve = (): void => {};
+  const finished = new Promise<void>((settle) => {
+    resolve = settle;
+  });
   const segment = queue.open({
     onPiece: onSaid,
     onFinished: (outcome) => {
       onFinished(outcome);
-      finished.resolve();
+      resolve();
     },
   });
   try {
@@ -49,6 +52,6 @@ export const say = async (texts: AsyncIterable<string>, saying: Saying): Promise
     }
   } finally {
     segment.close();
-    await finished.promise;
+    await finished;
   }
 };

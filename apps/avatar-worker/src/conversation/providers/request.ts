@@ -52,9 +52,10 @@ const send = async ({ provider, endpoint, path, body }: ProviderRequest, signal:
 const createGuard = ({ provider, limits: { waitMs, totalMs }, signal: caller }: ProviderRequest) => {
   const controller = new AbortController();
   const { signal } = controller;
-  const aborted = Promise.withResolvers<never>();
-  aborted.promise.catch(() => {});
-  signal.addEventListener("abort", () => aborted.reject(signal.reason), { once: true });
+  const aborted = new Promise<never>((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+  aborted.catch(() => {});
   const expire = (): void => controller.abort(new ProviderError(provider, "timeout"));
   const cancel = (): void => controller.abort(caller.reason);
   caller.addEventListener("abort", cancel, { once: true });
@@ -67,7 +68,7 @@ const createGuard = ({ provider, limits: { waitMs, totalMs }, signal: caller }: 
     next: async <Result>(result: Promise<Result>): Promise<Result> => {
       wait = setTimeout(expire, waitMs);
       try {
-        return await Promise.race([result, aborted.promise]);
+        return await Promise.race([result, aborted]);
       } finally {
         clearTimeout(wait);
       }

@@ -14,7 +14,9 @@ import { collectSpeech, speak as speakText } from "../packages/speech/src/speak.
 import { defaultVoice } from "../packages/speech/src/voices.ts";
 import { openPhoto, PICTURE_MS, SAMPLE_RATE, speak } from "./speak.ts";
 
-const WORDS = "Hello! I am a photo. One request made me speak.".split(" ");
+export const WORDS = "Hello! I am a photo. One request made me speak.".split(" ");
+/** Where it is, in the repository. */
+export const PICTURE = "docs/images/speaking.webp";
 /** Silence around the sentence, so that the loop has a rest. */
 const [BEFORE_MS, AFTER_MS] = [200, 900];
 /** Width and height of the face, and the height of the caption below it, in pixels. */
@@ -22,7 +24,7 @@ const [FACE, CAPTION] = [440, 56];
 const QUALITY = 75;
 /** A sample below this is silence. */
 const QUIET = 500;
-const MAX_BYTES = 1_500_000;
+export const MAX_BYTES = 1_500_000;
 
 const say = (words: readonly string[]): Promise<Int16Array> =>
   collectSpeech(speakText(words.join(" "), defaultVoice(FLITE_SETTINGS), FLITE_SETTINGS));
@@ -61,13 +63,16 @@ const toRgb = (picture: Uint8Array): Uint8Array => {
 };
 
 /** The words, of which those that were said are bright. */
-const captionSvg = (said: number): Buffer =>
-  Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg" width="${FACE}" height="${CAPTION}">
-<rect width="100%" height="100%" fill="#161920"/>
-<text x="50%" y="34" text-anchor="middle" font-family="sans-serif" font-size="16">${WORDS.map(
-    (word, at) =>
-      `<tspan fill="${at < said ? "#ffffff" : "#6b7484"}">${word}${at < WORDS.length - 1 ? "&#160;" : ""}</tspan>`,
-  ).join("")}</text></svg>`);
+const captionSvg = (said: number): Buffer => {
+  // The renderer drops spaces at the end of a part.
+  const parts = WORDS.map((word, at) => {
+    const [colour, space] = [at < said ? "#ffffff" : "#6b7484", at === 0 ? 0 : 5];
+    return `<tspan dx="${space}" fill="${colour}">${word}</tspan>`;
+  });
+  const text = `<text x="50%" y="34" text-anchor="middle" font-family="sans-serif" font-size="16">${parts.join("")}</text>`;
+  const size = `width="${FACE}" height="${CAPTION}"`;
+  return Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg" ${size}><rect ${size} fill="#161920"/>${text}</svg>`);
+};
 
 const drawFrame = async (picture: Uint8Array, caption: Buffer): Promise<Buffer> =>
   sharp(toRgb(picture), { raw: { width: PICTURE_SIZE, height: PICTURE_SIZE, channels: 3 } })
@@ -78,7 +83,7 @@ const drawFrame = async (picture: Uint8Array, caption: Buffer): Promise<Buffer> 
     .raw()
     .toBuffer();
 
-export const drawSpeaking = async (): Promise<Buffer> => {
+const drawSpeaking = async (): Promise<Buffer> => {
   const [times, sound] = await Promise.all([beginnings(), say(WORDS).then(padded)]);
   const drawMarks = createMarks({ label: "AI", isTest: false });
   const captions = await Promise.all(
@@ -100,7 +105,7 @@ export const drawSpeaking = async (): Promise<Buffer> => {
 };
 
 if (import.meta.main) {
-  const path = process.argv[2] ?? "docs/images/speaking.webp";
+  const path = process.argv[2] ?? PICTURE;
   const webp = await drawSpeaking();
   if (webp.length > MAX_BYTES) throw new Error(`The picture has ${webp.length} bytes: more than ${MAX_BYTES}.`);
   await Bun.write(path, webp);

@@ -2,6 +2,7 @@
 /// <reference path="./documents.d.ts" />
 import assets from "../../../../../docs/assets.md" with { type: "text" };
 import calls from "../../../../../docs/calls.md" with { type: "text" };
+import conversation from "../../../../../docs/conversation.md" with { type: "text" };
 import credits from "../../../../../docs/credits.md" with { type: "text" };
 import engines from "../../../../../docs/engines.md" with { type: "text" };
 import keys from "../../../../../docs/keys.md" with { type: "text" };
@@ -15,6 +16,7 @@ import webhooks from "../../../../../docs/webhooks.md" with { type: "text" };
 export const GUIDES: Readonly<Record<string, string>> = {
   videos,
   calls,
+  conversation,
   voices,
   webhooks,
   credits,

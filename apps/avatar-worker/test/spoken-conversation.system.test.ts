@@ -1,5 +1,6 @@
 /** Conversations by voice on a real LiveKit server: the avatar hears a person, and is interrupted. */
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { RoomEvent } from "@livekit/rtc-node";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { type LivekitServer, startLivekit } from "@realtime-avatar/testing/livekit/server";
 import { bun, type RunningProcess, startProcess } from "@realtime-avatar/testing/processes";
@@ -47,8 +48,11 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     const call = await control.start();
     person = await joinAsPerson(livekit.url, call.personToken);
     const { said } = watchTranscript(person.room);
+    const heard = new Promise((resolve) => person.room.once(RoomEvent.LocalTrackSubscribed, resolve));
     await person.publishMicrophone();
     await control.untilReported(call.session, "started");
+    // What is said before is lost.
+    await heard;
     await person.until(() => person.heard.length > 20);
     return { ...call, said };
   };

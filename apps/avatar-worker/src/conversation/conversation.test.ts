@@ -161,13 +161,19 @@ describe("typed turns", () => {
   });
 
   test("more turns than a minute may have: one short sentence, and the model is not asked", async () => {
-    const { conversation, asked, said, pass } = start({ maxTurnsPerMinute: 2 });
+    const { conversation, asked, said, done, pass } = start({ maxTurnsPerMinute: 2 });
     for (const text of ["One.", "Two.", "Three."]) {
       conversation.take({ text });
       await pass(3000);
     }
     expect(said.at(-1)).toBe(`assistant: ${TOO_MANY_TURNS}`);
     expect(asked.length).toBe(2);
+    // A flood is dropped: it costs no sound, and interrupts nothing.
+    for (let turn = 0; turn < 200; turn++) conversation.take({ text: `Flood ${turn}.`, id: `${turn}` });
+    await pass(3000);
+    expect(said.filter((text) => text.includes(TOO_MANY_TURNS)).length).toBe(1);
+    expect(said.some((text) => text.includes("Flood"))).toBe(false);
+    expect(done.length).toBe(203);
     await pass(60_000);
     conversation.take({ text: "Four." });
     await pass(2000);

@@ -64,18 +64,28 @@ export const MAX_FAILURES = 3;
 export const APOLOGY = "Sorry, I cannot answer right now.";
 export const TOO_MANY_TURNS = "One moment, please. I need a short break.";
 const MINUTE_MS = 60_000;
+/** How often the avatar says that there are too many turns. */
+const REFUSAL_MS = 10_000;
 /** Of the last words of the avatar, by which its voice is known when it comes back. In UTF-16 units. */
 const RECENT_LENGTH = 600;
 const MAX_ANSWERED = 64;
 
-/** Returns a function that counts a turn, and tells whether it is within the limit. */
-const createTurnLimit = (perMinute: number, now: () => number): (() => boolean) => {
+/**
+ * Returns a function that counts a turn. `within`: the limit. `refused`: beyond it, which the avatar says. `dropped`: beyond it, and that
+ * was said a moment ago.
+ */
+const createTurnLimit = (perMinute: number, now: () => number): (() => "within" | "refused" | "dropped") => {
   let times: number[] = [];
+  let refusedAt = Number.NEGATIVE_INFINITY;
   return () => {
     times = times.filter((time) => time > now() - MINUTE_MS);
-    if (times.length >= perMinute) return false;
+    if (times.length >= perMinute) {
+      if (now() - refusedAt < REFUSAL_MS) return "dropped";
+      refusedAt = now();
+      return "refused";
+    }
     times.push(now());
-    return true;
+    return "within";
   };
 };
 
@@ -145,7 +155,7 @@ type Speaking = ReturnType<typeof createSpeaking>;
 /** Answers turns, one at a time. */
 const createAnswering = (parts: ConversationParts, queue: SpeechQueue, history: History, speaking: Speaking) => {
   const { events } = parts;
-  const isWithinLimit = createTurnLimit(parts.maxTurnsPerMinute, parts.now);
+  const countTurn = createTurnLimit(parts.maxTurnsPerMinute, parts.now);
   const answered = createAnswered();
   let modelFailures = 0;
   let current = new AbortController();
@@ -174,7 +184,6 @@ const createAnswering = (parts: ConversationParts, queue: SpeechQueue, history: 
     if (isModel && modelFailures >= MAX_FAILURES) events.onGiveUp();
   };
   const respond = async (turn: Turn, signal: AbortSignal): Promise<void> => {
-    if (!isWithinLimit()) return sayOwn(TOO_MANY_TURNS, signal);
     speaking.setState("thinking");
     const answer = readAhead(cutSentences(ask(turn, signal), parts.maxTextLength));
     try {
@@ -192,14 +201,17 @@ const createAnswering = (parts: ConversationParts, queue: SpeechQueue, history: 
     /** Says that a provider has failed, in place of an answer. */
     fail: (error: unknown): void => void fail(error, interrupt()),
     take: (turn: Turn): void => {
-      if (answered.has(turn.retryOf)) {
-        answered.add(turn);
+      const isAnswered = answered.has(turn.retryOf);
+      if (isAnswered) answered.add(turn);
+      const limit = isAnswered ? "dropped" : countTurn();
+      if (limit === "dropped") {
         events.onTurnDone(turn);
         return;
       }
       const signal = interrupt();
       if (!isRepeated(turn)) speaking.writePerson(turn.text);
-      void respond(turn, signal).finally(() => events.onTurnDone(turn));
+      const responding = limit === "within" ? respond(turn, signal) : sayOwn(TOO_MANY_TURNS, signal);
+      void responding.finally(() => events.onTurnDone(turn));
     },
   };
 };

@@ -1,19 +1,22 @@
 /** Which process of a data directory has the LiveKit for calls, and its configuration; no LiveKit runs here. */
 import { afterAll, expect, test } from "bun:test";
 import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { embeddedConfigFile } from "@realtime-avatar/livekit/config";
+import type { Variables } from "@realtime-avatar/runtime/config";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { fileFolder } from "@realtime-avatar/testing/fixture";
+import { until } from "@realtime-avatar/testing/until";
 import { prepareLivekit } from "./livekit.ts";
 
 const dataDirectory = await fileFolder();
 
-const prepare = () =>
+const prepare = ({ avatarWorker = ["false"], variables = {} as Variables } = {}) =>
   prepareLivekit({
     program: "false",
-    avatarWorker: ["false"],
+    avatarWorker,
     dataDirectory,
-    variables: {},
+    variables,
     workerSecret: null,
     log: createLog("silent"),
     logOutput: { write: () => {}, onResume: () => {}, dropped: () => 0, drained: async () => {} },
@@ -54,6 +57,27 @@ test("the LiveKit that this process starts: is on loopback, and creates no room 
   await embedded?.start("http://127.0.0.1:1");
   const configuration = await Bun.file(embeddedConfigFile(dataDirectory)).json();
   expect(configuration).toMatchObject({ bind_addresses: ["127.0.0.1"], room: { auto_create: false } });
+  await embedded?.stopAvatarWorker();
+  await embedded?.stopLivekit();
+});
+
+test("the environment of the avatar worker: the providers of conversations, and no secret of the API", async () => {
+  const file = join(dataDirectory, "environment");
+  const providers = {
+    LLM_URL: "http://127.0.0.1:1/v1",
+    STT_MODEL: "whisper",
+    TTS_RATE: "24000",
+    OPENAI_API_KEY: "sk-x",
+  };
+  const secrets = { SESSION_SECRET: "hunter2", DATABASE_URL: "hunter2", AWS_SECRET_ACCESS_KEY: "hunter2" };
+  const avatarWorker = ["/bin/sh", "-c", 'env > "$0.new" && mv "$0.new" "$0"', file];
+  const variables = { PATH: process.env["PATH"], ...providers, ...secrets };
+  const embedded = await prepare({ avatarWorker, variables });
+  await embedded?.start("http://127.0.0.1:1");
+  await until(() => Bun.file(file).exists());
+  const environment = await Bun.file(file).text();
+  for (const [name, value] of Object.entries(providers)) expect(environment).toContain(`${name}=${value}\n`);
+  expect(environment).not.toContain("hunter2");
   await embedded?.stopAvatarWorker();
   await embedded?.stopLivekit();
 });

@@ -135,22 +135,26 @@ const Facts = ({ avatar }: { avatar: Avatar }) => {
         <div className="aspect-square w-44 overflow-hidden rounded-xl bg-raised">
           <Portrait avatar={avatar} moves />
         </div>
-        <dl className="grid content-start gap-3">
-          <Item name="Status">
-            <Badge tone={STATUS_TONES[status]}>{statusName(status)}</Badge>
-          </Item>
-          <Item name="Id, for calls">
-            <Id id={avatar.id} />
-          </Item>
-          <Item name="Built from">a {kind}</Item>
-          <Item name="Model">{avatar.modelId}</Item>
-          <Item name="Voice">
-            <AvatarVoice avatar={avatar} />
-          </Item>
-          <Item name="Created">
-            <Time at={avatar.createdAt} />
-          </Item>
-        </dl>
+        <div className="grid content-start gap-3">
+          <dl className="flex flex-wrap gap-x-8 gap-y-3">
+            <Item name="Status">
+              <Badge tone={STATUS_TONES[status]}>{statusName(status)}</Badge>
+            </Item>
+            <Item name="Built from">a {kind}</Item>
+            <Item name="Created">
+              <Time at={avatar.createdAt} />
+            </Item>
+            <Item name="Model">{avatar.modelId}</Item>
+          </dl>
+          <dl className="grid gap-3">
+            <Item name="Id, for calls">
+              <Id id={avatar.id} />
+            </Item>
+            <Item name="Voice">
+              <AvatarVoice avatar={avatar} />
+            </Item>
+          </dl>
+        </div>
       </div>
       {isPreparing(avatar) && (
         <div className="mt-4">

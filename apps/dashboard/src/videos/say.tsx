@@ -31,7 +31,7 @@ const Cost = ({ text }: { text: string }) => {
   const { data: price } = usePrice();
   const { seconds, creditMicros } = maxCost(text, price);
   return (
-    <p className="min-h-10 text-sm text-muted sm:min-h-5" aria-live="polite">
+    <p className="mt-2 min-h-10 text-sm text-muted sm:min-h-5" aria-live="polite">
       {text.trim() === ""
         ? "The seconds of the video are charged."
         : `At most ${counted(seconds, "second")}: ${creditAmount(creditMicros)}. The seconds of the video are charged.`}
@@ -76,25 +76,28 @@ export const Say = ({ avatar }: { avatar: Avatar }) => {
     if (text.trim() !== "") void create.run();
   };
   return (
-    <section className="mt-5">
-      <h3 className="mb-2 font-semibold">Hear it speak</h3>
+    <section className="mt-4">
+      <h3 className="mb-1 font-semibold">Hear it speak</h3>
       <form onSubmit={submit}>
         {create.error ? <Failure error={create.error} shownFields={["text"]} /> : null}
         <TextArea
           label="What it says"
+          rows={2}
           value={text}
           onChange={({ target }) => setText(target.value)}
           maxLength={MAX_TEXT_LENGTH}
           placeholder="Hello, and welcome to our shop."
           error={fieldError(create.error, "text")}
         />
-        <VoiceSelect label="Voice of the video" voices={voices} value={voice} onChange={setVoice} />
-        <div className="mt-3 flex flex-wrap items-center justify-between gap-x-4 gap-y-2">
-          <Cost text={text} />
+        <div className="flex flex-wrap items-start justify-between gap-x-4 gap-y-2">
+          <div className="min-w-0">
+            <VoiceSelect label="Voice of the video" voices={voices} value={voice} onChange={setVoice} />
+          </div>
           <Button kind="primary" type="submit" isBusy={create.isBusy} disabled={text.trim() === ""}>
             Create video
           </Button>
         </div>
+        <Cost text={text} />
       </form>
       {created && <Created key={created.id} created={created} />}
     </section>

@@ -4045,7 +4045,7 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
-    /** @description As many sessions are open as the calling key (`limitedBy` is `self`), an ancestor of it (`ancestor`) or the tenant (`tenant`) may have: `maxConcurrentSessions`. Of the key's own limit it also has `liveSessions`, `activeSessions`, `connectingSessions` and `pendingSessions`. Or the tenant has as many videos that are queued or rendered as it may have. Nothing was held. */
+    /** @description As many sessions are open as the calling key (`limitedBy` is `self`), an ancestor of it (`ancestor`) or the tenant (`tenant`) may have: `maxConcurrentSessions`. Of the key's own limit it also has `liveSessions`, `activeSessions`, `connectingSessions` and `pendingSessions`. Or too many videos of the tenant are queued or rendered. Nothing was held. */
     ConcurrencyLimitReachedProblem: {
       /** @constant */
       type: "/problems/concurrency_limit_reached";
@@ -5445,7 +5445,7 @@ export interface components {
     /**
      * @description `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, files being sent to a client, reports of leaked keys, or tests, resends and recoveries of webhooks; or all slots are in use for a call in a room of your own, which waits for its turn; the `Retry-After` header says when to try again.
      *
-     *     `concurrency_limit_reached`: As many sessions are open as the calling key (`limitedBy` is `self`), an ancestor of it (`ancestor`) or the tenant (`tenant`) may have: `maxConcurrentSessions`. Of the key's own limit it also has `liveSessions`, `activeSessions`, `connectingSessions` and `pendingSessions`. Or the tenant has as many videos that are queued or rendered as it may have. Nothing was held.
+     *     `concurrency_limit_reached`: As many sessions are open as the calling key (`limitedBy` is `self`), an ancestor of it (`ancestor`) or the tenant (`tenant`) may have: `maxConcurrentSessions`. Of the key's own limit it also has `liveSessions`, `activeSessions`, `connectingSessions` and `pendingSessions`. Or too many videos of the tenant are queued or rendered. Nothing was held.
      */
     RateLimitedOrConcurrencyLimitReached: {
       headers: {
@@ -5469,7 +5469,7 @@ export interface components {
      *
      *     `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, files being sent to a client, reports of leaked keys, or tests, resends and recoveries of webhooks; or all slots are in use for a call in a room of your own, which waits for its turn; the `Retry-After` header says when to try again.
      *
-     *     `concurrency_limit_reached`: As many sessions are open as the calling key (`limitedBy` is `self`), an ancestor of it (`ancestor`) or the tenant (`tenant`) may have: `maxConcurrentSessions`. Of the key's own limit it also has `liveSessions`, `activeSessions`, `connectingSessions` and `pendingSessions`. Or the tenant has as many videos that are queued or rendered as it may have. Nothing was held.
+     *     `concurrency_limit_reached`: As many sessions are open as the calling key (`limitedBy` is `self`), an ancestor of it (`ancestor`) or the tenant (`tenant`) may have: `maxConcurrentSessions`. Of the key's own limit it also has `liveSessions`, `activeSessions`, `connectingSessions` and `pendingSessions`. Or too many videos of the tenant are queued or rendered. Nothing was held.
      */
     RateLimitedOrConcurrencyLimitReachedOrQueued: {
       headers: {

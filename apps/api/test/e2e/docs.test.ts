@@ -131,8 +131,12 @@ describe("the tables of docs/api.md", () => {
   test("the codes of `errors`, compared with the OpenAPI document: equal", () => {
     const section = apiDocument?.split("The `code` of each of the `errors`")[1]?.split("A 401 has")[0];
     const rows = [...(section ?? "").matchAll(/^\| .+? \| (`.+`) \|$/gm)].map(([, cell]) => cell);
-    expect(rows).toEqual(
-      Object.values(FIELD_ERROR_CODES).map((codes) => codes.map((code) => `\`${code}\``).join(", ")),
+    // A long list takes several rows.
+    expect(rows.join(", ")).toBe(
+      Object.values(FIELD_ERROR_CODES)
+        .flat()
+        .map((code) => `\`${code}\``)
+        .join(", "),
     );
     const { grant, ...others } = FIELD_ERROR_CODES;
     const described = (["validation_failed", "grant_exceeds_caller"] as const).map(

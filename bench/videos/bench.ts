@@ -44,7 +44,7 @@ const renderVideo = async (seconds: number): Promise<void> => {
   const magic = { kind: "audio", contentType: "audio/wav" } as const;
   const startedAt = performance.now();
   const outcome = await render(
-    { ...prepared, sound: { kind: "file", path, magic }, isTest: false, seed: "vid_1", folder: job },
+    { ...prepared, sound: { kind: "file", path, magic, maxSeconds: 600 }, isTest: false, seed: "vid_1", folder: job },
     { signal: new AbortController().signal, onProgress: () => {} },
   );
   if (outcome.kind !== "rendered") throw new Error(JSON.stringify(outcome));

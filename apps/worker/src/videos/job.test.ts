@@ -121,6 +121,7 @@ test("an audio: its file, with its kind; one that is gone, an avatar that is dis
   const three = await seed(disabled);
   const { client } = world.database.db;
   await client`update assets set status = 'deleted' where id = ${gone.id}`;
+  await client`update assets set duration_ms = 1001 where id = ${asset.id}`;
   await client`update avatars set status = 'disabled' where id = ${disabled}`;
   const { inputs, render } = renderer(async (input) => {
     if (input.sound.kind === "file") expect(await readFile(input.sound.path)).toEqual(wav);
@@ -137,7 +138,7 @@ test("an audio: its file, with its kind; one that is gone, an avatar that is dis
     ["failed", "avatar_unavailable"],
   ]);
   expect(inputs).toMatchObject([
-    { mesh: null, sound: { kind: "file", magic: { kind: "audio", contentType: "audio/wav" } } },
+    { mesh: null, sound: { kind: "file", magic: { kind: "audio", contentType: "audio/wav" }, maxSeconds: 2 } },
   ]);
 });
 

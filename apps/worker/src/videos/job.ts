@@ -21,6 +21,7 @@ import { contentTypeOf } from "@realtime-avatar/domain/assets/magic";
 import { manifestFile, preparedKey, wholePicture } from "@realtime-avatar/domain/avatars/preparation";
 import { newId, newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
 import { VIDEO_ERRORS, type VideoErrorCode } from "@realtime-avatar/domain/videos/errors";
+import { MAX_AUDIO_SECONDS } from "@realtime-avatar/domain/videos/limits";
 import type { VideoRecord } from "@realtime-avatar/domain/videos/video";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import type { SpeechSettings } from "@realtime-avatar/speech/settings";
@@ -85,7 +86,9 @@ const soundOfAudio = async (
   if (file === null) return retry(MISSING_FILE);
   const magic = contentTypeOf(await firstBytesOf(path));
   if (magic === null || file.sha256 !== asset.sha256) return retry("The stored file is not the file of this asset.");
-  return { kind: "sound", sound: { kind: "file", path, magic }, warnings: [] };
+  // As the creation of the video has held.
+  const maxSeconds = asset.durationMs === null ? MAX_AUDIO_SECONDS : Math.ceil(asset.durationMs / 1000);
+  return { kind: "sound", sound: { kind: "file", path, magic, maxSeconds }, warnings: [] };
 };
 
 /** Renders a video in `folder`. */

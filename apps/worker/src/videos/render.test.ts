@@ -93,6 +93,13 @@ describe("a sound that cannot be said", () => {
     expect(await readdir(folder)).toEqual(["original"]);
   });
 
+  test("more than a second longer than what is held: failed with what to do", async () => {
+    const bytes = wavFile({ rate: 8000, bits: 8, data: Buffer.alloc(8000 * 4, 77) });
+    const { outcome, folder } = await render({ bytes, maxSeconds: 2 });
+    expect(outcome).toMatchObject({ kind: "failed", code: "audio_malformed", detail: expect.stringContaining("WAV") });
+    expect(await readdir(folder)).toEqual(["original"]);
+  });
+
   test("an MP3 file, without ffmpeg: failed with what to do", async () => {
     const { outcome } = await render({ bytes: Buffer.from("ID3"), contentType: "audio/mpeg" }, {}, { ffmpeg: null });
     expect(outcome).toMatchObject({

@@ -16,7 +16,13 @@ import { speak } from "@realtime-avatar/speech/speak";
 import type { Voice } from "@realtime-avatar/speech/voices";
 import { decodeAudio, type FfmpegType } from "../sandbox/film/decode-audio.ts";
 import { runVideoTask, type VideoTaskOptions } from "../sandbox/film/run.ts";
-import { type FaceMesh, type FilmTask, MAX_SOUND_SAMPLES, type SoundSource } from "../sandbox/film/tasks.ts";
+import {
+  type FaceMesh,
+  type FilmTask,
+  MAX_SOUND_SAMPLES,
+  SAMPLE_RATE,
+  type SoundSource,
+} from "../sandbox/film/tasks.ts";
 import { findFfmpeg } from "../sandbox/frame.ts";
 import { type Failed, isTransient, MAX_STDERR_CHARACTERS } from "../sandbox/limited.ts";
 
@@ -34,8 +40,8 @@ export type RenderErrorCode =
 
 export type VideoSound =
   | { kind: "text"; text: string; voice: Voice }
-  /** `magic`: by the first bytes of the file. */
-  | { kind: "file"; path: string; magic: Magic };
+  /** `magic`: by the first bytes of the file. `maxSeconds`: for which credits are held, by the length that the file says it has. */
+  | { kind: "file"; path: string; magic: Magic; maxSeconds: number };
 
 export type VideoInput = {
   /** The path of the normalized picture of a prepared avatar. */
@@ -87,6 +93,7 @@ export type RenderVideo = (input: VideoInput, control: RenderControl) => Promise
 const PICTURE_MS = 40;
 const NO_FACE = "The avatar was prepared without a usable face: its picture moves with the loudness of the voice.";
 const NO_FFMPEG = "This installation cannot decode this type of audio, because it has no ffmpeg. Convert it to WAV.";
+const LONGER_THAN_SAID = "The audio is longer than its file says. Export it anew as WAV.";
 const NOT_DECODABLE = "The audio cannot be decoded. Convert it to WAV.";
 
 /** What a step leads to: a value, or the end of the rendering. */
@@ -178,6 +185,13 @@ const prepareFile = async (rendering: Rendering, { path, magic }: SoundOf<"file"
 
 type Sound = { path: string; samples: number };
 
+/** Decoders add silence at both ends, less than this. */
+const PADDING_SECONDS = 1;
+
+/** Whether a sound needs more credits than its video holds: its file says that it is shorter. */
+const exceedsHold = (sound: VideoSound, samples: number): boolean =>
+  sound.kind === "file" && samples > (sound.maxSeconds + PADDING_SECONDS) * SAMPLE_RATE;
+
 const prepareSound = (rendering: Rendering): Promise<Step<Prepared>> => {
   const { sound } = rendering.input;
   if (sound.kind === "file") return prepareFile(rendering, sound);
@@ -196,6 +210,10 @@ const makeSound = async (rendering: Rendering): Promise<Step<Sound>> => {
   if (!isOriginal) await rm(prepared.value.path, { force: true });
   switch (report.kind) {
     case "accepted":
+      if (exceedsHold(sound, report.samples)) {
+        await rm(path, { force: true });
+        return { kind: "failed", code: "audio_malformed", detail: LONGER_THAN_SAID };
+      }
       return { kind: "done", value: { path, samples: report.samples } };
     case "refused":
       return { kind: "failed", code: report.code, detail: report.detail };

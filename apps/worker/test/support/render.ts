@@ -29,7 +29,8 @@ export const rendered = (outcome: VideoOutcome): Extract<VideoOutcome, { kind: "
   return outcome;
 };
 
-type SoundFile = { bytes: Uint8Array; contentType?: ContentType<"audio"> };
+/** `maxSeconds`: 600 by default. */
+type SoundFile = { bytes: Uint8Array; contentType?: ContentType<"audio">; maxSeconds?: number };
 /** The voice that comes with the service. */
 export const SLT = FLITE_VOICES[0] as Voice;
 
@@ -50,7 +51,14 @@ export const createTestRenderer = async (base: string) => {
     const magic = { kind: "audio", contentType: sound.contentType ?? "audio/wav" } as const;
     const log = { warn: () => {} } as never;
     const outcome = await createRenderVideo({ log, speech: { provider: null }, command: inspector, ...options })(
-      { ...prepared, sound: { kind: "file", path, magic }, isTest: false, seed: "vid_1", folder, ...input },
+      {
+        ...prepared,
+        sound: { kind: "file", path, magic, maxSeconds: sound.maxSeconds ?? 600 },
+        isTest: false,
+        seed: "vid_1",
+        folder,
+        ...input,
+      },
       { signal: new AbortController().signal, onProgress: () => {}, ...control },
     );
     return { outcome, folder };

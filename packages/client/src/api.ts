@@ -399,7 +399,7 @@ export interface paths {
     put?: never;
     /**
      * Create a video
-     * @description Has an avatar say a text, or an audio asset of at most 600 seconds, in a video. The video is `queued`, then `rendering`, and becomes `ready` with its `assetId`, or `failed` with its `error`. Until then it holds credits: a second for every eight characters that are spoken, or those of the audio. It is charged the seconds of its file, at most what it holds, and nothing when it fails or is canceled.
+     * @description Has an avatar say a text, or an audio asset of at most 600 seconds, in a video. The video is `queued`, then `rendering`, and becomes `ready` with its `assetId`, or `failed` with its `error`. Until then it holds credits: a second for every eight characters that are spoken (digits, signs and some scripts count as more), or those of the audio. It is charged the seconds of its file, at most what it holds, and nothing when it fails or is canceled.
      *
      *     Requires the scope `realtime:write`.
      */

@@ -143,7 +143,7 @@ describe("the creation of a video", () => {
       (await seedKey(api.database.db, tenantId, { environment, scopes: ["*"] })).secret.reveal();
     const own = await newKey();
     const owned = { avatarId: await avatarIn("ready", own), text: TEXT };
-    const poor = await create({ ...owned, text: "a ".repeat(400) }, own);
+    const poor = await create({ ...owned, text: "the ".repeat(200) }, own);
     expect([poor.status, poor.body]).toMatchObject([
       402,
       { code: "insufficient_credits", requiredCreditMicros: 100 * SECOND },

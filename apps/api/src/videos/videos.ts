@@ -44,7 +44,7 @@ import { type Attempt, execute, type Settled, writtenResource } from "../http/wr
 const OPERATIONS = operations({
   createVideo: {
     summary: "Create a video",
-    description: `Has an avatar say a text, or an audio asset of at most ${MAX_AUDIO_SECONDS} seconds, in a video. The video is \`queued\`, then \`rendering\`, and becomes \`ready\` with its \`assetId\`, or \`failed\` with its \`error\`. Until then it holds credits: a second for every eight characters that are spoken, or those of the audio. It is charged the seconds of its file, at most what it holds, and nothing when it fails or is canceled.`,
+    description: `Has an avatar say a text, or an audio asset of at most ${MAX_AUDIO_SECONDS} seconds, in a video. The video is \`queued\`, then \`rendering\`, and becomes \`ready\` with its \`assetId\`, or \`failed\` with its \`error\`. Until then it holds credits: a second for every eight characters that are spoken (digits, signs and some scripts count as more), or those of the audio. It is charged the seconds of its file, at most what it holds, and nothing when it fails or is canceled.`,
     body: CreateVideo,
     success: { status: 201, description: "The video.", schema: Video },
     problems: [

@@ -16,7 +16,7 @@ import {
 import { jsonText } from "../json-text.ts";
 import { type FieldError, notFound, validationFailed } from "../problem.ts";
 import { codePointLength } from "../text.ts";
-import { heldSeconds } from "./limits.ts";
+import { heldSeconds } from "./held.ts";
 import type { CreateVideo, NewVideo, Video } from "./schemas.ts";
 
 /** A video as stored. */
@@ -115,7 +115,7 @@ export const plannedVideo = (
     text,
     audioAssetId,
     voiceId,
-    seconds: text === null ? null : heldSeconds(codePointLength(spoken)),
+    seconds: text === null ? null : heldSeconds(spoken),
     metadata,
     sessionId: newId("ses", now, random),
     jobId: newId("job", now, random),

@@ -1,0 +1,29 @@
+/** For how many seconds the video of a text holds credits. It is charged at most what it holds, so the estimate must not be low. */
+import { codePointLength } from "../text.ts";
+import { MAX_AUDIO_SECONDS } from "./limits.ts";
+
+/** Speech has 12 to 17 characters a second. */
+const CHARACTERS_A_SECOND = 8;
+
+/** What is spoken longer than a character of a word, and as how many of them each character counts. */
+const LONGER: readonly (readonly [pattern: RegExp, counts: number])[] = [
+  [/\p{Nd}/gu, 3],
+  // Signs that are said as words.
+  [/[&@%#+=/<>~^|\p{Sc}]/gu, 4],
+  // A letter for itself, and words without a vowel, are spelled.
+  [/(?<!\p{L})(?:\p{L}|[b-df-hj-np-tv-xz]+)(?!\p{L})/giu, 4],
+  [/\p{Lu}{2,}/gu, 2],
+  // Characters that are a syllable or a word.
+  [/\p{Script=Han}/gu, 3],
+  [/[\p{Script=Hangul}\p{Script=Hiragana}\p{Script=Katakana}]/gu, 2],
+];
+
+/** The seconds for `spoken`, which has at least one character: at most those of the longest video. */
+export const heldSeconds = (spoken: string): number => {
+  let characters = codePointLength(spoken);
+  for (const [pattern, counts] of LONGER) {
+    for (const [match] of spoken.matchAll(pattern)) characters += codePointLength(match) * (counts - 1);
+  }
+  // A second for the rest before and after a sound of full length.
+  return Math.min(MAX_AUDIO_SECONDS + 1, Math.max(1, Math.ceil(characters / CHARACTERS_A_SECOND)));
+};

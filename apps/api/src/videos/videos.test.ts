@@ -191,6 +191,18 @@ describe("a video that was created", () => {
     expect(asset.body).toMatchObject({ kind: "video", origin: "generated", publicUrl: body.videoUrl, status: "ready" });
   });
 
+  test("its file deleted by itself, and read with the entity tag from before: sent again, without the file", async () => {
+    await client`delete from jobs`;
+    const { id } = await created();
+    const { file } = await render();
+    const headers = { "if-none-match": (await read(id)).headers.get("etag") ?? "" };
+    const readAgain = () => api.call("GET", `${PATH}/${id}`, { key, headers });
+    expect((await readAgain()).status).toBe(304);
+    expect((await api.call("DELETE", `/api/v1/assets/${file.id}`, { key })).status).toBe(200);
+    const { status, body } = await readAgain();
+    expect([status, body]).toMatchObject([200, { status: "ready", assetId: null, videoUrl: null }]);
+  });
+
   test("deleted when it is ready: its text, its file and its asset are gone; deleted again: the same", async () => {
     await client`delete from jobs`;
     const { id } = await created();

@@ -233,7 +233,9 @@ export const videoRoutes = (dependencies: Dependencies) => {
         readQuery(request, NO_PARAMETERS);
         const found = isId("vid", id) ? await findVideo(db, caller, id, assetOrigin()) : null;
         if (!found) throw notFound();
-        if (!isKnown(request, found)) return sendResource(VIDEO, found.video, found, set);
+        // The deletion of the file alone changes what is sent, and not the version.
+        const hasLostFile = found.video.status === "ready" && found.video.assetId === null;
+        if (hasLostFile || !isKnown(request, found)) return sendResource(VIDEO, found.video, found, set);
         set.headers.etag = entityTag(found);
         return status(304, undefined);
       },

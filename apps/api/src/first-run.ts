@@ -76,9 +76,9 @@ Then paste these lines. They create an avatar of the sample photo, and a video i
   npx -y bun@${Bun.version} run sample-photo
   export ASSET_ID=$(curl -sS ${baseUrl}/api/v1/assets -H "Authorization: Bearer $API_KEY" -F file=@ada.jpg | grep -o 'ast_[0-9a-z]*')
   export AVATAR_ID=$(curl -sS ${baseUrl}/api/v1/avatars -H "Authorization: Bearer $API_KEY" -H "Content-Type: application/json" -d '{"displayName": "Ada", "sourceKind": "image", "sourceAssetId": "'$ASSET_ID'"}' | grep -o 'ava_[0-9a-z]*')
-  until curl -sS ${baseUrl}/api/v1/avatars/$AVATAR_ID -H "Authorization: Bearer $API_KEY" | tee avatar.json | grep -qE '"status":"(ready|failed)"'; do sleep 1; done
+  until curl -sS ${baseUrl}/api/v1/avatars/$AVATAR_ID -H "Authorization: Bearer $API_KEY" | tee avatar.json | grep -qE '"status":("(ready|failed)"|4)'; do sleep 1; done
   export VIDEO_ID=$(curl -sS ${baseUrl}/api/v1/videos -H "Authorization: Bearer $API_KEY" -H "Content-Type: application/json" -d '{"avatarId": "'$AVATAR_ID'", "text": "Hello! I am a photo. One request made me speak."}' | tee /dev/stderr | grep -o 'vid_[0-9a-z]*')
-  until curl -sS ${baseUrl}/api/v1/videos/$VIDEO_ID -H "Authorization: Bearer $API_KEY" | tee video.json | grep -qE '"status":"(ready|failed)"'; do sleep 1; done
+  until curl -sS ${baseUrl}/api/v1/videos/$VIDEO_ID -H "Authorization: Bearer $API_KEY" | tee video.json | grep -qE '"status":("(ready|failed)"|4)'; do sleep 1; done
   curl -sS -o ada.mp4 "$(grep -o '"videoUrl":"[^"]*' video.json | cut -d '"' -f 4)"
 
 Try every operation in a browser: ${publicUrl}/docs

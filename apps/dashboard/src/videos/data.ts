@@ -1,6 +1,6 @@
 /** Videos, and what they cost. */
 import type { components } from "@realtime-avatar/client";
-import { heldSeconds } from "@realtime-avatar/domain/videos/limits";
+import { heldSeconds } from "@realtime-avatar/domain/videos/held";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import type { Tone } from "../components/text.tsx";
 import { creditAmount } from "../format.ts";
@@ -26,9 +26,9 @@ export const STATUS_TONES: Record<Status, Tone> = {
 
 export const isRunning = ({ status }: Video): boolean => status === "queued" || status === "rendering";
 
-/** At most what a text costs: a second for every eight characters. */
+/** At most what a text costs: what a video of it holds. */
 export const maxCost = (text: string, price: number = DEFAULT_PRICE): { seconds: number; creditMicros: number } => {
-  const seconds = heldSeconds([...text.trim()].length);
+  const seconds = heldSeconds(text.trim());
   return { seconds, creditMicros: seconds * price };
 };
 

@@ -2,7 +2,6 @@
 import { describe, expect, test } from "bun:test";
 import type { RandomBytes } from "../id.ts";
 import { canTransition } from "../transitions.ts";
-import { heldSeconds } from "./limits.ts";
 import { listedVideoStatuses, RUNNING_STATUSES, VIDEO_STATUSES, VIDEO_TRANSITIONS } from "./status.ts";
 import { plannedVideo, presentNewVideo, sessionMetadata, videoErrors, videoText } from "./video.ts";
 
@@ -25,15 +24,6 @@ test("a video, in each status: exactly these transitions", () => {
   expect(RUNNING_STATUSES).toEqual(["queued", "rendering"]);
   expect(listedVideoStatuses("ready")).toEqual(["ready"]);
   expect(listedVideoStatuses(undefined)).not.toContain("deleted");
-});
-
-test.each([
-  [1, 1],
-  [8, 1],
-  [9, 2],
-  [5000, 625],
-])("a text of %i characters: holds %i seconds", (characters, seconds) => {
-  expect(heldSeconds(characters)).toBe(seconds);
 });
 
 describe("a request for a video", () => {

@@ -81,7 +81,11 @@ export const videoErrors = (
   } else if (text !== undefined && audioAssetId !== undefined) {
     add("audioAssetId", "not_allowed", "Exactly one of `text` and `audioAssetId` is required.");
   } else if (text !== undefined && spoken === "") {
-    add("text", "nothing_to_say", "Nothing of the text can be spoken. Write words, not only markup, links or emoji.");
+    add(
+      "text",
+      "nothing_to_say",
+      "Nothing of the text can be spoken. Write words in letters that the voice knows, not only markup, links or emoji.",
+    );
   }
   if (voiceId !== undefined && audioAssetId !== undefined) {
     add("voiceId", "not_allowed", "Must not be set with `audioAssetId`: the audio has its own voice.");

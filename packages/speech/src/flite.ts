@@ -27,7 +27,9 @@ const MAX_PIECE_LENGTH = 200;
 export const MAX_SPEECH_SECONDS = 600;
 
 const HEADER_BYTES = 44;
-const MAX_FILE_BYTES = 4 * 1024 * 1024;
+const MIB = 2 ** 20;
+/** All that the worst piece needs, so the memory does not grow while Flite speaks. */
+const MEMORY = { maxFileBytes: 4 * MIB, reservedBytes: 112 * MIB };
 
 let loading: Promise<WebAssembly.Module> | null = null;
 
@@ -57,7 +59,7 @@ const speakPiece = async (text: string, voice: string): Promise<Int16Array> => {
   const program = await loadFlite();
   try {
     const args = ["flite", "-voice", voice, "-t", text, "-o", OUTPUT_PATH];
-    return readSamples(await runProgram(program, args, MAX_FILE_BYTES));
+    return readSamples(await runProgram(program, args, MEMORY));
   } catch {
     // A trap of the program, or too much sound. The same text would do it again.
     throw new SpeechError("voice_refused");

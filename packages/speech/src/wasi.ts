@@ -136,20 +136,34 @@ const createImports = (args: readonly string[], file: File, memory: () => ArrayB
   };
 };
 
+const PAGE_BYTES = 64 * 1024;
+
+export type ProgramMemory = {
+  /** The largest file that the program may write. */
+  maxFileBytes: number;
+  /**
+   * Memory that the program gets before it starts, beside its own data. Pages that it does not use cost address space alone. In a
+   * process with a limit of data (`RLIMIT_DATA`), JavaScriptCore cannot reserve the 4 GiB in which a memory grows in place: it
+   * copies the whole memory each time that the program asks for more.
+   */
+  reservedBytes: number;
+};
+
 /**
- * Runs `program` with these arguments, the name of the program first. Returns what it wrote to `OUTPUT_PATH`, of at most
- * `maxBytes`. Throws when it fails or writes more. It runs without a pause, so its arguments must bound its time and memory.
+ * Runs `program` with these arguments, the name of the program first. Returns what it wrote to `OUTPUT_PATH`. Throws when it fails
+ * or writes more than it may. It runs without a pause, so its arguments must bound its time and memory.
  */
 export const runProgram = async (
   program: WebAssembly.Module,
   args: readonly string[],
-  maxBytes: number,
+  { maxFileBytes, reservedBytes }: ProgramMemory,
 ): Promise<Uint8Array> => {
-  const file = createFile(maxBytes);
+  const file = createFile(maxFileBytes);
   let memory: WebAssembly.Memory | undefined;
   const imports = createImports(args, file, () => memory?.buffer as ArrayBuffer);
   const { exports } = await WebAssembly.instantiate(program, { wasi_snapshot_preview1: imports });
   memory = exports["memory"] as WebAssembly.Memory;
+  memory.grow(Math.ceil(reservedBytes / PAGE_BYTES));
   let code = 0;
   try {
     (exports["_start"] as () => void)();

@@ -40,7 +40,15 @@ const PIPE_MS = 2000;
 export type Failed = {
   kind: "failed";
   /** `timed_out`: by processor time. `stalled`: by the clock. */
-  code: "crashed" | "timed_out" | "stalled" | "out_of_memory" | "too_many_threads" | "invalid_report" | "canceled";
+  code:
+    | "crashed"
+    | "timed_out"
+    | "stalled"
+    | "out_of_memory"
+    | "too_many_threads"
+    | "file_too_large"
+    | "invalid_report"
+    | "canceled";
   /** Which limit was passed, or how the child ended. */
   detail: string;
   /** `null` after a signal. */
@@ -186,6 +194,8 @@ const detailOf = (code: Failed["code"], limits: SandboxLimits, { exitCode, signa
       return `The inspection needed more than ${limits.memoryBytes / MIB} MiB of memory.`;
     case "too_many_threads":
       return `The inspection needed more than ${MAX_THREADS} threads.`;
+    case "file_too_large":
+      return `The inspection wrote a file of more than ${limits.fileBytes / MIB} MiB.`;
     case "invalid_report":
       return "The inspection ended without a valid report.";
     case "canceled":
@@ -203,6 +213,8 @@ const failureOf = (
   if (exitCode === 0) return null;
   // ffmpeg catches the signal, and ends with an exit code.
   if (signalCode === "SIGXCPU" || cpuMs >= 1000 * cpuSeconds) return "timed_out";
+  // Bun ignores the signal, and its write fails.
+  if (signalCode === "SIGXFSZ" || /\bEFBIG\b/.test(stderr)) return "file_too_large";
   // Of Bun, of Rust, and of GLib, on which libvips is built: it aborts.
   return /out of memory|memory allocation of \d+ bytes failed|failed to allocate \d+ bytes/i.test(stderr)
     ? "out_of_memory"

@@ -16,6 +16,7 @@ const base = await fileFolder();
 const render = await createTestRenderer(base);
 setDefaultTimeout(180_000);
 const NO_BYTES = Buffer.alloc(0);
+const isLong = Bun.env["LONG"] === "1";
 
 const digest = async (path: string): Promise<string> =>
   new Bun.CryptoHasher("sha256").update(await Bun.file(path).arrayBuffer()).digest("hex");
@@ -81,6 +82,18 @@ describe("a video of a text", () => {
     expect(await digest(rendered(second.outcome).path)).toBe(await digest(outcome.path));
     expect((await readdir(first.folder)).toSorted()).toEqual(["original", "video.mp4"]);
   });
+
+  test.skipIf(!isLong)(
+    "of 5,000 characters: rendered to its end, six minutes",
+    async () => {
+      const text = "The quick brown fox jumps over the lazy dog, and then it goes home to its family. "
+        .repeat(61)
+        .slice(0, 5000);
+      const { outcome } = await render({ bytes: NO_BYTES }, { sound: { kind: "text", text, voice: SLT } });
+      expect(rendered(outcome).durationMs).toBeWithin(250_000, 450_000);
+    },
+    3_600_000,
+  );
 
   test("in the voice of a server: the sound that the server sends", async () => {
     const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response(VOICE) });

@@ -1,11 +1,14 @@
 /** Sounds of which no video can be made. `render.system.test.ts` renders videos. */
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import { existsSync } from "node:fs";
 import { copyFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Voice } from "@realtime-avatar/speech/voices";
 import { fileFolder } from "@realtime-avatar/testing/fixture";
 import { createTestRenderer, SLT, voiceFile } from "../../test/support/render.ts";
+import { JOB_TIMING } from "../jobs/run-job.ts";
+import { DECODE_LIMITS } from "../sandbox/film/decode-audio.ts";
+import { videoLimits } from "../sandbox/film/run.ts";
+import { MAX_SOUND_SAMPLES } from "../sandbox/film/tasks.ts";
 import { wavFile } from "../sandbox/film/wav.testing.ts";
 import type { VideoInput } from "./render.ts";
 
@@ -40,7 +43,7 @@ describe("a text", () => {
     expect(await readdir(folder)).toEqual(["original"]);
   });
 
-  // Flite needs 12 s of processor time for it.
+  // Flite needs 15 s of processor time for it.
   test.skipIf(!isLong)(
     "of more than 600 s: failed",
     async () => {
@@ -125,11 +128,22 @@ describe("a sound that cannot be said", () => {
   );
 });
 
-test("a picture that is none: failed after its child has ended, and no path or byte of it is told", async () => {
+test("a picture that is none: failed with what to do at once, and nothing is left", async () => {
   const picture = join(base, "none.webp");
   await copyFile(import.meta.path, picture);
   const { outcome, folder } = await render({ bytes: voiceFile() }, { picture });
-  expect(outcome.kind).not.toBe("rendered");
+  expect(outcome).toMatchObject({
+    kind: "failed",
+    code: "avatar_unavailable",
+    detail: expect.stringContaining("Prepare the avatar again"),
+  });
   expect(JSON.stringify(outcome)).not.toContain(base);
-  expect(existsSync(join(folder, "video.mp4"))).toBe(false);
+  expect(await readdir(folder)).toEqual(["original"]);
+});
+
+test("the longest recording, whose children take all their time: within the time of its job", () => {
+  const sound = videoLimits({ kind: "sound", source: { kind: "pcm" } });
+  const film = { kind: "film", samples: MAX_SOUND_SAMPLES, mesh: null, label: "", isTest: false, seed: 0 } as const;
+  const wallMs = DECODE_LIMITS.wallMs + sound.wallMs + videoLimits(film).wallMs;
+  expect(wallMs).toBeWithin(JOB_TIMING.maxJobMs, JOB_TIMING.maxVideoMs);
 });

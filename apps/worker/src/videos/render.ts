@@ -36,6 +36,7 @@ export type RenderErrorCode =
   | "voice_busy"
   | "voice_timeout"
   | "voice_malformed"
+  | "avatar_unavailable"
   | "internal";
 
 export type VideoSound =
@@ -92,6 +93,7 @@ export type RenderVideo = (input: VideoInput, control: RenderControl) => Promise
 
 const PICTURE_MS = 40;
 const NO_FACE = "The avatar was prepared without a usable face: its picture moves with the loudness of the voice.";
+const NO_PICTURE = "The prepared picture of the avatar is damaged. Prepare the avatar again.";
 const NO_FFMPEG = "This installation cannot decode this type of audio, because it has no ffmpeg. Convert it to WAV.";
 const LONGER_THAN_SAID = "The audio is longer than its file says. Export it anew as WAV.";
 const NOT_DECODABLE = "The audio cannot be decoded. Convert it to WAV.";
@@ -235,6 +237,7 @@ const writeFilm = async (
   const files = { input: picture, inputs: [sound], outputs: [path] };
   const report = await runVideoTask(task, files, { ...rendering.child, onProgress });
   if (report.kind === "failed") return endFailed(rendering, report);
+  if (report.kind === "refused") return { kind: "failed", code: report.code, detail: NO_PICTURE };
   const warnings = report.isPortrait || mesh === null ? [NO_FACE] : [];
   return { kind: "rendered", path, durationMs: report.pictures * PICTURE_MS, warnings };
 };

@@ -140,7 +140,8 @@ export const renderFilm = async (
 ): Promise<VideoReport<"film">> => {
   const { label, isTest, samples } = task;
   const drawMarks = createMarks({ label, isTest });
-  const photo = await decodePhoto(sharp, files.picture);
+  const photo = await decodePhoto(sharp, files.picture).catch(() => null);
+  if (photo === null) return { kind: "refused", code: "avatar_unavailable" };
   const face = openSpeakingFace(photo, task, drawMarks);
   const actor = face ?? (await openPortrait(sharp, photo, drawMarks));
   const readSound = createSoundReader(files.sound, samples);

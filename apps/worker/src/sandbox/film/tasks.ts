@@ -57,15 +57,22 @@ const SoundReport = Type.Union([
   ),
 ]);
 
-const FilmReport = Type.Object(
-  {
-    kind: Type.Literal("accepted"),
-    pictures: Type.Integer({ minimum: 1, maximum: 2 ** 20 }),
-    /** Whether the mesh is not one of the picture, so that a portrait was shown. */
-    isPortrait: Type.Boolean(),
-  },
-  { additionalProperties: false },
-);
+const FilmReport = Type.Union([
+  Type.Object(
+    {
+      kind: Type.Literal("accepted"),
+      pictures: Type.Integer({ minimum: 1, maximum: 2 ** 20 }),
+      /** Whether the mesh is not one of the picture, so that a portrait was shown. */
+      isPortrait: Type.Boolean(),
+    },
+    { additionalProperties: false },
+  ),
+  /** The picture cannot be decoded. */
+  Type.Object(
+    { kind: Type.Literal("refused"), code: Type.Literal("avatar_unavailable") },
+    { additionalProperties: false },
+  ),
+]);
 
 export const VIDEO_REPORTS = { sound: SoundReport, film: FilmReport } as const;
 export type VideoReport<Kind extends VideoTask["kind"]> = Static<(typeof VIDEO_REPORTS)[Kind]>;

@@ -107,6 +107,16 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(JSON.stringify([first.transcripts, second.transcripts])).not.toContain("teapot");
   });
 
+  test("a call of an avatar with a voice: it speaks, and the default voice does not", async () => {
+    providers.setAnswer(() => "Good morning to you.");
+    const before = providers.of("tts").length;
+    const { person, said, type } = await startCall({ default_voice_id: "flite-rms" });
+    await type("Hi.");
+    await person.until(() => said().length === 2);
+    expect(person.heardSeconds()).toBeGreaterThan(0.5);
+    expect(providers.of("tts").length).toBe(before);
+  });
+
   test("a second turn while the avatar speaks: silence at once, and the transcript keeps the words that were heard", async () => {
     const long = Array.from({ length: 30 }, (_, index) => `Sentence number ${index} is here.`).join(" ");
     providers.setAnswer(({ messages }) => (messages.at(-1)?.content === "Tell me all." ? long : "Of course."));

@@ -4,7 +4,13 @@ import { heapStats } from "bun:jsc";
 import { describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { manifestId, preparedFile, preparedKey } from "@realtime-avatar/domain/avatars/preparation";
-import { type ReportedCall, SERVICE_FEATURES, SyncResponse, WIRE_2 } from "@realtime-avatar/domain/calls/worker-sync";
+import {
+  DEFAULT_VOICE,
+  type ReportedCall,
+  SERVICE_FEATURES,
+  SyncResponse,
+  WIRE_2,
+} from "@realtime-avatar/domain/calls/worker-sync";
 import type { AvatarId, SessionId } from "@realtime-avatar/domain/id";
 import { validate } from "@realtime-avatar/domain/schema";
 import { until } from "@realtime-avatar/testing/until";
@@ -103,6 +109,21 @@ describe("a sync", () => {
     expect(again.start).toMatchObject([{ session_id: grant.session_id, generation: 1 }]);
     await release({ session_id: grant.session_id });
     await stop("wrk_a");
+  });
+
+  test("after a call of an avatar with a voice: brings the voice to a worker that reads it, and to no other", async () => {
+    const { client } = api.database.db;
+    await client`update avatars set default_voice_id = 'flite-rms' where id = ${ready}`;
+    const { grant, call } = await workerWithCall("wrk_v", {}, [DEFAULT_VOICE]);
+    expect(call).toMatchObject({ default_voice_id: "flite-rms", input: { stt_mode: "server" } });
+    const older = await syncOf("wrk_v", { slots: 1 });
+    expect(older.start.map(({ session_id }) => session_id)).toEqual([grant.session_id]);
+    expect(older.start[0]).not.toHaveProperty("default_voice_id");
+    await client`update avatars set default_voice_id = null where id = ${ready}`;
+    const without = await syncOf("wrk_v", { slots: 1, features: [DEFAULT_VOICE] });
+    expect(without.start[0]).not.toHaveProperty("default_voice_id");
+    await release({ session_id: grant.session_id });
+    await stop("wrk_v");
   });
 
   test("its reports: start the call, charge it once, and the ended call frees its slot and room", async () => {

@@ -16,6 +16,7 @@ import { avatarToken } from "@realtime-avatar/domain/calls/room";
 import { usableInput } from "@realtime-avatar/domain/calls/start";
 import {
   type AssignedCall,
+  DEFAULT_VOICE,
   MAX_PRELOADS,
   PRELOAD,
   SERVICE_FEATURES,
@@ -62,6 +63,15 @@ const accessOf = async (
   return { url: brought.url, token, agent_identity: brought.agentIdentity };
 };
 
+/** The voice of the avatar, for a worker that reads it. An agent brings a voice. */
+const presentVoice = (
+  { brought, defaultVoiceId }: Assignment,
+  features: readonly string[],
+): Pick<AssignedCall, "default_voice_id"> =>
+  brought === null && defaultVoiceId !== null && features.includes(DEFAULT_VOICE)
+    ? { default_voice_id: defaultVoiceId }
+    : {};
+
 const presentAssigned = async (
   assignment: Assignment,
   manifest: Manifest | null,
@@ -75,6 +85,7 @@ const presentAssigned = async (
   mode: assignment.brought === null ? assignment.mode : "avatar",
   avatar: { avatar_id: assignment.avatarId, manifest },
   input: usableInput(assignment.input, features),
+  ...presentVoice(assignment, features),
   max_seconds: assignment.maxSeconds,
   limit: assignment.limit,
   used_seconds: assignment.usedSeconds,

@@ -6,7 +6,7 @@ import type { CallMode } from "@realtime-avatar/domain/calls/schemas";
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { isLoud } from "@realtime-avatar/face/loudness";
 import { speak } from "@realtime-avatar/speech/speak";
-import { defaultVoice, FLITE_VOICES, findVoice, type Voice as SpeechVoice } from "@realtime-avatar/speech/voices";
+import { FLITE_VOICES, type Voice as SpeechVoice } from "@realtime-avatar/speech/voices";
 import type { Rendering } from "../renderer/renderer.ts";
 import { listenTo } from "../room/audio-in.ts";
 import { sendMessage } from "../room/messages.ts";
@@ -23,6 +23,7 @@ import type { ConversationSettings } from "./settings.ts";
 import type { SpeechOutput } from "./speech-queue.ts";
 import { createTranscription } from "./transcription.ts";
 import { receiveTurns } from "./typed-turns.ts";
+import { chooseVoice } from "./voice.ts";
 
 const STEP_MS = 10;
 /** `lk.agent.state` changes at most this often. */
@@ -56,12 +57,6 @@ const createStates = ({ localParticipant }: Room, mode: CallMode): ((state: Agen
   };
 };
 
-/** The voice that a call asks for, if it is one of ours; else the default. */
-const chooseVoice = ({ voice }: AssignedCall["input"], { speech }: ConversationSettings): SpeechVoice => {
-  const id = voice?.["voice_id"];
-  return (typeof id === "string" ? findVoice(speech, id) : null) ?? defaultVoice(speech);
-};
-
 /** What is said by a voice, with the errors of providers. */
 const createVoice = (voice: SpeechVoice, { speech }: ConversationSettings): Voice =>
   async function* (text, signal) {
@@ -74,11 +69,12 @@ const createVoice = (voice: SpeechVoice, { speech }: ConversationSettings): Voic
 
 /** What the providers do for a call. */
 const connectProviders = (
-  { input }: AssignedCall,
+  assigned: AssignedCall,
   settings: ConversationSettings,
 ): Omit<ConversationParts, "output" | "judge" | "now" | "events"> => {
   const { llm, stt, maxTokens, maxTurnsPerMinute, instructions } = settings;
-  const voice = chooseVoice(input, settings);
+  const { input } = assigned;
+  const voice = chooseVoice(assigned, settings.speech);
   const [flite = voice] = FLITE_VOICES;
   const language = input.transcription?.language_codes?.[0]?.split("-")[0]?.toLowerCase();
   const vocabulary = input.transcription?.custom_vocabulary?.join(", ").slice(0, MAX_VOCABULARY_LENGTH);

@@ -1,4 +1,5 @@
 /** What an operator decides about conversations: the providers, and what bounds their cost. */
+import { DEFAULT_VOICE } from "@realtime-avatar/domain/calls/worker-sync";
 import { readInteger, readVariable, refuse, type Variables } from "@realtime-avatar/runtime/config";
 import { OFF, readProviderKey, readProviderModel, readProviderUrl } from "@realtime-avatar/runtime/config/provider";
 import { readSpeechSettings } from "@realtime-avatar/runtime/config/speech";
@@ -83,9 +84,9 @@ export const readConversationSettings = (variables: Variables): ConversationSett
   return llm && { ...settings, llm };
 };
 
-/** The fields of the start of a call that a conversation uses. */
+/** The fields of the start of a call that a conversation uses, and of the avatar. */
 export const conversationFeatures = ({ stt }: Pick<ConversationSettings, "stt">): readonly string[] => [
-  ...["instructions", "initial_context", "voice"],
+  ...["instructions", "initial_context", "voice", DEFAULT_VOICE],
   ...(stt ? ["transcription"] : []),
 ];
 

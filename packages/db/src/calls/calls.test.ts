@@ -158,7 +158,7 @@ describe("the room", () => {
         tenantId: one.tenantId,
         ...{ sessionId: request.id, generation: 1, environment: "live", roomName: request.roomName, mode: "avatar" },
         ...{ avatarId: one.avatarId, manifest: "man_1_x", input: { stt_mode: "server" }, maxSeconds: 100 },
-        ...{ limit: "session_cap", usedSeconds: 0, brought: null },
+        ...{ limit: "session_cap", usedSeconds: 0, brought: null, defaultVoiceId: null },
       },
     ]);
     expect(await listWorkersWithWork(db, ["worker"])).toEqual([]);

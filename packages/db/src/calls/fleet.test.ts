@@ -69,6 +69,16 @@ describe("a report", () => {
     await one.isClean();
   });
 
+  test("calls of two avatars with different voices: each has the voice of its avatar, as it is at the sync", async () => {
+    const one = await world();
+    const other = await readyAvatar(db, one.caller);
+    const ids = [await one.seed(), await seedCall(db, one.caller, other)];
+    await client`update avatars set default_voice_id = 'flite-rms' where id = ${other}`;
+    const { start } = await sync(db, "one");
+    const voices = Object.fromEntries(start.map(({ sessionId, defaultVoiceId }) => [sessionId, defaultVoiceId]));
+    expect(voices).toEqual({ [ids[0] as string]: null, [ids[1] as string]: "flite-rms" });
+  });
+
   test("reports within ten seconds: one write", async () => {
     const one = await world();
     const id = await one.seed();

@@ -25,6 +25,8 @@ export type Assignment = {
   avatarId: AvatarId;
   /** The id of the manifest of the preparation (`cacheManifestId`); null when there is none. */
   manifest: string | null;
+  /** The voice of the avatar. The database does not know whether it exists. */
+  defaultVoiceId: string | null;
   input: CallInput;
   /** The call ends when so many seconds are used. */
   maxSeconds: number;

@@ -63,6 +63,8 @@ export const preloadFilePath = (workerId: string, avatar: string, file: string):
 export const WIRE_2 = "wire-2";
 /** A worker with this feature loads the avatars of `preload` before their calls. */
 export const PRELOAD = "preload";
+/** A worker with this feature gets the voice of the avatar with the start of a call in a room of the service. */
+export const DEFAULT_VOICE = "default_voice_id";
 /** What the service can do beyond the form of the release before. */
 export const SERVICE_FEATURES: readonly string[] = [WIRE_2, PRELOAD];
 /** Maximum number of avatars that a response asks a worker to load. */
@@ -121,6 +123,14 @@ export const AssignedCall = ClosedObject({
   mode: OneOf(CALL_MODES),
   avatar: CallAvatar,
   input: CallInput,
+  default_voice_id: Type.Optional(
+    Text({
+      minLength: 1,
+      maxLength: 160,
+      description:
+        "The voice of the avatar, for a call whose `input` names none. It may not exist. Only for a worker with the feature `default_voice_id`.",
+    }),
+  ),
   max_seconds: Count({ minimum: 1, description: "When the call ends, counted like `used_seconds`." }),
   limit: OneOf(["session_cap", "out_of_credits"], { description: "Why it ends then." }),
   used_seconds: Count({ description: "What earlier workers have reported." }),

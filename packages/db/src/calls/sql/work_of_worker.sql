@@ -18,10 +18,8 @@ language sql stable as $$
     'start', (
       select coalesce(json_agg(json_build_object(
         'tenantId', session.tenant_id, 'sessionId', session.id, 'generation', own.generation, 'environment', session.environment,
-        'roomName', own.room_name, 'mode', own.mode, 'avatarId', session.avatar_id, 'manifest', (
-          select cache_manifest_id from public.avatars avatar
-          where avatar.tenant_id = session.tenant_id and avatar.id = session.avatar_id
-        ),
+        'roomName', own.room_name, 'mode', own.mode, 'avatarId', session.avatar_id,
+        'manifest', avatar.cache_manifest_id, 'defaultVoiceId', avatar.default_voice_id,
         'input', own.input, 'maxSeconds', session.reserved / session.price,
         'limit', case when session.reserved / session.price < own.max_seconds then 'out_of_credits' else 'session_cap' end,
         'usedSeconds', session.used / session.price, 'brought', case when own.url is not null then json_build_object(
@@ -29,6 +27,10 @@ language sql stable as $$
         ) end
       )), '[]')
       from own join public.usage_sessions session on session.tenant_id = own.tenant_id and session.id = own.session_id
+      left join lateral (
+        select * from public.avatars one where one.tenant_id = session.tenant_id and one.id = session.avatar_id
+        offset 0 -- by the primary key: see report_usages
+      ) avatar on true
       where own.room in ('exists', 'foreign') and (not own.has_agent or own.url is not null) and not exists (
         select from unnest(p_calls) listed where listed.session_id = own.session_id and listed.generation = own.generation
       ) and not (session.environment = 'test' and session.metadata ->> 'test_outcome' is not distinct from 'never_joined')

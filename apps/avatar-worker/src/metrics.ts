@@ -1,6 +1,7 @@
 /** The metrics of an avatar worker. Loaded only when metrics are configured. */
 import type { ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { createRegistry, type ServedMetrics, served } from "@realtime-avatar/runtime/metrics/registry";
+import { FAILURES, PROVIDERS } from "./conversation/providers/errors.ts";
 import type { CallWatcher } from "./fleet/call.ts";
 
 const JOIN_SECONDS = [0.25, 0.5, 1, 2, 5, 10, 20, 30, 60, 120];
@@ -27,12 +28,32 @@ export const createMetrics = (version: string): WorkerMetrics => {
     CALL_SECONDS,
     ["reason"],
   );
+  const turns = counter(
+    "realtime_avatar_conversation_turns_total",
+    "Turns of people that the language model was asked to answer.",
+    [],
+  );
+  const interruptions = counter(
+    "realtime_avatar_conversation_interruptions_total",
+    "Turns that cut off what the avatar was saying.",
+    [],
+  );
+  const counts = { turn: turns, interruption: interruptions };
+  const providerFailures = counter(
+    "realtime_avatar_provider_failures_total",
+    "Failures of the language model, the recognizer of speech and the voice.",
+    ["provider", "why"],
+  );
+  // Prometheus does not see the first failure of a series that begins with 1.
+  for (const provider of PROVIDERS) for (const why of FAILURES) providerFailures.inc({ provider, why }, 0);
   const failed = counter("realtime_avatar_syncs_failed_total", "Syncs that the service did not answer.", []);
   return {
     ...served(own, version),
     watcher: {
       joined: (milliseconds) => joins.observe(milliseconds / 1000),
       ended: (reason, seconds) => lengths.observe({ reason }, seconds),
+      counted: (what) => counts[what].inc(),
+      providerFailed: (provider, why) => providerFailures.inc({ provider, why }),
     },
     syncFailed: () => failed.inc(),
     show: (slots, calls) => {

@@ -25,7 +25,8 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     livekit = await startLivekit(binary.kind === "found" ? binary.path : "");
     control = await startControlPlane(livekit);
     providers = startProviders({ llmMs: 100, tokenMs: 5, ttsMs: 50, sttMs: 50 });
-    const variables = { ...control.variables, ...providers.variables, AVATAR_SLOTS: "8" };
+    const limits = { AVATAR_SLOTS: "8", AVATAR_WORKER_METRICS_PORT: "0" };
+    const variables = { ...control.variables, ...providers.variables, ...limits };
     worker = startProcess(bun("apps/avatar-worker/src/main.ts"), variables);
     await worker.waitFor(/"started"/);
   });
@@ -157,6 +158,11 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(texts).toEqual(["First?", APOLOGY, "Second?", APOLOGY, "Third?", "All is well."]);
     await worker.waitFor(/"provider":"llm","why":"refused"/);
     await worker.waitFor(/"provider":"tts","why":"busy"/);
+    const [, address = ""] = await worker.waitFor(/"metrics":"(http:[^"]+)"/);
+    const metrics = await (await fetch(address)).text();
+    expect(metrics).toMatch(/realtime_avatar_conversation_turns_total [1-9]/);
+    expect(metrics).toMatch(/realtime_avatar_provider_failures_total{provider="llm",why="refused"} [1-9]/);
+    expect(metrics).toMatch(/realtime_avatar_provider_failures_total{provider="tts",why="busy"} [1-9]/);
   });
 
   test("a model that fails three times in a row: the call ends as failed", async () => {

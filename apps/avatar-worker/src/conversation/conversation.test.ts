@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { AgentState } from "@realtime-avatar/domain/calls/lifecycle";
 import { APOLOGY, type ConversationParts, createConversation, TOO_MANY_TURNS, type Turn } from "./conversation.ts";
+import type { Counted } from "./counted.ts";
 import type { TurnEvent } from "./hearing/turn-detector.ts";
 import type { Message } from "./providers/chat.ts";
 import { ProviderError } from "./providers/errors.ts";
@@ -18,6 +19,7 @@ const start = (parts: Partial<ConversationParts> = {}) => {
   const said: string[] = [];
   const done: Turn[] = [];
   const failures: string[] = [];
+  const counted: Counted[] = [];
   const verdicts: unknown[] = [];
   const ends: string[] = [];
   const aborted: string[] = [];
@@ -55,6 +57,8 @@ const start = (parts: Partial<ConversationParts> = {}) => {
     judge: (pause, verdict) => verdicts.push([pause, verdict]),
     now: () => time,
     events: {
+      onTurn: () => counted.push("turn"),
+      onInterruption: () => counted.push("interruption"),
       onState: (state) => {
         if (states.at(-1) !== state) states.push(state);
       },
@@ -72,7 +76,7 @@ const start = (parts: Partial<ConversationParts> = {}) => {
     await new Promise((resolve) => setImmediate(resolve));
   };
   return {
-    ...{ conversation, asked, states, said, done, failures, verdicts, ends, aborted, settle },
+    ...{ conversation, asked, states, said, done, failures, counted, verdicts, ends, aborted, settle },
     setAnswer: (text: string) => {
       answer = text;
     },
@@ -128,7 +132,7 @@ describe("typed turns", () => {
   });
 
   test("a turn while the avatar speaks: the first answer ends with the words that were heard, and its request is aborted", async () => {
-    const { conversation, asked, said, done, aborted, pass, setAnswer, isQuiet } = start();
+    const { conversation, asked, said, done, aborted, counted, pass, setAnswer, isQuiet } = start();
     setAnswer(LONG);
     conversation.take({ text: "Count." });
     await pass(1500);
@@ -140,6 +144,7 @@ describe("typed turns", () => {
     expect(said).toEqual(["user: Count.", "assistant: One two three four", "user: Stop.", "assistant: Yes."]);
     expect(asked[1]?.slice(1).map(({ content }) => content)).toEqual(["Count.", "One two three four", "Stop."]);
     expect(done.map(({ text }) => text)).toEqual(["Count.", "Stop."]);
+    expect(counted).toEqual(["turn", "interruption", "turn"]);
   });
 
   test("retries: of an answered turn, none, however often; of one without an answer, one with its text once in the history", async () => {
@@ -161,7 +166,7 @@ describe("typed turns", () => {
   });
 
   test("more turns than a minute may have: one short sentence, and the model is not asked", async () => {
-    const { conversation, asked, said, done, pass } = start({ maxTurnsPerMinute: 2 });
+    const { conversation, asked, said, done, counted, pass } = start({ maxTurnsPerMinute: 2 });
     for (const text of ["One.", "Two.", "Three."]) {
       conversation.take({ text });
       await pass(3000);
@@ -178,6 +183,17 @@ describe("typed turns", () => {
     conversation.take({ text: "Four." });
     await pass(2000);
     expect(asked.length).toBe(3);
+    expect(counted).toEqual(["turn", "turn", "turn"]);
+  });
+
+  test("a turn before the answer to the last one is heard, and the end of the call: no interruptions", async () => {
+    const { conversation, counted, pass, setAnswer } = start();
+    conversation.take({ text: "One." });
+    setAnswer(LONG);
+    conversation.take({ text: "Two." });
+    await pass(1500);
+    conversation.stop();
+    expect(counted).toEqual(["turn", "turn"]);
   });
 });
 
@@ -219,7 +235,7 @@ describe("failures", () => {
   });
 
   test("a recognizer that fails: said, unless the avatar has more to say, which goes on", async () => {
-    const { conversation, said, pass, setAnswer } = start({
+    const { conversation, said, failures, pass, setAnswer } = start({
       recognize: async () => {
         throw new ProviderError("stt", "refused");
       },
@@ -233,6 +249,7 @@ describe("failures", () => {
     for (const event of spoken("begin", "pause", "end")) conversation.hear(event);
     await pass(6000);
     expect(said.at(-1)).toBe(`assistant: ${LONG}`);
+    expect(failures).toEqual(["stt refused", "stt refused"]);
   });
 });
 
@@ -267,7 +284,8 @@ describe("spoken turns", () => {
   test.each(["Mm-hmm.", "[music]", "three four five six seven eight"])(
     "%p while the avatar speaks: it pauses, and then says all",
     async (text) => {
-      const { conversation, states, said, verdicts, asked, pass, settle, setAnswer, setHeard, isQuiet } = start();
+      const { conversation, states, said, counted, verdicts, asked, pass, settle, setAnswer, setHeard, isQuiet } =
+        start();
       setAnswer(LONG);
       setHeard(text);
       conversation.take({ text: "Count." });
@@ -283,11 +301,12 @@ describe("spoken turns", () => {
       expect(said).toEqual(["user: Count.", `assistant: ${LONG}`]);
       expect(states).toEqual(["thinking", "speaking", "listening", "speaking", "listening"]);
       expect(asked.length).toBe(1);
+      expect(counted).toEqual(["turn"]);
     },
   );
 
   test("words while the avatar speaks: its answer ends, and the new turn is answered", async () => {
-    const { conversation, said, pass, setAnswer, setHeard } = start();
+    const { conversation, said, counted, pass, setAnswer, setHeard } = start();
     setAnswer(LONG);
     conversation.take({ text: "Count." });
     await pass(1500);
@@ -301,6 +320,7 @@ describe("spoken turns", () => {
       "user: Wait, stop please.",
       "assistant: All right.",
     ]);
+    expect(counted).toEqual(["turn", "interruption", "turn"]);
   });
 
   test("a typed turn while the person speaks: its answer waits until the person has ended", async () => {

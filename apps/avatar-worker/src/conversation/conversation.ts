@@ -29,6 +29,10 @@ export type Turn = {
 export type Transcript = { id: number; role: "user" | "assistant"; text: string; isFinal: boolean };
 
 export type ConversationEvents = {
+  /** The language model is asked to answer a turn. */
+  onTurn(): void;
+  /** A turn has cut off what the avatar was saying. */
+  onInterruption(): void;
   onState(state: AgentState): void;
   onTranscript(transcript: Transcript): void;
   /** The answer to a turn was heard, interrupted or dropped, or has failed. */
@@ -208,6 +212,8 @@ const createAnswering = (parts: ConversationParts, queue: SpeechQueue, history: 
         events.onTurnDone(turn);
         return;
       }
+      if (speaking.state() === "speaking") events.onInterruption();
+      if (limit === "within") events.onTurn();
       const signal = interrupt();
       if (!isRepeated(turn)) speaking.writePerson(turn.text);
       const responding = limit === "within" ? respond(turn, signal) : sayOwn(TOO_MANY_TURNS, signal);
@@ -260,6 +266,7 @@ export const createConversation = (parts: ConversationParts): Conversation => {
       goOn();
       // An answer that goes on says enough.
       if (!queue.isActive()) answering.fail(error);
+      else if (error instanceof ProviderError) events.onFailure(error.provider, error.why);
     },
   });
   return {

@@ -13,6 +13,7 @@ import { sendMessage } from "../room/messages.ts";
 import type { Presence } from "../room/presence.ts";
 import type { Published } from "../room/publish.ts";
 import { type ConversationEvents, type ConversationParts, createConversation } from "./conversation.ts";
+import type { Counted } from "./counted.ts";
 import { createHearing, type Hearing } from "./hearing/hearing.ts";
 import { VAD_RATE } from "./hearing/vad.ts";
 import { askModel } from "./providers/chat.ts";
@@ -37,6 +38,8 @@ export type InRoom = { rendering: Rendering; published: Published; times: Presen
 export type CallConversation = {
   settings: ConversationSettings;
   onProviderFailure: (provider: Provider, why: Failure) => void;
+  /** See `onTurn` and `onInterruption` of `ConversationEvents`. */
+  onCount: (counted: Counted) => void;
 };
 
 /** Returns a function that tells the state of the avatar: the first one at once, and of many in a short time the last one. */
@@ -113,7 +116,7 @@ export const holdConversation = (
   room: Room,
   assigned: AssignedCall,
   inRoom: InRoom,
-  { settings, onProviderFailure }: CallConversation,
+  { settings, onProviderFailure, onCount }: CallConversation,
   onFailed: () => void,
 ): (() => void) => {
   const { times } = inRoom;
@@ -125,6 +128,8 @@ export const holdConversation = (
       })
     : null;
   const events: ConversationEvents = {
+    onTurn: () => onCount("turn"),
+    onInterruption: () => onCount("interruption"),
     onState: createStates(room, assigned.mode),
     onTranscript: createTranscription(room),
     onTurnDone: ({ id, isClosing }) => {

@@ -30,7 +30,13 @@ const start = ({ first, again = [], change = {}, leaseMs = 60_000, deaths = 0, p
   const take = () => startCallProcess(taken++ < deaths ? ["/bin/false"] : SCRIPTED);
   const states: string[] = [];
   const joins: number[] = [];
-  const watcher = { joined: (milliseconds: number) => void joins.push(milliseconds), ended: () => {} };
+  const counted: string[] = [];
+  const watcher = {
+    joined: (milliseconds: number) => void joins.push(milliseconds),
+    ended: () => {},
+    counted: (what: string) => void counted.push(what),
+    providerFailed: (provider: string, why: string) => void counted.push(`${provider} ${why}`),
+  };
   const lines: string[] = [];
   const lefts: string[] = [];
   const traces = { joined: () => {}, left: (_: unknown, reason: string) => void lefts.push(reason), synced: () => {} };
@@ -57,7 +63,7 @@ const start = ({ first, again = [], change = {}, leaseMs = 60_000, deaths = 0, p
   nowMs = passedSeconds * 1000;
   const untilState = (state: string): Promise<unknown> =>
     until(() => states.some((one) => one.startsWith(state)), { pollMs: 5, state: () => [state, states] });
-  return { call, states, joins, lines, lefts, untilState };
+  return { call, states, joins, counted, lines, lefts, untilState };
 };
 
 test("a process that ends: another one has the call, with the seconds so far", async () => {
@@ -163,6 +169,20 @@ test("an end: reported with its reason, also when the process ends before it has
   crashing.call.end("out_of_credits");
   await crashing.untilState("ended");
   expect(crashing.call.report().reason).toBe("out_of_credits");
+});
+
+test("what the process counts of a conversation: for metrics, and failures of providers in the log as well", async () => {
+  const first: Step[] = [
+    { kind: "count", counted: "turn" },
+    { kind: "provider", provider: "stt", why: "timeout" },
+    { kind: "count", counted: "interruption" },
+    STARTED,
+  ];
+  const { call, counted, lines, untilState } = start({ first });
+  await untilState("started");
+  expect(counted).toEqual(["turn", "stt timeout", "interruption"]);
+  expect(lines.filter((line) => line.includes("a provider of a conversation has failed"))).toHaveLength(1);
+  await call.leave();
 });
 
 test("a file that the process asks for: comes from the service, at most 64 times", async () => {

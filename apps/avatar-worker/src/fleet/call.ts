@@ -3,6 +3,8 @@ import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
 import type { AssignedCall, ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { timeOfId } from "@realtime-avatar/domain/id";
 import type { Logger } from "@realtime-avatar/runtime/log";
+import type { Counted } from "../conversation/counted.ts";
+import type { Failure, Provider } from "../conversation/providers/errors.ts";
 import { type ConversationSettings, packSettings } from "../conversation/settings.ts";
 import type { ProcessEnd } from "../process/call-process.ts";
 import { watchLimits } from "../process/limits.ts";
@@ -33,6 +35,8 @@ export type CallWatcher = {
   /** The time from the start of the call until both sides were present. Not called for a call that another worker had before. */
   joined(milliseconds: number): void;
   ended(reason: EndReason, usedSeconds: number): void;
+  counted(what: Counted): void;
+  providerFailed(provider: Provider, why: Failure): void;
 };
 
 export type CallParts = {
@@ -138,7 +142,7 @@ type Running = {
   stop(): Promise<void>;
 };
 
-type RunOptions = Pick<CallParts, "processes" | "preloads" | "service"> & {
+type RunOptions = Pick<CallParts, "processes" | "preloads" | "service" | "watcher"> & {
   log: Logger;
   onReport: (report: CallReport) => void;
   onDoubt: () => void;
@@ -148,7 +152,7 @@ type RunOptions = Pick<CallParts, "processes" | "preloads" | "service"> & {
 /** Runs a call in a process, which `start` describes. */
 const runProcess = (
   start: Start,
-  { processes, preloads, service, log, onReport, onDoubt, onEnd }: RunOptions,
+  { processes, preloads, service, watcher, log, onReport, onDoubt, onEnd }: RunOptions,
 ): Running => {
   const process = preloads?.take(start.assigned) ?? processes.take();
   const { pid } = process;
@@ -186,6 +190,10 @@ const runProcess = (
         break;
       case "provider":
         log.warn({ provider: message.provider, why: message.why }, "a provider of a conversation has failed");
+        watcher?.providerFailed(message.provider, message.why);
+        break;
+      case "count":
+        watcher?.counted(message.counted);
         break;
       case "load":
         void sendFile(message.id, message.file);
@@ -214,7 +222,7 @@ const runProcess = (
 /** Runs a call in a process. A process that ends is replaced once, at once; the call has failed when the second one ends. */
 export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   const { session_id, generation, agent_identity } = assigned;
-  const { service, processes, preloads, pictures, leaseMs } = parts;
+  const { service, processes, preloads, watcher, pictures, leaseMs } = parts;
   // The rooms of agents are of strangers, and have no conversation with us.
   const conversation = parts.conversation && agent_identity === null ? packSettings(parts.conversation) : null;
   const log = parts.log.child({ session: session_id, generation });
@@ -247,7 +255,7 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
     const rest = { ...assigned, used_seconds: record.current().used_seconds };
     return runProcess(
       { kind: "start", assigned: rest, isRestart: restarts > 0, leaseMs: leaseMs(), pictures, conversation },
-      { processes, preloads, service, log, onReport: record.update, onDoubt: doubt, onEnd: handleEnd },
+      { processes, preloads, service, watcher, log, onReport: record.update, onDoubt: doubt, onEnd: handleEnd },
     );
   };
   let running = run();

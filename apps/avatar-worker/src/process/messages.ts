@@ -11,6 +11,7 @@ import {
 } from "@realtime-avatar/domain/calls/worker-sync";
 import { ClosedObject, Count, isValid, OneOf, Text } from "@realtime-avatar/domain/schema";
 import { type Static, Type } from "@sinclair/typebox";
+import { COUNTED } from "../conversation/counted.ts";
 import { FAILURES, PROVIDERS } from "../conversation/providers/errors.ts";
 import type { PackedSettings } from "../conversation/settings.ts";
 
@@ -62,7 +63,9 @@ const MESSAGES = {
   failure: ClosedObject({ kind: OneOf(["failure"]), cause: Text({ minLength: 1, maxLength: 200 }) }),
   /** Why the call shows a portrait, although faces are drawn, for the log. */
   portrait: ClosedObject({ kind: OneOf(["portrait"]), cause: Text({ minLength: 1, maxLength: 200 }) }),
-  /** A provider of the conversation has failed, for the log. */
+  /** Something happened in the conversation, for metrics. */
+  count: ClosedObject({ kind: OneOf(["count"]), counted: OneOf(COUNTED) }),
+  /** A provider of the conversation has failed, for the log and for metrics. */
   provider: ClosedObject({ kind: OneOf(["provider"]), provider: OneOf(PROVIDERS), why: OneOf(FAILURES) }),
   /** Asks for a prepared file of the avatar. */
   load: ClosedObject({ kind: OneOf(["load"]), id: Count({}), file: Text({ minLength: 1, maxLength: 200 }) }),

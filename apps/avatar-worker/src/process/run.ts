@@ -83,6 +83,7 @@ const serveCall = (): void => {
       conversation: conversation && {
         settings: unpackSettings(conversation),
         onProviderFailure: (provider, why) => send({ kind: "provider", provider, why }),
+        onCount: (counted) => send({ kind: "count", counted }),
       },
     });
     setInterval(onChange, REPORT_INTERVAL_MS);

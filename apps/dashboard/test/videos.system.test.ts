@@ -134,6 +134,9 @@ describe.skipIf(!BROWSER)("videos in Chromium", () => {
     await page.getByRole("button", { name: `Play: ${SENTENCE}` }).click();
     const shown = page.getByRole("dialog", { name: "Video" });
     await shown.locator("video").waitFor();
+    // One click is enough.
+    const position = `document.querySelector("dialog video").currentTime`;
+    await until(async () => Number(await page.evaluate(position)) > 0);
     expect(page.url()).toContain("video=vid_");
     await expectFits("video");
     await page.keyboard.press("Escape");

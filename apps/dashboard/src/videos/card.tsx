@@ -120,7 +120,7 @@ export const VideoCard = ({ video }: { video: Video }) => {
 const Facts = ({ video }: { video: Video }) => (
   <div className="grid gap-5 sm:grid-cols-[minmax(0,1fr)_13rem]">
     <div className="min-w-0">
-      <VideoPlayer video={video} />
+      <VideoPlayer video={video} starts />
       {video.text !== null && <p className="mt-3 break-words whitespace-pre-wrap">{video.text}</p>}
     </div>
     <dl className="grid content-start gap-3">

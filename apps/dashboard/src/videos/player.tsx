@@ -9,7 +9,7 @@ const ENDS: Record<"canceled" | "deleted" | "failed", string> = {
   failed: "The video could not be made. It cost nothing.",
 };
 
-/** `starts`: plays by itself when it is ready, for a person who has just created it. */
+/** `starts`: plays by itself when it is ready, for a person who has just created it, or asked to see it. */
 export const VideoPlayer = ({ video, starts = false }: { video: Video; starts?: boolean }) => {
   const { status, progress, videoUrl, text, error, warnings } = video;
   if (isRunning(video)) return <Progress text={progressText(video)} share={status === "queued" ? null : progress} />;

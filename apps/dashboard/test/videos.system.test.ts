@@ -186,6 +186,28 @@ describe.skipIf(!BROWSER)("videos in Chromium", () => {
     expectQuiet(owner);
   });
 
+  test("a video that is not finished: another one cannot be created beside it, until it is canceled", async () => {
+    const { client } = service.database.db;
+    await client`update job_slots set leased_until = now() + interval '1 hour'`;
+    await owner.open(`/avatars?avatar=${avatar}`);
+    const create = dialog.getByRole("button", { name: "Create video" });
+    await dialog.getByLabel("What it says").fill("Only once.");
+    await create.click();
+    await dialog.getByText("You can create another video when this one is finished.").waitFor();
+    expect(await create.getAttribute("aria-disabled")).toBe("true");
+    await expectAccessible(page, "waiting");
+    await create.click({ force: true });
+    await create.press("Enter");
+    const [row] = await client`select id from videos where text = 'Only once.'`;
+    await call("DELETE", `/videos/${row?.["id"]}`);
+    await dialog.getByText("The video was canceled.").waitFor();
+    await dialog.getByText("At most 2 seconds: 2 credits.").waitFor();
+    expect(await create.getAttribute("aria-disabled")).toBeNull();
+    expect(await client`select status from videos where text = 'Only once.'`).toMatchObject([{ status: "canceled" }]);
+    await client`update job_slots set leased_until = now()`;
+    expectQuiet(owner);
+  });
+
   test("a viewer: sees the videos, and can neither create nor end one", async () => {
     const viewer = await openPerson();
     await signIn(viewer, service, "viewer", "Grace Hopper");

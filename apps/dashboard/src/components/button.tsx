@@ -15,7 +15,7 @@ type Props = ComponentProps<"button"> & {
 
 /** The classes of a button, for a link that looks like one. */
 export const buttonClass = (kind: keyof typeof KINDS): string =>
-  `inline-flex min-h-9 items-center justify-center gap-2 rounded-lg border px-3.5 py-1.5 text-sm font-medium whitespace-nowrap select-none disabled:opacity-50 aria-busy:cursor-progress ${KINDS[kind]}`;
+  `inline-flex min-h-9 items-center justify-center gap-2 rounded-lg border px-3.5 py-1.5 text-sm font-medium whitespace-nowrap select-none disabled:opacity-50 aria-disabled:opacity-50 aria-busy:cursor-progress ${KINDS[kind]}`;
 
 export const Button = ({ kind = "plain", isBusy = false, className = "", children, onClick, ...rest }: Props) => (
   <button

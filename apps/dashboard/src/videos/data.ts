@@ -1,7 +1,7 @@
 /** Videos, and what they cost. */
 import type { components } from "@realtime-avatar/client";
 import { heldSeconds } from "@realtime-avatar/domain/videos/held";
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { skipToken, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import type { Tone } from "../components/text.tsx";
 import { creditAmount } from "../format.ts";
 import { useAccount } from "../layout/context.tsx";
@@ -64,12 +64,15 @@ export const useVideos = (filters: VideoFilters) => {
   });
 };
 
-/** A video in any status. `known`: as it was when it was created, or as a list has it. */
-export const useVideo = (id: string, known: Video | undefined) => {
+/** A video in any status, or none. `known`: as it was when it was created, or as a list has it. */
+export const useVideo = (id: string | undefined, known: Video | undefined) => {
   const { client, environment } = useAccount();
   return useQuery({
     queryKey: ["videos", environment, id],
-    queryFn: async () => (await client.GET("/api/v1/videos/{id}", { params: { path: { id } } })).data,
+    queryFn:
+      id === undefined
+        ? skipToken
+        : async () => (await client.GET("/api/v1/videos/{id}", { params: { path: { id } } })).data,
     ...(known && { placeholderData: known }),
     refetchInterval: ({ state }) => (state.data === undefined || isRunning(state.data) ? POLL_MS : IDLE_POLL_MS),
   });

@@ -1,7 +1,7 @@
 /** On an avatar: a sentence is typed, a voice is chosen, and the avatar says it in a short video. */
 import type { Avatar } from "@realtime-avatar/client";
 import { MAX_TEXT_LENGTH } from "@realtime-avatar/domain/videos/limits";
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useId, useState } from "react";
 import { fieldError } from "../api/client.ts";
 import { Button } from "../components/button.tsx";
 import { TextArea } from "../components/field.tsx";
@@ -14,7 +14,7 @@ import { usePrice } from "../usage/data.ts";
 import { useVoices, type Voice } from "../voices/data.ts";
 import { VoiceSelect } from "../voices/voice-select.tsx";
 import { createVideo, type VideoRequest } from "./create.ts";
-import { costText, maxCost, useVideo, type Video } from "./data.ts";
+import { costText, isRunning, maxCost, useVideo, type Video } from "./data.ts";
 import { VideoPlayer } from "./player.tsx";
 
 const REFRESHES = ["videos", "balance", "usage", "audit"];
@@ -26,25 +26,28 @@ const voiceOf = (avatar: Avatar, chosen: string | null, voices: readonly Voice[]
   return voiceId === undefined ? {} : { voiceId };
 };
 
-/** What it costs at most, before it is created. It keeps its line while there is no text. */
-const Cost = ({ text }: { text: string }) => {
+/** Why the button is disabled: a second click would charge another video. */
+const RENDERING = "You can create another video when this one is finished.";
+
+/** What it costs at most, before it is created, or why it cannot be created yet. It keeps its line while there is no text. */
+const Cost = ({ id, text, isRendering }: { id: string; text: string; isRendering: boolean }) => {
   const { data: price } = usePrice();
   const { seconds, creditMicros } = maxCost(text, price);
+  const most = text.trim() === "" ? "" : `At most ${counted(seconds, "second")}: ${creditAmount(creditMicros)}. `;
   return (
-    <p className="mt-2 min-h-10 text-sm text-muted sm:min-h-5" aria-live="polite">
-      {text.trim() === ""
-        ? "The seconds of the video are charged."
-        : `At most ${counted(seconds, "second")}: ${creditAmount(creditMicros)}. The seconds of the video are charged.`}
+    <p id={id} className="mt-2 min-h-10 text-sm text-muted sm:min-h-5" aria-live="polite">
+      {isRendering ? RENDERING : `${most}The seconds of the video are charged.`}
     </p>
   );
 };
 
-const Created = ({ created }: { created: Video }) => {
-  const { data: video = created, error, refetch } = useVideo(created.id, created);
+type CreatedProps = { video: Video; error: unknown; onRetry: () => void };
+
+const Created = ({ video, error, onRetry }: CreatedProps) => {
   const ref = useInView<HTMLDivElement>(video.status);
   return (
     <div ref={ref} className="mt-4 grid scroll-my-16 gap-2">
-      {error ? <Failure error={error} onRetry={() => refetch()} /> : null}
+      {error ? <Failure error={error} onRetry={onRetry} /> : null}
       <VideoPlayer video={video} starts />
       <p className="flex flex-wrap gap-x-4 text-sm text-muted">
         {video.status === "ready" && <span>It cost {costText(video)}.</span>}
@@ -63,6 +66,10 @@ export const Say = ({ avatar }: { avatar: Avatar }) => {
   const [text, setText] = useState("");
   const [voice, setVoice] = useState(avatar.defaultVoiceId);
   const [created, setCreated] = useState<Video | null>(null);
+  const query = useVideo(created?.id, created ?? undefined);
+  const video = query.data ?? created;
+  const isRendering = video !== null && isRunning(video);
+  const costId = useId();
   const create = useAction(
     () => {
       const request = { avatarId: avatar.id, text: text.trim(), ...voiceOf(avatar, voice, voices) };
@@ -73,7 +80,7 @@ export const Say = ({ avatar }: { avatar: Avatar }) => {
   );
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (text.trim() !== "") void create.run();
+    if (text.trim() !== "" && !isRendering) void create.run();
   };
   return (
     <section className="mt-4">
@@ -93,13 +100,21 @@ export const Say = ({ avatar }: { avatar: Avatar }) => {
           <div className="min-w-0">
             <VoiceSelect label="Voice of the video" voices={voices} value={voice} onChange={setVoice} />
           </div>
-          <Button kind="primary" type="submit" isBusy={create.isBusy} disabled={text.trim() === ""}>
+          <Button
+            kind="primary"
+            type="submit"
+            isBusy={create.isBusy}
+            disabled={text.trim() === ""}
+            // Not `disabled`, which would take the focus away from the person who has just pressed it.
+            aria-disabled={isRendering || undefined}
+            aria-describedby={costId}
+          >
             Create video
           </Button>
         </div>
-        <Cost text={text} />
+        <Cost id={costId} text={text} isRendering={isRendering} />
       </form>
-      {created && <Created key={created.id} created={created} />}
+      {video && <Created key={video.id} video={video} error={query.error} onRetry={() => query.refetch()} />}
     </section>
   );
 };

@@ -50,7 +50,7 @@ describe.skipIf(!BROWSER)("the voice of an avatar in Chromium", () => {
     await details.getByRole("button", { name: "Hear it" }).click();
     expect((await sample).status()).toBe(200);
     const heard = async () => (await page.evaluate<number[]>("window.heard"))[0] ?? 0;
-    await until(async () => (await heard()) > 1, { state: heard });
+    await until(async () => (await heard()) > 1, { limitMs: 30_000, state: heard });
     await expectAccessible(page, "voice of an avatar");
     expectQuiet(owner);
   });

@@ -12,12 +12,25 @@ import { FRAME_MS, SAMPLE_RATE } from "../renderer/renderer.ts";
 /** Tracks that are published or unpublished within this time cost one change of what is heard. */
 const GATHER_MS = 100;
 
+/** Opens the sound of a track, as frames of 20 ms. */
+type OpenSound = (track: RemoteTrack) => AsyncIterable<{ data: Int16Array }>;
+
+const openStream: OpenSound = (track) =>
+  new AudioStream(track, { sampleRate: SAMPLE_RATE, numChannels: 1, frameSizeMs: FRAME_MS });
+
 /**
  * Calls `onSound` with what the participant `identity` says: a frame of 16-bit PCM, mono, every 20 ms. A participant can publish
  * any number of tracks, and each one costs as much as a call: only the newest is subscribed to.
  */
-export const listenTo = (room: Room, identity: string, onSound: (pcm: Int16Array) => void): void => {
+export const listenTo = (
+  room: Room,
+  identity: string,
+  onSound: (pcm: Int16Array) => void,
+  openSound: OpenSound = openStream,
+): void => {
+  // By its sid: the library replaces the object when it tells of a publication that was there when the room was joined.
   let current: RemoteTrackPublication | undefined;
+  let heard: RemoteTrack | undefined;
   let isWaiting = false;
 
   const choose = (): void => {
@@ -27,16 +40,18 @@ export const listenTo = (room: Room, identity: string, onSound: (pcm: Int16Array
     const newest = published.findLast(({ kind }) => kind === TrackKind.KIND_AUDIO);
     if (newest === current) return;
     // The library has closed what is not published any more.
-    if (current && published.includes(current)) current.setSubscribed(false);
+    const before = published.find(({ sid }) => sid === current?.sid);
+    if (before?.sid !== newest?.sid) before?.setSubscribed(false);
     current = newest;
     current?.setSubscribed(true);
   };
 
   const listen = async (track: RemoteTrack, publication: RemoteTrackPublication): Promise<void> => {
-    if (publication !== current) return;
-    const stream = new AudioStream(track, { sampleRate: SAMPLE_RATE, numChannels: 1, frameSizeMs: FRAME_MS });
+    if (publication.sid !== current?.sid) return;
+    heard = track;
     // The library ends the stream with the track. What has come until then is heard only while the track is the newest.
-    for await (const { data } of stream) if (publication === current) onSound(data);
+    for await (const { data } of openSound(track))
+      if (heard === track && publication.sid === current?.sid) onSound(data);
   };
   room.on(RoomEvent.TrackSubscribed, (track, publication) => void listen(track, publication).catch(() => {}));
   // Else its threads and files would be there until the next garbage collection.

@@ -197,7 +197,8 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await person.until(() => person.hasSilence(0.5));
     const { reason, used_seconds } = await control.untilReported(session, "ended");
     expect(reason).toBe("disconnected");
-    expect(person.heardSeconds()).toBeLessThanOrEqual(used_seconds);
+    // The person's library goes on for a moment when packets stop: it conceals losses.
+    expect(person.heardSeconds() - 0.1).toBeLessThanOrEqual(used_seconds);
     await person.leave();
   });
 

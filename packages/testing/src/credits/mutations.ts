@@ -90,22 +90,22 @@ const CREDIT_MUTATIONS: Mutations = {
       "v_callers_until timestamptz[];\n  v_valid_until timestamptz[] := array_fill('infinity'::timestamptz, array[cardinality(p_caller_at)]);\n  v_counters",
     ],
     [
-      "  v_meters := rta.lock_meters(v",
-      "  v_callers_until := array(select rta.lock_caller(caller, p_wait) from unnest(p_callers) caller);\n  v_valid_until := array(select v_callers_until[at] from unnest(p_caller_at) at);\n  v_meters := rta.lock_meters(v",
+      "\n  v_meters := rta.lock_meters(v",
+      "\n  v_callers_until := array(select rta.lock_caller(caller, p_wait) from unnest(p_callers) caller);\n  v_valid_until := array(select v_callers_until[at] from unnest(p_caller_at) at);\n  v_meters := rta.lock_meters(v",
     ],
   ],
   "the balance before the lock on the meters": [
     [
-      "  v_meters := rta.lock_meters(v",
-      "  v_accounts := array(select row(coalesce(granted - forfeited - settled - reserved, 0), open_sessions, max_concurrent_sessions)::rta.locked_account from unnest(v_counters.account_tenant_ids, v_counters.account_environments) with ordinality wanted (tenant_id, environment, at) left join public.credit_accounts account using (tenant_id, environment) order by at);\n  v_meters := rta.lock_meters(v",
+      "\n  v_meters := rta.lock_meters(v",
+      "\n  v_accounts := array(select row(coalesce(granted - forfeited - settled - reserved, 0), open_sessions, max_concurrent_sessions)::rta.locked_account from unnest(v_counters.account_tenant_ids, v_counters.account_environments) with ordinality wanted (tenant_id, environment, at) left join public.credit_accounts account using (tenant_id, environment) order by at);\n  v_meters := rta.lock_meters(v",
     ],
     ["  v_accounts := array(\n    with locked", "  perform array(\n    with locked"],
   ],
   "an absolute update of meters": [
     ["  v_admitted record;\nbegin\n", "  v_admitted record;\n  v_before bigint[];\nbegin\n"],
     [
-      "  v_meters := rta.lock_meters(v",
-      "  v_before := array(select coalesce(meter.reserved, 0) from unnest(v_counters.meter_tenant_ids, v_counters.meter_api_key_ids) with ordinality wanted (tenant_id, id, at) left join public.api_key_meters meter on meter.tenant_id = wanted.tenant_id and meter.api_key_id = wanted.id order by at);\n  v_meters := rta.lock_meters(v",
+      "\n  v_meters := rta.lock_meters(v",
+      "\n  v_before := array(select coalesce(meter.reserved, 0) from unnest(v_counters.meter_tenant_ids, v_counters.meter_api_key_ids) with ordinality wanted (tenant_id, id, at) left join public.api_key_meters meter on meter.tenant_id = wanted.tenant_id and meter.api_key_id = wanted.id order by at);\n  v_meters := rta.lock_meters(v",
     ],
     ["set reserved = meter.reserved + held.amount, open", "set reserved = held.before + held.amount, open"],
     [
@@ -116,8 +116,8 @@ const CREDIT_MUTATIONS: Mutations = {
   "an absolute update of the account": [
     ["  v_admitted record;\nbegin\n", "  v_admitted record;\n  v_before bigint[];\nbegin\n"],
     [
-      "  v_meters := rta.lock_meters(v",
-      "  v_before := array(select coalesce(account.reserved, 0) from unnest(v_counters.account_tenant_ids, v_counters.account_environments) with ordinality wanted (tenant_id, environment, at) left join public.credit_accounts account using (tenant_id, environment) order by at);\n  v_meters := rta.lock_meters(v",
+      "\n  v_meters := rta.lock_meters(v",
+      "\n  v_before := array(select coalesce(account.reserved, 0) from unnest(v_counters.account_tenant_ids, v_counters.account_environments) with ordinality wanted (tenant_id, environment, at) left join public.credit_accounts account using (tenant_id, environment) order by at);\n  v_meters := rta.lock_meters(v",
     ],
     ["set reserved = account.reserved + held.amount, open", "set reserved = held.before + held.amount, open"],
     [

@@ -1,6 +1,6 @@
 /** The renderer of avatars with a face: lips, eyes and head of the prepared picture move with the voice. */
 import { readMesh } from "@realtime-avatar/domain/avatars/face-mesh";
-import { PICTURE_LENGTH, toI420 } from "@realtime-avatar/face/picture";
+import { PICTURE_LENGTH, PICTURE_SIZE, toI420 } from "@realtime-avatar/face/picture";
 import { seedFrom } from "@realtime-avatar/face/seed";
 import { createSpeaker } from "@realtime-avatar/face/speaker";
 import { type Face, openFace } from "@realtime-avatar/face/warp/face";
@@ -23,9 +23,9 @@ type LoadedAvatar = { photo: Photo; face: Face | null; reason: string };
 
 /** Opens the face of a photo; null where the manifest has no valid mesh of it. */
 const openPhoto = (photo: Photo, { manifest }: RendererCall["avatar"]): LoadedAvatar => {
-  const { pixels, size, originalSize } = photo;
+  const { pixels, originalSize } = photo;
   try {
-    const mesh = originalSize === null ? null : readMesh(manifest, originalSize, size);
+    const mesh = originalSize === null ? null : readMesh(manifest, originalSize, PICTURE_SIZE);
     if (mesh === null) return { photo, face: null, reason: "the avatar was prepared without a face" };
     return { photo, face: openFace(toI420(pixels), mesh), reason: "" };
   } catch (error) {

@@ -1,6 +1,7 @@
 /** Draws the pictures of a video and writes them with its sound. Runs in a child process. */
 import { readMesh } from "@realtime-avatar/domain/avatars/face-mesh";
 import { createMarks } from "@realtime-avatar/face/marks";
+import { decodePhoto, enlargePhoto, type Photo } from "@realtime-avatar/face/photo";
 import { PICTURE_LENGTH, PICTURE_SIZE, toI420 } from "@realtime-avatar/face/picture";
 import { createPortrait, PORTRAIT_SCALES } from "@realtime-avatar/face/portrait";
 import { readNetwork } from "@realtime-avatar/face/sound/network";
@@ -33,37 +34,11 @@ export const loadRenderer = async (): Promise<void> => {
 export const countPictures = (samples: number): number =>
   PICTURES_BEFORE + Math.ceil(samples / PICTURE_SAMPLES) + PICTURES_AFTER;
 
-/** What shows a voice: a face, or a portrait. */
+/** The moving picture of a voice: a face, or a portrait. */
 type Actor = {
   hear: (pcm: Int16Array, delayMs: number, nowMs: number) => void;
   /** The picture for a time, until the next one is asked for. */
   picture: (nowMs: number) => Uint8Array;
-};
-
-/** Three bytes per pixel. `originalSize`: the shorter side of the picture before it was scaled. */
-type Photo = { pixels: Uint8Array; originalSize: number };
-
-const decodePhoto = async (sharp: typeof Sharp, bytes: Uint8Array): Promise<Photo> => {
-  const image = sharp(bytes);
-  const { width, height } = await image.metadata();
-  const pixels = await image
-    .resize(PICTURE_SIZE, PICTURE_SIZE, { fit: "cover" })
-    .flatten({ background: "#d5dbe3" })
-    .toColourspace("srgb")
-    .raw()
-    .toBuffer();
-  return { pixels, originalSize: Math.min(width, height) };
-};
-
-/** The middle of a photo, enlarged. `scale`: at least 1. */
-const enlarge = async (sharp: typeof Sharp, { pixels }: Photo, scale: number): Promise<Uint8Array> => {
-  const enlarged = Math.round(PICTURE_SIZE * scale);
-  const offset = Math.floor((enlarged - PICTURE_SIZE) / 2);
-  return sharp(pixels, { raw: { width: PICTURE_SIZE, height: PICTURE_SIZE, channels: 3 } })
-    .resize(enlarged, enlarged)
-    .extract({ left: offset, top: offset, width: PICTURE_SIZE, height: PICTURE_SIZE })
-    .raw()
-    .toBuffer();
 };
 
 type DrawMarks = (picture: Uint8Array) => void;
@@ -92,7 +67,7 @@ const openSpeakingFace = (photo: Photo, { mesh, seed }: FilmTask, drawMarks: Dra
 const openPortrait = async (sharp: typeof Sharp, photo: Photo, drawMarks: DrawMarks): Promise<Actor> => {
   const pictures: Uint8Array[] = [];
   for (const scale of PORTRAIT_SCALES) {
-    const picture = toI420(await enlarge(sharp, photo, scale));
+    const picture = toI420(await enlargePhoto(sharp, photo.pixels, scale));
     drawMarks(picture);
     pictures.push(picture);
   }

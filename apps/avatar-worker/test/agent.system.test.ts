@@ -31,7 +31,7 @@ const title = `an agent and its avatar${binary.kind === "missing" ? ` (skipped: 
 describe.skipIf(binary.kind === "missing")(title, () => {
   let livekit: LivekitServer;
   let control: ControlPlane;
-  /** What the test that runs has opened. The calls are in this process: those of a test that failed would slow the next ones. */
+  /** Resources of the running test. Its calls are in this process: the calls of a failed test would slow the next tests. */
   const opened = new Set<{ leave(): Promise<unknown> }>();
   const closedAfterTest = <Opened extends { leave(): Promise<unknown> }>(one: Opened): Opened => {
     opened.add(one);

@@ -1,4 +1,4 @@
-/** What the renderer of faces relies on: LiveKit's library copies a frame when it is captured, so that the next picture can use it again. */
+/** LiveKit's library copies a frame when it captures it. The renderer of faces relies on that: it draws each picture into the same frame. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import {
   LocalVideoTrack,

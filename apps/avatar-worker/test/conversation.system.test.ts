@@ -1,13 +1,12 @@
 /** Conversations on a real LiveKit server, with an avatar worker as a process and scripted providers. */
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
-import { type LivekitServer, startLivekit } from "@realtime-avatar/testing/livekit/server";
-import { bun, type RunningProcess, startProcess } from "@realtime-avatar/testing/processes";
 import { APOLOGY } from "../src/conversation/conversation.ts";
 import { KEY, type ScriptedProviders, startProviders } from "../src/conversation/providers/providers.testing.ts";
-import { type ControlPlane, startControlPlane } from "./support/control-plane.ts";
+import type { ControlPlane } from "./support/control-plane.ts";
 import { joinAsPerson, type Person } from "./support/person.ts";
 import { watchTranscript } from "./support/transcript.ts";
+import { startWorkerWorld, type WorkerWorld } from "./support/worker-world.ts";
 
 setDefaultTimeout(60_000);
 
@@ -15,20 +14,16 @@ const binary = await livekitBinary();
 const title = `a conversation${binary.kind === "missing" ? ` (skipped: ${binary.reason})` : ""}`;
 
 describe.skipIf(binary.kind === "missing")(title, () => {
-  let livekit: LivekitServer;
+  let world: WorkerWorld;
   let control: ControlPlane;
-  let worker: RunningProcess;
   let providers: ScriptedProviders;
   let persons: Person[] = [];
 
   beforeAll(async () => {
-    livekit = await startLivekit(binary.kind === "found" ? binary.path : "");
-    control = await startControlPlane(livekit);
     providers = startProviders({ llmMs: 100, tokenMs: 5, ttsMs: 50, sttMs: 50 });
     const limits = { AVATAR_SLOTS: "8", AVATAR_WORKER_METRICS_PORT: "0" };
-    const variables = { ...control.variables, ...providers.variables, ...limits };
-    worker = startProcess(bun("apps/avatar-worker/src/main.ts"), variables);
-    await worker.waitFor(/"started"/);
+    world = await startWorkerWorld(binary, { ...providers.variables, ...limits });
+    control = world.control;
   });
   afterEach(async () => {
     await Promise.all(persons.map((person) => person.leave()));
@@ -36,17 +31,14 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     providers.faults.clear();
   });
   afterAll(async () => {
-    worker?.kill("SIGTERM");
-    await worker?.exited;
+    await world?.stop();
     await providers?.stop();
-    await livekit?.stop();
-    await control?.stop();
   });
 
   /** A call with a person in it, who can type once the avatar is there. */
   const startCall = async (options: Parameters<ControlPlane["start"]>[0] = {}) => {
     const call = await control.start(options);
-    const person = await joinAsPerson(livekit.url, call.personToken);
+    const person = await joinAsPerson(world.livekit.url, call.personToken);
     persons.push(person);
     const { transcripts, said } = watchTranscript(person.room);
     await control.untilReported(call.session, "started");
@@ -156,9 +148,9 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await person.until(() => said().length === 6);
     const texts = said().map(({ text }) => text);
     expect(texts).toEqual(["First?", APOLOGY, "Second?", APOLOGY, "Third?", "All is well."]);
-    await worker.waitFor(/"provider":"llm","why":"refused"/);
-    await worker.waitFor(/"provider":"tts","why":"busy"/);
-    const [, address = ""] = await worker.waitFor(/"metrics":"(http:[^"]+)"/);
+    await world.worker.waitFor(/"provider":"llm","why":"refused"/);
+    await world.worker.waitFor(/"provider":"tts","why":"busy"/);
+    const [, address = ""] = await world.worker.waitFor(/"metrics":"(http:[^"]+)"/);
     const metrics = await (await fetch(address)).text();
     expect(metrics).toMatch(/realtime_avatar_conversation_turns_total [1-9]/);
     expect(metrics).toMatch(/realtime_avatar_provider_failures_total{provider="llm",why="refused"} [1-9]/);
@@ -192,7 +184,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
 
   test("the worker's output: no key, no text of a person or a model, no address of a provider", () => {
     expect(providers.received.every(({ key }) => key === `Bearer ${KEY}`)).toBe(true);
-    const output = worker.stdout() + worker.stderr();
+    const output = world.worker.stdout() + world.worker.stderr();
     for (const secret of [KEY, "teapot", "Tell me all", "All is well", providers.url]) {
       expect(output).not.toContain(secret);
     }

@@ -1,12 +1,11 @@
 /** An avatar that is loaded before its call, on a real LiveKit server. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
-import { type LivekitServer, startLivekit } from "@realtime-avatar/testing/livekit/server";
-import { type RunningProcess, source, startProcess } from "@realtime-avatar/testing/processes";
 import { until } from "@realtime-avatar/testing/until";
-import { type ControlPlane, startControlPlane } from "./support/control-plane.ts";
+import type { ControlPlane } from "./support/control-plane.ts";
 import { preparedFace } from "./support/faces.ts";
 import { joinAsPerson } from "./support/person.ts";
+import { startWorkerWorld, type WorkerWorld } from "./support/worker-world.ts";
 
 setDefaultTimeout(60_000);
 
@@ -14,21 +13,15 @@ const binary = await livekitBinary();
 const title = `preloads${binary.kind === "missing" ? ` (skipped: ${binary.reason})` : ""}`;
 
 describe.skipIf(binary.kind === "missing")(title, () => {
-  let livekit: LivekitServer;
+  let world: WorkerWorld;
   let control: ControlPlane;
-  let worker: RunningProcess;
 
   beforeAll(async () => {
-    livekit = await startLivekit(binary.kind === "found" ? binary.path : "");
-    control = await startControlPlane(livekit);
-    worker = startProcess(source("apps/avatar-worker/src/main.ts"), { ...control.variables, AVATAR_SLOTS: "2" });
-    await worker.waitFor(/"started"/);
+    world = await startWorkerWorld(binary, { AVATAR_SLOTS: "2" });
+    control = world.control;
   });
   afterAll(async () => {
-    worker?.kill("SIGTERM");
-    await worker?.exited;
-    await livekit?.stop();
-    await control?.stop();
+    await world?.stop();
   });
 
   test("an avatar that was loaded: its call shows the face, and asks for no file", async () => {
@@ -38,7 +31,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     control.preload(avatar);
     await until(() => control.filesSent.length > 0);
     const call = await control.start({ mode: "avatar", avatar });
-    const person = await joinAsPerson(livekit.url, call.personToken);
+    const person = await joinAsPerson(world.livekit.url, call.personToken);
     const whole = () => person.seen.filter(({ width }) => width === 512);
     await person.until(() => whole().length > 30, { state: () => whole().length });
     expect(control.filesSent).toEqual([`preloads ${file}`]);

@@ -2,13 +2,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { RoomEvent } from "@livekit/rtc-node";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
-import { type LivekitServer, startLivekit } from "@realtime-avatar/testing/livekit/server";
-import { bun, type RunningProcess, startProcess } from "@realtime-avatar/testing/processes";
 import { type ScriptedProviders, startProviders } from "../src/conversation/providers/providers.testing.ts";
-import { type ControlPlane, startControlPlane } from "./support/control-plane.ts";
 import { joinAsPerson, type Person } from "./support/person.ts";
 import { watchTranscript } from "./support/transcript.ts";
 import { wordFrames } from "./support/words.ts";
+import { startWorkerWorld, type WorkerWorld } from "./support/worker-world.ts";
 
 setDefaultTimeout(60_000);
 
@@ -19,39 +17,31 @@ const binary = await livekitBinary();
 const title = `a conversation by voice${binary.kind === "missing" ? ` (skipped: ${binary.reason})` : ""}`;
 
 describe.skipIf(binary.kind === "missing")(title, () => {
-  let livekit: LivekitServer;
-  let control: ControlPlane;
-  let worker: RunningProcess;
+  let world: WorkerWorld;
   let providers: ScriptedProviders;
   let person: Person;
 
   beforeAll(async () => {
-    livekit = await startLivekit(binary.kind === "found" ? binary.path : "");
-    control = await startControlPlane(livekit);
     providers = startProviders({ llmMs: 100, tokenMs: 5, ttsMs: 50, sttMs: 100 });
-    worker = startProcess(bun("apps/avatar-worker/src/main.ts"), { ...control.variables, ...providers.variables });
-    await worker.waitFor(/"started"/);
+    world = await startWorkerWorld(binary, providers.variables);
   });
   afterEach(async () => {
     await person.leave();
     providers.faults.clear();
   });
   afterAll(async () => {
-    worker?.kill("SIGTERM");
-    await worker?.exited;
+    await world?.stop();
     await providers?.stop();
-    await livekit?.stop();
-    await control?.stop();
   });
 
   const startCall = async () => {
-    const call = await control.start();
-    person = await joinAsPerson(livekit.url, call.personToken);
+    const call = await world.control.start();
+    person = await joinAsPerson(world.livekit.url, call.personToken);
     const { said } = watchTranscript(person.room);
     const heard = new Promise((resolve) => person.room.once(RoomEvent.LocalTrackSubscribed, resolve));
     await person.publishMicrophone();
-    await control.untilReported(call.session, "started");
-    // What is said before is lost.
+    await world.control.untilReported(call.session, "started");
+    // Speech before that is lost.
     await heard;
     await person.until(() => person.heard.length > 20);
     return { ...call, said };

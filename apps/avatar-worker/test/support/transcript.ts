@@ -1,4 +1,4 @@
-/** What a page is told of a conversation: text streams on `lk.transcription`. */
+/** The transcript that a page gets: text streams on `lk.transcription`. */
 import type { Room } from "@livekit/rtc-node";
 
 /** A text as it was told. `who`: the identity of the sender. */

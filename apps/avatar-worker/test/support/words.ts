@@ -1,4 +1,4 @@
-/** What a person says in tests, in frames of 20 ms at 48 kHz. */
+/** The speech of a person in tests, in frames of 20 ms at 48 kHz. */
 import {
   concat,
   mix,

@@ -36,7 +36,7 @@ import { Problem } from "@realtime-avatar/domain/problem";
 import type { AgentDispatch } from "@realtime-avatar/livekit/rooms";
 import { mintToken } from "@realtime-avatar/livekit/tokens";
 import { Elysia } from "elysia";
-import { checkHeadroom, countRefusal, openingRefused, openWithinLimits } from "../credits/opening.ts";
+import { checkHeadroom, countRefusal, OPENING_PROBLEMS, openingRefused, openWithinLimits } from "../credits/opening.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { authentication } from "../http/authenticate.ts";
 import { operations } from "../http/operation.ts";
@@ -54,14 +54,7 @@ const OPERATIONS = operations({
     body: StartCall,
     success: { status: 200, description: "The grant of the call.", schema: CallGrant },
     queued: { description: "All slots are in use: the call waits for its turn.", schema: QueuedCall },
-    problems: [
-      "spend_limit_exceeded",
-      "insufficient_credits",
-      "not_found",
-      "avatar_not_ready",
-      "concurrency_limit_reached",
-      "realtime_not_configured",
-    ],
+    problems: [...OPENING_PROBLEMS, "realtime_not_configured"],
   },
   releaseCall: {
     summary: "End a call",

@@ -20,6 +20,15 @@ import { notFound, Problem } from "@realtime-avatar/domain/problem";
 import type { Metrics, SessionLimit } from "@realtime-avatar/runtime/metrics";
 import type { SweepOverdue } from "./overdue-sessions.ts";
 
+/** The problems of an operation that holds credits for an avatar. */
+export const OPENING_PROBLEMS = [
+  "spend_limit_exceeded",
+  "insufficient_credits",
+  "not_found",
+  "avatar_not_ready",
+  "concurrency_limit_reached",
+] as const;
+
 /** The problem of a reached limit of open sessions. A key reads how many are open only when the limit is its own. */
 const sessionLimitReached = async (db: Db, caller: Caller, reached: ReachedLimit): Promise<Problem> =>
   concurrencyLimitReached(reached, reached.limitedBy === "self" ? await countOpenSessions(db, caller) : null);

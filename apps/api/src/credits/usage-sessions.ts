@@ -42,7 +42,7 @@ import { keyOf } from "../http/person.ts";
 import { NO_PARAMETERS, readQuery } from "../http/query.ts";
 import { sendResource } from "../http/response.ts";
 import { type Attempt, execute, type OutcomeOf, type Settled, writtenResource } from "../http/write.ts";
-import { checkHeadroom, countRefusal, openingRefused, openWithinLimits } from "./opening.ts";
+import { checkHeadroom, countRefusal, OPENING_PROBLEMS, openingRefused, openWithinLimits } from "./opening.ts";
 import type { SweepOverdue } from "./overdue-sessions.ts";
 
 const OPERATIONS = operations({
@@ -52,13 +52,7 @@ const OPERATIONS = operations({
       "Holds credits for a call, under the spend caps of the calling key and of its ancestors, and of the balance of the tenant, while fewer sessions are open than the key, each ancestor and the tenant may have: as many whole seconds as fit, at most `maxSessionSeconds` and at least `minSessionSeconds`. A request that does not fit holds nothing. The session ends by itself unless its use is reported before `expiresAt`.",
     body: CreateUsageSession,
     success: { status: 201, description: "The session.", schema: UsageSession },
-    problems: [
-      "spend_limit_exceeded",
-      "insufficient_credits",
-      "not_found",
-      "avatar_not_ready",
-      "concurrency_limit_reached",
-    ],
+    problems: OPENING_PROBLEMS,
   },
   listUsageSessions: {
     summary: "List usage sessions",

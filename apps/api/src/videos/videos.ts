@@ -30,7 +30,7 @@ import { voiceText } from "@realtime-avatar/speech/text";
 import { defaultVoice, findVoice, listVoices } from "@realtime-avatar/speech/voices";
 import { Elysia } from "elysia";
 import { removeAllFiles } from "../assets/stored-file.ts";
-import { countRefusal, openingRefused, openWithinLimits } from "../credits/opening.ts";
+import { countRefusal, OPENING_PROBLEMS, openingRefused, openWithinLimits } from "../credits/opening.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { authentication, checkScope } from "../http/authenticate.ts";
 import { entityTag, isKnown } from "../http/conditional.ts";
@@ -47,13 +47,7 @@ const OPERATIONS = operations({
     description: `Has an avatar say a text, or an audio asset of at most ${MAX_AUDIO_SECONDS} seconds, in a video. The video is \`queued\`, then \`rendering\`, and becomes \`ready\` with its \`assetId\`, or \`failed\` with its \`error\`. Until then it holds credits: a second for every eight characters that are spoken (digits, signs and some scripts count as more), or those of the audio. It is charged the seconds of its file, at most what it holds, and nothing when it fails or is canceled.`,
     body: CreateVideo,
     success: { status: 201, description: "The video.", schema: Video },
-    problems: [
-      "spend_limit_exceeded",
-      "insufficient_credits",
-      "not_found",
-      "avatar_not_ready",
-      "concurrency_limit_reached",
-    ],
+    problems: OPENING_PROBLEMS,
   },
   listVideos: {
     summary: "List videos",
@@ -71,7 +65,7 @@ const OPERATIONS = operations({
   deleteVideo: {
     summary: "Cancel or delete a video",
     description:
-      "Cancels a video that is `queued` or `rendering`: its worker stops within seconds, and it is not charged. Deletes any other video, with its text and its file. Deleting it again has no effect. A key without `avatars:write` cancels and deletes only videos of its own and of its descendants.",
+      "Cancels a video that is `queued` or `rendering`: the worker stops within seconds, and nothing is charged. A video in another status is deleted, with its text and its file. Deleting it again has no effect. A key without `avatars:write` cancels and deletes only videos of its own and of its descendants.",
     success: { status: 200, description: "The video after the request.", schema: Video },
     problems: ["asset_in_use"],
   },
@@ -82,7 +76,7 @@ const VIDEO = { schema: Video, toText: videoText };
 const NEW_VIDEO = { schema: NewVideo, toText: videoText };
 
 /**
- * What is said of a text: by the voice that the request names, or else by the most capable one. A provider's voice speaks languages in
+ * The spoken part of a text, for the voice that the request names, or else for the most capable one. A provider's voice speaks languages in
  * which those of Flite say nothing.
  */
 const spokenBy = (speech: SpeechSettings, { text = "", voiceId }: CreateVideo): string => {
@@ -92,7 +86,7 @@ const spokenBy = (speech: SpeechSettings, { text = "", voiceId }: CreateVideo): 
 
 type CreateAttempt = Attempt<CreateVideo, PlannedVideo, CreateVideoOutcome>;
 
-/** What a video holds, as a session says it: `seconds` at this price. */
+/** The credits that a video holds: `seconds` at this price. */
 const holdOf = (requiredCreditMicros: number, price: number) => ({ minSeconds: requiredCreditMicros / price, price });
 
 const tooManyVideos = (limit: number): Problem =>

@@ -1,7 +1,7 @@
 /**
  * bun bench/calls/hearing.ts [SECONDS]
  *
- * The processor time that the hearing of one call takes: of a second in which nobody speaks, the person speaks, or the avatar speaks.
+ * The processor time of hearing in one call, for a second of silence, of the person's speech, and of the avatar's speech.
  */
 import { createHearing } from "../../apps/avatar-worker/src/conversation/hearing/hearing.ts";
 import {
@@ -25,7 +25,7 @@ const toCall = (samples: Float32Array): Int16Array =>
   );
 
 const CASES = [
-  { name: "nobody speaks", person: silent, avatar: null },
+  { name: "silence", person: silent, avatar: null },
   { name: "the person speaks", person: spoken, avatar: null },
   { name: "the avatar speaks", person: silent, avatar: spoken },
   { name: "both speak", person: spoken, avatar: spoken },

@@ -237,7 +237,7 @@ const webhookRoutes = (dependencies: Dependencies) =>
 const realtimeRoutes = (dependencies: Dependencies) =>
   new Elysia({ name: "realtime" }).use(callRoutes(dependencies)).use(preloadRoutes(dependencies));
 
-/** What an avatar says outside of calls. */
+/** Speech outside of calls: voices and videos. */
 const speechRoutes = (dependencies: Dependencies) =>
   new Elysia({ name: "speech" }).use(voiceRoutes(dependencies)).use(videoRoutes(dependencies));
 

@@ -428,7 +428,7 @@ export interface paths {
     post?: never;
     /**
      * Cancel or delete a video
-     * @description Cancels a video that is `queued` or `rendering`: its worker stops within seconds, and it is not charged. Deletes any other video, with its text and its file. Deleting it again has no effect. A key without `avatars:write` cancels and deletes only videos of its own and of its descendants.
+     * @description Cancels a video that is `queued` or `rendering`: the worker stops within seconds, and nothing is charged. A video in another status is deleted, with its text and its file. Deleting it again has no effect. A key without `avatars:write` cancels and deletes only videos of its own and of its descendants.
      *
      *     Requires the scope `realtime:write`, or the session of a person with the role `developer` or a greater one.
      */

@@ -52,7 +52,7 @@ const MAX_INTERVAL_MS = 2_000;
 
 type Read = { data: { id: string; status: string; pendingSourceAssetId?: string | null }; response: Response };
 
-/** What is waited for: until when something is under way, for how long by default, and what is thrown then. */
+/** A kind of wait: the test for an unfinished resource, the default time limit, and the error after it. */
 export type Wait = {
   isUnderWay(found: Read["data"]): boolean;
   timeoutMs: number;

@@ -7,7 +7,7 @@ export const SPEECH_ERRORS = {
   /** Too many requests, or the provider cannot work or be reached now. */
   voice_busy: { isRepeatable: true, message: "The voice provider is busy or not available." },
   voice_timeout: { isRepeatable: true, message: "The voice provider did not respond in time." },
-  /** What came is not sound, too much of it, or half of it. */
+  /** The response is not sound, is too large, or is incomplete. */
   voice_malformed: { isRepeatable: true, message: "The voice provider sent no valid sound." },
 } as const;
 export type SpeechErrorCode = keyof typeof SPEECH_ERRORS;

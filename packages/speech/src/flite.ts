@@ -34,7 +34,7 @@ const MEMORY = { maxFileBytes: 4 * MIB, reservedBytes: 112 * MIB };
 let loading: Promise<WebAssembly.Module> | null = null;
 
 /**
- * Loads the program, which is compiled once in a process: in 0.1 s. The first speech does that by itself. A process that gives up
+ * Loads the program, which is compiled once in a process: in 0.1 s. The first speech loads it as well. A process that gives up
  * its right to read the file calls it before.
  */
 export const loadFlite = (): Promise<WebAssembly.Module> => {

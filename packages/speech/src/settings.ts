@@ -1,4 +1,4 @@
-/** What an operator decides about voices. The variables are read by `@realtime-avatar/runtime/config/speech`. */
+/** The operator's settings of voices. The variables are read by `@realtime-avatar/runtime/config/speech`. */
 import { isListedVoiceId, MAX_OPERATOR_VOICES } from "@realtime-avatar/domain/voices/schemas";
 import type { Secret } from "@realtime-avatar/storage/secret";
 import { DEFAULT_FLITE_VOICE_ID, FLITE_VOICES, type Voice, type VoiceSettings } from "./voices.ts";

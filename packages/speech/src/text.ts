@@ -1,5 +1,5 @@
 /**
- * What is said of a text. Written texts contain what nobody reads out: markup, addresses, code and emoji. All functions are pure,
+ * The spoken part of a text. Written texts contain markup, addresses, code and emoji, which are not spoken. All functions are pure,
  * and take linear time but for pairs of marks, which a text of `MAX_TEXT_LENGTH` characters bounds.
  */
 import type { Voice } from "./voices.ts";
@@ -112,7 +112,7 @@ const ENGLISH: Record<string, string> = {
   ı: "i",
 };
 
-/** What an English voice can say of a spoken text: in ASCII. Empty for a text in another script. */
+/** The part of a spoken text that an English voice can say, in ASCII. Empty for a text in another script. */
 export const englishText = (text: string): string => {
   const ascii = text
     .replace(/[^\n -~]/gu, (sign) => ENGLISH[sign] ?? sign)
@@ -125,7 +125,7 @@ export const englishText = (text: string): string => {
   return /[A-Za-z0-9]/.test(ascii) ? ascii.trim() : "";
 };
 
-/** What this voice says of a text that a person has written. Empty when nothing is left: then there is no speech. */
+/** The part of a written text that this voice says. Empty when nothing can be spoken. */
 export const voiceText = (text: string, { provider }: Pick<Voice, "provider">): string => {
   const words = spokenText(text);
   return provider === "flite" ? englishText(words) : words;

@@ -14,7 +14,7 @@ export type Voice = {
   providerVoice: string;
 };
 
-/** What an operator decides about the list of voices. */
+/** The operator's settings of the list of voices. */
 export type VoiceSettings = {
   /** The voices of the provider; none without one. */
   voices: readonly Voice[];
@@ -43,7 +43,7 @@ export const DEFAULT_FLITE_VOICE_ID = "flite-slt";
 /** All voices, in the order of the list: those of the operator first. */
 export const listVoices = ({ voices }: VoiceSettings): readonly Voice[] => [...voices, ...FLITE_VOICES];
 
-/** The voice with this id; null when there is none. */
+/** The voice with this id, or null. */
 export const findVoice = (settings: VoiceSettings, id: string): Voice | null =>
   listVoices(settings).find((voice) => voice.id === id) ?? null;
 

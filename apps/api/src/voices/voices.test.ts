@@ -94,7 +94,7 @@ describe("a sample", () => {
     expect([response.status, response.headers.get("content-type")]).toEqual([200, "audio/wav"]);
     expect(response.headers.get("x-content-type-options")).toBe("nosniff");
     expect(bytes).toEqual(await readFliteSample(id));
-    // What a stream has sent is released: the sample in the cache must be another one.
+    // A stream releases the bytes that it has sent, so the cache must keep a copy.
     expect((await bytesOf(id)).bytes).toEqual(bytes);
   });
 

@@ -1,4 +1,4 @@
-/** What the API creates in a shard says where it is. The shard is one database that has a number: this needs no Citus. */
+/** Ids that the API creates in a shard contain the shard's number. The shard is one database with a number: Citus is not needed. */
 import { expect } from "bun:test";
 import { connect } from "@realtime-avatar/db/connection/pool";
 import { testDatabase } from "@realtime-avatar/testing/database";

@@ -10,7 +10,7 @@ const SAMPLES_PER_MS = 48;
 const MS_PER_CHARACTER = 1000 / 15;
 const SOUND = new Int16Array(1600);
 
-/** A conversation with a clock of its own: time passes in `pass` alone, in which the sound that is handed on is heard. */
+/** Starts a conversation on a simulated clock. Only `pass` advances the clock, and plays the queued sound. */
 const start = (parts: Partial<ConversationParts> = {}) => {
   let time = 0;
   let queuedMs = 0;
@@ -54,7 +54,7 @@ const start = (parts: Partial<ConversationParts> = {}) => {
         queuedMs = 0;
       },
     },
-    judge: (pause, verdict) => verdicts.push([pause, verdict]),
+    resolvePause: (pause, verdict) => verdicts.push([pause, verdict]),
     now: () => time,
     events: {
       onTurn: () => counted.push("turn"),
@@ -254,7 +254,7 @@ describe("failures", () => {
 });
 
 describe("spoken turns", () => {
-  test("a whole sentence: judged at its pause, answered at its end", async () => {
+  test("a whole sentence: recognized at its pause, answered at its end", async () => {
     const { conversation, said, verdicts, asked, pass, settle, setHeard } = start();
     setHeard("What time is it?");
     for (const event of spoken("begin", "pause")) conversation.hear(event);

@@ -13,7 +13,7 @@ import { readAhead } from "./read-ahead.ts";
 import { say, type Voice } from "./say.ts";
 import { createSpeechQueue, type Outcome, type SpeechOutput, type SpeechQueue } from "./speech-queue.ts";
 
-/** What the person has said or typed, or a program has sent. */
+/** A turn: spoken or typed by the person, or sent by a program. */
 export type Turn = {
   text: string;
   /** For this answer alone. */
@@ -54,11 +54,11 @@ export type ConversationParts = {
   voice: Voice;
   /** The longest text that `voice` gets at once, in UTF-16 units. */
   maxTextLength: number;
-  /** That of the packages, which needs no provider. */
+  /** The built-in voice, which needs no provider. */
   ownVoice: Voice;
   output: SpeechOutput;
   /** See `TurnDetector`. */
-  judge(pause: number, verdict: Verdict): void;
+  resolvePause(pause: number, verdict: Verdict): void;
   /** In milliseconds. */
   now(): number;
   events: ConversationEvents;
@@ -116,7 +116,7 @@ async function* cutSentences(text: AsyncGenerator<string>, maxLength: number): A
   yield* splitter.end();
 }
 
-/** What the avatar says, with its transcript and its history. */
+/** Says texts, and writes them to the transcript and the history. */
 const createSpeaking = ({ voice, ownVoice, events }: ConversationParts, queue: SpeechQueue, history: History) => {
   let transcripts = 0;
   let recentlySaid = "";
@@ -126,7 +126,7 @@ const createSpeaking = ({ voice, ownVoice, events }: ConversationParts, queue: S
     events.onState(next);
   };
   return {
-    /** What it does, or did before it was paused. */
+    /** The state of the avatar; while it is paused, the state before. */
     state: () => state,
     setState,
     recentlySaid: () => recentlySaid,
@@ -175,7 +175,7 @@ const createAnswering = (parts: ConversationParts, queue: SpeechQueue, history: 
     yield* parts.ask([{ role: "system", content: system }, ...history.messages()], signal);
     modelFailures = 0;
   }
-  /** Says a text of ours. */
+  /** Says a fixed text of the service. */
   const sayOwn = (text: string, signal: AbortSignal): Promise<void> =>
     speaking.say(once(text), signal, true).catch(() => {});
   const fail = async (error: unknown, signal: AbortSignal): Promise<void> => {
@@ -225,7 +225,7 @@ const createAnswering = (parts: ConversationParts, queue: SpeechQueue, history: 
 export type Conversation = {
   /** A turn that was typed. It interrupts the avatar. */
   take(turn: Turn): void;
-  /** What the turn detector tells of the person's sound. */
+  /** Takes an event of the turn detector. */
   hear(event: TurnEvent): void;
   step(): void;
   /** Whether the avatar speaks, or thinks of what to say. */
@@ -234,7 +234,7 @@ export type Conversation = {
 };
 
 export const createConversation = (parts: ConversationParts): Conversation => {
-  const { recognize, language, judge, events } = parts;
+  const { recognize, language, resolvePause, events } = parts;
   const queue = createSpeechQueue(parts.output);
   const history = createHistory(parts.context);
   const speaking = createSpeaking(parts, queue, history);
@@ -252,7 +252,7 @@ export const createConversation = (parts: ConversationParts): Conversation => {
     goOn();
   };
   const listening = createListening({
-    ...{ recognize, language, judge },
+    ...{ recognize, language, resolvePause },
     wasSpeaking: () => wasSpeaking,
     recentlySaid: speaking.recentlySaid,
     onBegin: () => {

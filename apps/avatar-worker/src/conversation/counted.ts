@@ -1,3 +1,3 @@
-/** What is counted of conversations, for metrics. */
+/** The counted events of conversations, for metrics. */
 export const COUNTED = ["turn", "interruption"] as const;
 export type Counted = (typeof COUNTED)[number];

@@ -1,7 +1,7 @@
-/** What each side has said, as far as the language model is told of it. */
+/** The messages of both sides that are sent to the language model. */
 import type { Message } from "./providers/chat.ts";
 
-/** What is said before these is forgotten. */
+/** Older messages are dropped. */
 const MAX_MESSAGES = 48;
 /** In UTF-16 units, of what was said, and of the system messages of the start. */
 const MAX_LENGTH = 24_000;

@@ -34,7 +34,7 @@ const MAX_TEXT_LENGTH = { flite: 120, openai: 240 } as const;
 const MAX_VOCABULARY_LENGTH = 1000;
 
 export type InRoom = { rendering: Rendering; published: Published; times: Presence };
-/** What a call has for its conversation. */
+/** The parts of a call that its conversation uses. */
 export type CallConversation = {
   settings: ConversationSettings;
   onProviderFailure: (provider: Provider, why: Failure) => void;
@@ -60,7 +60,7 @@ const createStates = ({ localParticipant }: Room, mode: CallMode): ((state: Agen
   };
 };
 
-/** What is said by a voice, with the errors of providers. */
+/** Wraps a voice, so that its errors are errors of providers. */
 const createVoice = (voice: SpeechVoice, { speech }: ConversationSettings): Voice =>
   async function* (text, signal) {
     try {
@@ -70,11 +70,11 @@ const createVoice = (voice: SpeechVoice, { speech }: ConversationSettings): Voic
     }
   };
 
-/** What the providers do for a call. */
+/** The providers of a call, as parts of a conversation. */
 const connectProviders = (
   assigned: AssignedCall,
   settings: ConversationSettings,
-): Omit<ConversationParts, "output" | "judge" | "now" | "events"> => {
+): Omit<ConversationParts, "output" | "resolvePause" | "now" | "events"> => {
   const { llm, stt, maxTokens, maxTurnsPerMinute, instructions } = settings;
   const { input } = assigned;
   const voice = chooseVoice(assigned, settings.speech);
@@ -141,7 +141,7 @@ export const holdConversation = (
   const conversation = createConversation({
     ...connectProviders(assigned, settings),
     output: createOutput(inRoom, hearing),
-    judge: (pause, verdict) => hearing?.judge(pause, verdict),
+    resolvePause: (pause, verdict) => hearing?.resolvePause(pause, verdict),
     now: () => performance.now(),
     events,
   });

@@ -1,6 +1,5 @@
 /** From the turns of a person in sound to their texts: each is recognized in its pauses, and ignored where it is no turn. */
-import { classifyHeard } from "./hearing/heard-text.ts";
-import { looksWhole } from "./hearing/looks-whole.ts";
+import { pauseVerdict } from "./hearing/heard-text.ts";
 import type { TurnEvent, Verdict } from "./hearing/turn-detector.ts";
 
 export type ListeningParts = {
@@ -8,7 +7,7 @@ export type ListeningParts = {
   recognize(sound: Int16Array, signal: AbortSignal): Promise<string>;
   /** An ISO 639-1 code. */
   language: string | undefined;
-  judge(pause: number, verdict: Verdict): void;
+  resolvePause(pause: number, verdict: Verdict): void;
   /** Whether the avatar had more to say when the turn began. */
   wasSpeaking(): boolean;
   recentlySaid(): string;
@@ -20,7 +19,7 @@ export type ListeningParts = {
   onFailure(error: unknown): void;
 };
 
-type Heard = { kind: "turn"; text: string } | { kind: "ignored" } | { kind: "failed"; error: unknown };
+type Heard = { kind: "recognized"; text: string; verdict: Verdict } | { kind: "failed"; error: unknown };
 /** The text of the turn up to a pause, which is being recognized. */
 type Recognition = { pause: number; stop: AbortController; heard: Promise<Heard> };
 
@@ -32,7 +31,7 @@ export type Listening = {
 };
 
 export const createListening = (parts: ListeningParts): Listening => {
-  const { language, judge } = parts;
+  const { language, resolvePause } = parts;
   const running = new Set<Recognition>();
   let current: Recognition | null = null;
   let isInTurn = false;
@@ -41,15 +40,10 @@ export const createListening = (parts: ListeningParts): Listening => {
     const during = { wasSpeaking: parts.wasSpeaking(), recentlySaid: parts.recentlySaid() };
     try {
       const text = await parts.recognize(sound, signal);
-      return classifyHeard(text, during).kind === "turn" ? { kind: "turn", text } : { kind: "ignored" };
+      return { kind: "recognized", text, verdict: pauseVerdict(text, during, language) };
     } catch (error) {
       return { kind: "failed", error };
     }
-  };
-  const verdictOf = (heard: Heard): Verdict => {
-    if (heard.kind === "ignored") return "ignored";
-    // Without a text, more silence says nothing.
-    return heard.kind === "failed" || looksWhole(heard.text, language) ? "whole" : "open";
   };
   const handlePause = async (pause: number, sound: Int16Array): Promise<void> => {
     const stop = new AbortController();
@@ -59,12 +53,14 @@ export const createListening = (parts: ListeningParts): Listening => {
     const heard = await recognition.heard;
     running.delete(recognition);
     if (current !== recognition) return;
-    if (heard.kind === "ignored") {
+    // Without a text, more silence says nothing.
+    const verdict = heard.kind === "failed" ? "whole" : heard.verdict;
+    if (verdict === "ignored") {
       current = null;
       isInTurn = false;
       parts.onIgnored();
     }
-    judge(pause, verdictOf(heard));
+    resolvePause(pause, verdict);
   };
   const handleEnd = async (): Promise<void> => {
     const ended = current;
@@ -73,9 +69,9 @@ export const createListening = (parts: ListeningParts): Listening => {
     if (ended === null) return parts.onIgnored();
     const heard = await ended.heard;
     if (ended.stop.signal.aborted) return;
-    if (heard.kind === "turn") parts.onTurn(heard.text);
-    else if (heard.kind === "ignored") parts.onIgnored();
-    else parts.onFailure(heard.error);
+    if (heard.kind === "failed") parts.onFailure(heard.error);
+    else if (heard.verdict === "ignored") parts.onIgnored();
+    else parts.onTurn(heard.text);
   };
   return {
     hear: (event) => {

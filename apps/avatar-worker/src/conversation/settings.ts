@@ -1,4 +1,4 @@
-/** What an operator decides about conversations: the providers, and what bounds their cost. */
+/** The operator's settings of conversations: the providers, and the bounds of their cost. */
 import { DEFAULT_VOICE } from "@realtime-avatar/domain/calls/worker-sync";
 import { readInteger, readVariable, refuse, type Variables } from "@realtime-avatar/runtime/config";
 import { OFF, readProviderKey, readProviderModel, readProviderUrl } from "@realtime-avatar/runtime/config/provider";
@@ -28,7 +28,7 @@ const DEFAULT_INSTRUCTIONS =
   "You speak with a person in a video call. Answer in one to three short spoken sentences, without lists, markup or links.";
 const MAX_INSTRUCTIONS_LENGTH = 8000;
 
-/** What is set of a provider. */
+/** The settings of a provider. */
 type ProviderVariables = { url: string | null; apiKey: Secret | null; model: string | null };
 
 /** With `<prefix>_URL` the server there, else with `OPENAI_API_KEY` OpenAI, else none. */

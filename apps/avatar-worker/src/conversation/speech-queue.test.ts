@@ -4,7 +4,7 @@ import { createSpeechQueue, type Outcome, type SpeechOutput, type SpeechQueue } 
 const SAMPLES_PER_MS = 48;
 const FRAME_SAMPLES = 960;
 
-/** An output whose sound is sent by a clock of its own. Each sample is a number, by which it is found again. */
+/** An output on a simulated clock. Each sample is a number, by which a test finds it again. */
 const createOutput = () => {
   let queue: number[] = [];
   let sent: number[] = [];
@@ -20,7 +20,7 @@ const createOutput = () => {
   };
   return {
     output,
-    /** Sends the sound of so many milliseconds. */
+    /** Sends the queued sound of the next `ms` milliseconds. */
     pass: (ms: number) => sent.push(...queue.splice(0, ms * SAMPLES_PER_MS)),
     sent: () => sent,
     previewed: () => previewed,

@@ -1,5 +1,5 @@
 /**
- * What the avatar says, as fast as it is heard: pieces of text with their sound. It can pause, go on and be cut off, and tells which
+ * The queue of the avatar's speech, sent as fast as it is heard: pieces of text with their sound. It can pause, go on and be cut off, and tells which
  * words were heard. Knows no clock: `step` is to be called often.
  */
 import { FRAME_MS, SAMPLE_RATE } from "../renderer/renderer.ts";
@@ -233,7 +233,7 @@ export const createSpeechQueue = (output: SpeechOutput): SpeechQueue => {
   const step = (): void => {
     const segment = current;
     if (segment === null || isPaused) return;
-    // What is called for a piece can end the segment.
+    // A callback of a piece can end the segment.
     for (let frame = playout.next(); frame && current === segment; frame = playout.next()) handOn(segment, frame);
     if (current !== segment) return;
     if (playout.hasRoom()) giveRoom();

@@ -21,7 +21,7 @@ export const createTranscription = ({ localParticipant }: Room): ((transcript: T
     await writer?.close();
   };
   return (transcript) => {
-    // What is not final is said again.
+    // A transcript that is not final is sent again.
     if (waiting >= MAX_WAITING || (waiting > 4 && !transcript.isFinal)) return;
     waiting++;
     // One after another, because they replace each other.

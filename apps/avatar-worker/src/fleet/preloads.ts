@@ -23,7 +23,7 @@ type Preload = NonNullable<SyncResponse["preload"]>[number];
 export type Preloads = {
   /** Loads what a response asks for, unless it has been or another one is being loaded. */
   apply(preloads: readonly Preload[]): void;
-  /** The process that has the avatar of a call, or is loading it; null when there is none. It is the caller's from then on. */
+  /** Returns the process that has loaded the avatar of a call, or is loading it, or null. The caller owns the process from then on. */
   take(call: Pick<AssignedCall, "avatar" | "mode">): CallProcess | null;
   stop(): Promise<void>;
 };
@@ -83,7 +83,7 @@ const startLoading = (
       if (message.kind === "load") void sendFile(message);
       if (message.kind !== "preloaded") return;
       waiting.isLoading = false;
-      // What cannot be loaded now is tried again by the call.
+      // The call tries again to load the avatar.
       if (!message.isLoaded) void end();
     },
     onEnd: () => {

@@ -1,4 +1,4 @@
-/** Which track of a participant is heard. */
+/** The choice of a participant's track. */
 import { expect, test } from "bun:test";
 import { EventEmitter } from "node:events";
 import { type Room, RoomEvent, TrackKind } from "@livekit/rtc-node";

@@ -3,7 +3,7 @@ import type { ApiKeyWithCreator } from "@realtime-avatar/client";
 
 /** What the page of calls names its key. */
 export const CALL_KEY_NAME = "Try a call";
-/** What the form that creates a video names its key. */
+/** The name of the key with which the form creates a video. */
 export const VIDEO_KEY_NAME = "Create a video";
 /** How long such a key lasts. */
 export const TRIAL_MINUTES = 30;

@@ -73,7 +73,7 @@ export const useFailedCalls = () => {
   });
 };
 
-/** What the last steps of a newcomer follow from: the newest usage sessions of the last month, and the newest videos. */
+/** The data of the last first steps: the newest usage sessions of the last month, and the newest videos. */
 export const useFirstUses = (isEnabled: boolean) => {
   const { client, environment } = useAccount();
   return useQuery({

@@ -19,7 +19,7 @@ import { VideoPlayer } from "./player.tsx";
 
 const REFRESHES = ["videos", "balance", "usage"];
 
-/** What the avatar says, in one line. */
+/** The spoken text, in one line. */
 export const titleOf = ({ text, audioAssetId, status }: Video): string =>
   text ?? (audioAssetId === null || status === "deleted" ? "A deleted video" : "A recording");
 

@@ -10,7 +10,7 @@ import { revokeKey } from "../call/call.ts";
 import { TRIAL_MINUTES, VIDEO_KEY_NAME } from "../call/trial.ts";
 import { maxCost, type Video } from "./data.ts";
 
-/** What a request says. Without `voiceId`, the avatar has the voice of its own. */
+/** The fields of the form. Without `voiceId`, the default voice of the avatar is used. */
 export type VideoRequest = { avatarId: string; text: string; voiceId?: string };
 
 /** The most that any text costs: the service alone knows what is spoken of it. */

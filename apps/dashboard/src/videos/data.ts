@@ -32,13 +32,13 @@ export const maxCost = (text: string, price: number = DEFAULT_PRICE): { seconds:
   return { seconds, creditMicros: seconds * price };
 };
 
-/** What a video has cost, or holds. */
+/** The cost of a video, or the credits that it holds. */
 export const costText = ({ billedCreditMicros, reservedCreditMicros }: Video): string => {
   if (billedCreditMicros === null) return `holds ${creditAmount(reservedCreditMicros)}`;
   return billedCreditMicros === 0 ? "not charged" : creditAmount(billedCreditMicros);
 };
 
-/** What is being done with a video that is not finished. */
+/** The progress of an unfinished video, in words. */
 export const progressText = ({ status }: Video): string =>
   status === "queued" ? "The video waits for a worker." : "The video is being rendered.";
 

@@ -1,4 +1,4 @@
-/** A video as it is now: its progress, then its player, or why there is none. */
+/** The progress of a video, then its player, or the reason for a missing player. */
 import { Progress } from "../components/progress.tsx";
 import { Prose } from "../components/prose.tsx";
 import { isRunning, progressText, type Video } from "./data.ts";

@@ -29,7 +29,7 @@ const voiceOf = (avatar: Avatar, chosen: string | null, voices: readonly Voice[]
 /** Why the button is disabled: a second click would charge another video. */
 const RENDERING = "You can create another video when this one is finished.";
 
-/** What it costs at most, before it is created, or why it cannot be created yet. It keeps its line while there is no text. */
+/** The maximum cost of the video, or the reason that it cannot be created yet. The line stays while the text is empty. */
 const Cost = ({ id, text, isRendering }: { id: string; text: string; isRendering: boolean }) => {
   const { data: price } = usePrice();
   const { seconds, creditMicros } = maxCost(text, price);

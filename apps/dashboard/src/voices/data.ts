@@ -18,7 +18,7 @@ export const useVoices = (): Voice[] | undefined => {
   return data;
 };
 
-/** What a person reads of a voice: its name, and its language where it has one. */
+/** The label of a voice: its name, and its language if it has one. */
 export const voiceName = ({ name, language }: Voice): string => (language === null ? name : `${name}, ${language}`);
 
 /** Plays the sample of a voice. One plays at a time, and none after the person has left. */

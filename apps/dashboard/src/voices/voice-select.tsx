@@ -16,7 +16,7 @@ type Props = {
 
 const DEFAULT = "";
 
-/** The options: the default voice, the others, and one that avatars name and nobody has. */
+/** The options: the default voice, the others, and the avatar's voice if it is not available. */
 const optionsOf = (voices: readonly Voice[], value: string | null): [id: string, text: string][] => {
   const common = voices.find(({ isDefault }) => isDefault);
   const isKnown = value === null || voices.some(({ id }) => id === value);

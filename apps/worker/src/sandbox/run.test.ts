@@ -118,7 +118,7 @@ test.skipIf(process.platform !== "linux").each<[string, Parameters<typeof watche
   const outcome = await watched(...parts);
   expect(outcome).toMatchObject({ kind: "failed", code } as never);
   if (outcome.kind !== "failed") return;
-  // What the machine may be the reason of is tried again; what passes a limit by itself is not.
+  // A failure that the machine may have caused is retried; a child that exceeds a limit is not.
   expect(isTransient(outcome)).toBe(["stalled", "canceled", "crashed"].includes(code));
 });
 

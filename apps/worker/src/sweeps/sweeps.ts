@@ -62,7 +62,7 @@ const videoSweeps = (db: Runner, random: RandomBytes, maxAgeDays: number | null)
       ]),
 ];
 
-/** What is done in each database. `generatedMaxAgeDays`: for how long generated files are kept; null: until they are deleted. */
+/** The sweeps of each database. `generatedMaxAgeDays`: how long generated files are kept; null: until they are deleted. */
 export const rowSweeps = (db: Runner, random: RandomBytes, generatedMaxAgeDays: number | null): Sweep[] => [
   ...videoSweeps(db, random, generatedMaxAgeDays),
   {

@@ -55,7 +55,7 @@ const REPORT_MS = 2000;
 
 type Failed = { kind: "failed"; code: VideoErrorCode; detail: string };
 type Retry = { kind: "retry"; code: VideoErrorCode; error: string };
-/** What the work on a video has led to. `path`: of the file. */
+/** The result of the work on a video. `path`: of the file. */
 type Work = { kind: "rendered"; path: string; durationMs: number; warnings: string[] } | Failed | Retry;
 
 const failed = (code: VideoErrorCode): Failed => ({ kind: "failed", code, detail: VIDEO_ERRORS[code] });

@@ -98,7 +98,7 @@ const NO_FFMPEG = "This installation cannot decode this type of audio, because i
 const LONGER_THAN_SAID = "The audio is longer than its file says. Export it anew as WAV.";
 const NOT_DECODABLE = "The audio cannot be decoded. Convert it to WAV.";
 
-/** What a step leads to: a value, or the end of the rendering. */
+/** The result of a step: a value, or the end of the rendering. */
 type Step<Value> = { kind: "done"; value: Value } | Exclude<VideoOutcome, { kind: "rendered" }>;
 
 type Rendering = { options: RenderOptions; input: VideoInput; child: VideoTaskOptions };

@@ -33,7 +33,7 @@ const signer = await openVideoSigner(null, base, { warn: () => {} }, CREATED_AT)
 const deterministic = await signerOf("Ed25519");
 const original = await video();
 
-/** Signs the file, in a folder of its own. Returns the path and the signed bytes. */
+/** Signs a copy of the file in a new folder. Returns the path and the signed bytes. */
 const signed = async (file: Buffer, options: Partial<SignVideo> = {}) => {
   count += 1;
   const path = join(base, `${count}.mp4`);
@@ -174,7 +174,7 @@ describe("a signed MP4", () => {
 
 describe("a signed MP4 that was changed", () => {
   test.each(["moov", "mdat", "free"])("one bit of %s: the hash of the file does not match", async (type) => {
-    // A box of mediabunny's that fills a gap, and one of our own.
+    // A box of mediabunny that fills a gap, and one of the test.
     const free = Buffer.from("\0\0\0\x0cfree\0\0\0\0", "latin1");
     const { bytes } = await signed(Buffer.concat([original, free]));
     const found = boxesOf(bytes).find((box) => box.type === type);

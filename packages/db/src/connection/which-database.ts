@@ -1,4 +1,4 @@
-/** What depends on which database of an installation it is: the only one, or one of several, its shards. */
+/** Everything that depends on the kind of a database: the only one of an installation, or one of its shards. */
 import type { RandomBytes } from "@realtime-avatar/domain/id";
 import { randomInShard } from "@realtime-avatar/domain/shards";
 import type { Db } from "./pool.ts";
@@ -11,7 +11,7 @@ export const isOneOfSeveral = ({ shard }: Which): boolean => shard !== null;
 /** `random` as the source of all ids and tokens that are stored in this database: they say where they are. */
 export const randomFor = ({ shard }: Which, random: RandomBytes): RandomBytes => randomInShard(random, shard);
 
-/** What a log line says about the database: nothing of the only one. */
+/** The fields of a log line that name the database; none for the only one. */
 export const logFieldsOf = ({ shard }: Which): { shard?: number } => (shard === null ? {} : { shard });
 
 /** Returns a function that gives each database its own value, which is made when it is first needed. */

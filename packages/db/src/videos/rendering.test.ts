@@ -1,4 +1,4 @@
-/** What workers write of videos, and what is charged for them: once, or not at all. */
+/** The writes of workers to videos. A video is charged once, or not at all. */
 import { describe, expect, test } from "bun:test";
 import type { AssetRecord } from "@realtime-avatar/domain/assets/asset";
 import { VIDEO_ERRORS } from "@realtime-avatar/domain/videos/errors";

@@ -1,4 +1,4 @@
-/** What workers write of videos: the start, the progress and the end of their jobs, and the end of those that no worker has taken. */
+/** The writes of workers to videos: the start, progress and end of their jobs, and the end of videos that no worker has taken. */
 import type { AssetRecord } from "@realtime-avatar/domain/assets/asset";
 import { VIDEO_ERRORS, type VideoErrorCode } from "@realtime-avatar/domain/videos/errors";
 import { MAX_WAITING_HOURS } from "@realtime-avatar/domain/videos/limits";
@@ -22,7 +22,7 @@ import { toVideo, type VideoRow } from "./record.ts";
 /** Why a video is to end: see `video_end.sql`. */
 export type VideoEnd = "canceled" | "key_ended" | "session_ended";
 
-/** What the job of a video is to do. */
+/** The next step of a video's job. */
 export type VideoStart =
   | { kind: "started"; video: VideoRecord }
   /** It is to end without an attempt. */
@@ -60,7 +60,7 @@ export type VideoResult =
   /** It was to end: `startVideo` or `reportVideo` has said so. */
   | { kind: "must_end" };
 
-/** What a video has become. `lost`: nothing of it is changed, because the lease is lost or it has ended. */
+/** The new status of a video. `lost`: nothing was changed, because the lease is lost or the video has ended. */
 export type FinishedVideo = "ready" | "failed" | "canceled" | "lost";
 
 const NOTHING = { durationMs: null, warnings: [], errorCode: null, errorDetail: null };

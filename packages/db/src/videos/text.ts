@@ -7,7 +7,7 @@ import { inputColumn } from "../query/statement.ts";
 import { assets } from "../schema/assets.ts";
 import { videos } from "../schema/videos.ts";
 
-/** Of the asset with the file, unless it is deleted: the asset can be deleted by itself. */
+/** Of the asset with the file, unless the asset is deleted. An asset can be deleted without its video. */
 const ofFile = (value: SQL): SQL => sql`(
   select ${value} from ${assets} file
   where file.tenant_id = ${videos.tenantId} and file.id = ${videos.assetId} and file.status = 'ready'

@@ -24,7 +24,7 @@ import { videos } from "../schema/videos.ts";
 import { toVideo, type VideoRow } from "./record.ts";
 import { VIDEO } from "./text.ts";
 
-/** What a video is created under: the voices that there are, that of the service, the price of a second, and the limit of videos. */
+/** The terms of new videos: the existing voices, the default voice, the price of a second, and the limit of videos. */
 export type VideoTerms = {
   voiceIds: readonly string[];
   defaultVoiceId: string;
@@ -34,7 +34,7 @@ export type VideoTerms = {
   maxVideos: number;
 };
 
-/** What became of a request for a video. Only `written` wrote anything. `requiredCreditMicros`: what the video has to hold. */
+/** The outcome of a request for a video. Only `written` wrote anything. `requiredCreditMicros`: the credits that the video must hold. */
 export type CreateVideoOutcome =
   | { kind: "written"; responseFields: DecidedFields }
   | { kind: "replayed"; response: StoredResponse; responseFields: DecidedFields }
@@ -47,7 +47,7 @@ export type CreateVideoOutcome =
   | { kind: "spend_limit_exceeded"; limitedBy: "self" | "ancestor"; requiredCreditMicros: number }
   | { kind: "insufficient_credits"; requiredCreditMicros: number };
 
-/** A session ends by itself an hour after its video has failed for lack of a worker, so that nothing holds credits for ever. */
+/** A session ends an hour after its video has failed for lack of a worker, so that no session holds credits for ever. */
 const SESSION_SECONDS = (MAX_WAITING_HOURS + 1) * 3600;
 
 const createOutcomeOf = (row: CreateVideoRow): CreateVideoOutcome => {

@@ -36,7 +36,7 @@ export const asksToEnd = (message: Uint8Array): boolean => {
 export const encodeLifecycle = (message: LifecycleMessage): Uint8Array =>
   new TextEncoder().encode(JSON.stringify(message));
 
-/** What the avatar does. While it thinks or speaks, the SDK does not count the call as idle. */
+/** The activity of the avatar. While it thinks or speaks, the SDK does not count the call as idle. */
 export type AgentState = "listening" | "thinking" | "speaking";
 
 /** The attributes of the avatar as a participant. `rta.media_mode` tells whether it has a picture. */

@@ -48,7 +48,7 @@ export const plannedSession = (
   };
 };
 
-/** What a session holds at least: so many seconds at this price. */
+/** The minimum hold of a session: a number of seconds, and the price of each. */
 export type Hold = Pick<PlannedSession, "minSeconds" | "price">;
 
 /** What a session has to hold at least. */

@@ -5,7 +5,7 @@ import { MAX_AUDIO_SECONDS } from "./limits.ts";
 /** Speech has 12 to 17 characters a second. */
 const CHARACTERS_A_SECOND = 8;
 
-/** What is spoken longer than a character of a word, and as how many of them each character counts. */
+/** Characters that take longer to speak than a letter of a word, and as how many letters each counts. */
 const LONGER: readonly (readonly [pattern: RegExp, counts: number])[] = [
   [/\p{Nd}/gu, 3],
   // Signs that are said as words.

@@ -58,7 +58,7 @@ const VideoError = ClosedObject({
 });
 export type VideoError = Static<typeof VideoError>;
 
-/** What only the write of a new video knows. */
+/** The fields of a new video that only its write knows. */
 const decided = {
   voiceId: Nullable(fields.voiceId, {
     description:

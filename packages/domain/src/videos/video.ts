@@ -50,7 +50,7 @@ export type VideoRecord = Omit<
   updatedAt: Date;
 };
 
-/** What a request for a video asks for, with the ids that it needs. */
+/** A requested video, with the ids of its rows. */
 export type PlannedVideo = {
   id: VideoId;
   environment: Environment;

@@ -18,7 +18,7 @@ export const VoiceId = (description: string) =>
 export const LISTED_VOICE_ID = new RegExp(`^[A-Za-z0-9][A-Za-z0-9._-]{${MIN_ID_LENGTH - 1},${MAX_ID_LENGTH - 1}}$`);
 export const isListedVoiceId = (text: string): boolean => LISTED_VOICE_ID.test(text);
 
-/** Who makes the sound: Flite, in the process; or a server with OpenAI's API of `/audio/speech`. */
+/** The source of the sound: Flite, in the process; or a server with OpenAI's `/audio/speech`. */
 export const VOICE_PROVIDERS = ["flite", "openai"] as const;
 export type VoiceProvider = (typeof VOICE_PROVIDERS)[number];
 

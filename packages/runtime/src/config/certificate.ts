@@ -16,7 +16,7 @@ const AUTHORITY_KEY_IDENTIFIER = "2.5.29.35";
 const EXTENDED_KEY_USAGE = "2.5.29.37";
 
 export type Name = { organization: string; commonName: string };
-/** Who signs a certificate: with a key of P-256. */
+/** The issuer of a certificate, with a key of P-256. */
 export type Issuer = { name: Name; privateKey: KeyObject };
 
 const VALID_YEARS = 10;

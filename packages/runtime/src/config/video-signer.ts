@@ -72,7 +72,7 @@ const readSetting = async (setting: string, path: string): Promise<string> => {
   throw invalid(setting, `the path of a file of at most ${MAX_FILE_BYTES} bytes`);
 };
 
-/** What the kind of a key decides; null for a kind that C2PA forbids. */
+/** The algorithms for a kind of key; null for a kind that C2PA forbids. */
 const scheme = ({ asymmetricKeyType: type, asymmetricKeyDetails: details }: KeyObject) => {
   if (type === "ed25519") return { algorithm: "EdDSA", hash: null, signatureBytes: 64 } as const;
   if (type === "rsa") {
@@ -96,7 +96,7 @@ const hasDigitalSignature = (certificate: Uint8Array): boolean => {
   return octets[0] === 0x04 && octets[2] === 0x03 && ((octets[5] ?? 0) & 0x80) !== 0;
 };
 
-/** What is wrong with the certificate of a signer, by the profile of C2PA; null for nothing. */
+/** The first violation of C2PA's certificate profile; null for a valid certificate. */
 const unsuitable = (certificate: X509Certificate): string | null => {
   if (certificate.ca) return "that of the signer first, which must not be an authority";
   const purposes = certificate.keyUsage ?? [];

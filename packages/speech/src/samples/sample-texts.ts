@@ -1,4 +1,4 @@
-/** What the samples of voices say, by language. */
+/** The texts of voice samples, by language. */
 
 const ENGLISH = "Hello. This is how I sound.";
 const TEXTS: ReadonlyMap<string, string> = new Map(

@@ -14,7 +14,7 @@ import { originOf } from "../seeds.ts";
 /** 24 characters: it holds three seconds. */
 export const TEXT = "This is said by the face";
 
-/** What a video of tests is created under. */
+/** The terms of videos in tests. */
 export const TERMS: VideoTerms = {
   voiceIds: ["flite-slt", "flite-rms"],
   defaultVoiceId: "flite-slt",

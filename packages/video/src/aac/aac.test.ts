@@ -48,7 +48,7 @@ const withHeader = (frame: Uint8Array): Uint8Array => {
   }
   return Buffer.concat([writer.bytes(), frame]);
 };
-/** What ffmpeg hears: 16-bit PCM without the delay of the encoder. */
+/** The sound as ffmpeg decodes it: 16-bit PCM, without the delay of the encoder. */
 const decode = async (frames: readonly Uint8Array[]): Promise<Int16Array> => {
   const args = ["-v", "error", "-f", "aac", "-i", "-", "-f", "s16le", "-ac", "1", "-ar", "48000", "-"];
   const child = Bun.spawn([ffmpeg ?? "", ...args], { stdin: Buffer.concat(frames.map(withHeader)), stderr: "pipe" });

@@ -17,7 +17,7 @@ export const AAC_DELAY_SAMPLES = BLOCK_SAMPLES;
 /** The AudioSpecificConfig: low complexity (2), 48 kHz (3), one channel (1). */
 export const AAC_CONFIG = Uint8Array.of(0x11, 0x88);
 
-/** What the standard allows for a frame of one channel. */
+/** The maximum size of a frame of one channel, by the standard. */
 const MAX_FRAME_BITS = 6144;
 /** The noise of all bands is raised by this factor until a frame is short enough. */
 const MORE_NOISE = 1.5;

@@ -11,7 +11,7 @@ export const PICTURES_PER_SECOND = 25;
 /** The most pictures of a group: 5 s, after which a player can begin. */
 export const GROUP_PICTURES = 125;
 
-/** What is used of the library. */
+/** The functions of the library that are used. */
 type Library = {
   createH264MP4Encoder: () => Promise<LibraryEncoder>;
 };

@@ -85,7 +85,7 @@ export const readSequenceParameters = (unit: Uint8Array): SequenceParameters => 
   return { profile, level, fields: [id, frameNumbers, order, references], hasGaps, width, height };
 };
 
-/** What helps a player: square pixels, colours, a steady rate, and that no picture is shown later than it is decoded. */
+/** Hints for players: square pixels, colours, a steady rate, and pictures that are shown in the order of decoding. */
 const writeUsability = (writer: BitWriter, references: number, picturesPerSecond: number): void => {
   writer.write(1, 1);
   writer.write(1, 8);

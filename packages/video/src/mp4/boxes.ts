@@ -83,7 +83,7 @@ export const trackHeader = (id: number, duration: number, size: number): Bytes =
     uint32(size * 0x10000),
   );
 
-/** Plays the track from `mediaTime` of its own timescale on, for `duration` of the timescale of the movie. */
+/** Plays the track from `mediaTime`, in the track's timescale, for `duration`, in the movie's timescale. */
 export const editList = (duration: number, mediaTime: number): Bytes =>
   box("edts", fullBox("elst", 0, uint32(1), uint32(duration), uint32(mediaTime), uint32(0x10000)));
 

@@ -35,7 +35,7 @@ const MOVIE_TIMESCALE = 1000;
 const PICTURE_TICKS = 1000;
 const [VIDEO_ID, AUDIO_ID] = [1, 2];
 
-/** What is known of a track when all is written. */
+/** The facts of a track after its last sample. */
 type Samples = { sizes: Uint32Array; offsets: number[] };
 
 const sampleTable = (

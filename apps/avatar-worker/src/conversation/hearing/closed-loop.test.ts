@@ -1,6 +1,6 @@
 /** An avatar that pauses and goes on by what it hears, in a room where its voice comes back. The recognizer knows what was said. */
 import { describe, expect, test } from "bun:test";
-import { judgeText } from "./heard-text.ts";
+import { pauseVerdict } from "./heard-text.ts";
 import { createHearing } from "./hearing.ts";
 import { avatarVoice } from "./testing/echo-testing.ts";
 import { roomNoise, say } from "./testing/sounds-testing.ts";
@@ -62,8 +62,11 @@ const holdCall = ({ gain, delayMs, echoFromMs, person }: Scene): Outcome => {
   });
   for (; nowMs < endMs; nowMs += STEP_MS) {
     for (const { pause } of due.filter(({ atMs }) => atMs === nowMs)) {
-      const verdict = judgeText(texts.get(pause) ?? "", { wasSpeaking: said < voice.length, recentlySaid: OWN_WORDS });
-      hearing.judge(pause, verdict);
+      const verdict = pauseVerdict(texts.get(pause) ?? "", {
+        wasSpeaking: said < voice.length,
+        recentlySaid: OWN_WORDS,
+      });
+      hearing.resolvePause(pause, verdict);
       if (verdict === "ignored") isPlaying = true;
     }
     const start = nowMs * PER_MS;

@@ -33,7 +33,7 @@ const measurePower = (samples: Float32Array): number => {
 export type EchoPresence = {
   /** Takes what the avatar says, whole frames at 16 kHz. It is sent in `aheadMs`. */
   play(samples: Float32Array, aheadMs: number): void;
-  /** What was not sent yet is dropped. */
+  /** Drops the sound that was not sent yet. */
   clear(): void;
   /** Takes 10 ms of the person's sound. */
   hear(frame: Float32Array): void;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { areOwnWords, classifyHeard, isBackchannel, isNoiseText, judgeText } from "./heard-text.ts";
+import { areOwnWords, classifyHeard, isBackchannel, isNoiseText, pauseVerdict } from "./heard-text.ts";
 
 const SAID = "We are open from nine to five. On Friday evening there is a table for four people by the window.";
 
@@ -114,10 +114,10 @@ describe("the avatar's own words", () => {
 
 test("what the detector is told: ignored, whole or open", () => {
   const during = { wasSpeaking: true, recentlySaid: SAID };
-  expect(judgeText("Mm-hmm.", during)).toBe("ignored");
-  expect(judgeText("Wait, stop please.", during)).toBe("whole");
-  expect(judgeText("I would like to book a table for", during)).toBe("open");
-  expect(judgeText("Ich komme, weil.", during, "de")).toBe("open");
+  expect(pauseVerdict("Mm-hmm.", during)).toBe("ignored");
+  expect(pauseVerdict("Wait, stop please.", during)).toBe("whole");
+  expect(pauseVerdict("I would like to book a table for", during)).toBe("open");
+  expect(pauseVerdict("Ich komme, weil.", during, "de")).toBe("open");
 });
 
 test("texts of 4,000 characters: take no time", () => {

@@ -1,4 +1,4 @@
-/** What a recognized text is: a turn of the person, or something that is ignored. */
+/** The class of a recognized text: a turn of the person, or ignored. */
 import { looksWhole } from "./looks-whole.ts";
 import type { Verdict } from "./turn-detector.ts";
 
@@ -7,11 +7,11 @@ export type HeardText = { kind: "turn" } | { kind: "ignored"; why: "noise" | "ba
 export type HeardDuring = {
   /** Whether the avatar had more to say when the speech began. */
   wasSpeaking: boolean;
-  /** What the avatar has said lately. */
+  /** The last words of the avatar. */
   recentlySaid: string;
 };
 
-/** What recognizers write for a sound that is no speech. A longer text is speech. */
+/** Texts that recognizers write for sound without speech. A longer text is speech. */
 const MAX_NOISE_CHARACTERS = 80;
 const NOISE_TEXTS = [
   /^[\p{P}\p{S}\s]*$/u,
@@ -80,8 +80,8 @@ export const classifyHeard = (text: string, { wasSpeaking, recentlySaid }: Heard
   return { kind: "turn" };
 };
 
-/** What the detector of turns is told of the text of a pause. `language`: of the call, if it is known. */
-export const judgeText = (text: string, during: HeardDuring, language?: string): Verdict => {
+/** Classifies the text of a pause for the turn detector. `language`: of the call, if it is known. */
+export const pauseVerdict = (text: string, during: HeardDuring, language?: string): Verdict => {
   if (classifyHeard(text, during).kind === "ignored") return "ignored";
   return looksWhole(text, language) ? "whole" : "open";
 };

@@ -19,10 +19,10 @@ const toCall = (samples: Float32Array): Int16Array =>
 type Heard = { atMs: number; event: TurnEvent };
 type Scene = {
   path: EchoPath | null;
-  /** What the person says, and when. */
+  /** The speech of the person, with its times. */
   person?: { sound: Float32Array; atMs: number };
   hasCanceller?: boolean;
-  judge?: (event: TurnEvent) => Verdict | null;
+  decide?: (event: TurnEvent) => Verdict | null;
   aheadMs?: number;
   /** The echo begins at this time: the person takes off the headphones. */
   echoFromMs?: number;
@@ -33,7 +33,15 @@ type Scene = {
 
 /** The events of a call in which the avatar speaks. */
 const hearScene = (scene: Scene): Heard[] => {
-  const { path, person, hasCanceller = true, judge = () => null, aheadMs = 60, echoFromMs = 0, noise = 0.0014 } = scene;
+  const {
+    path,
+    person,
+    hasCanceller = true,
+    decide = () => null,
+    aheadMs = 60,
+    echoFromMs = 0,
+    noise = 0.0014,
+  } = scene;
   const voice = concat(silence(VOICE_AT_MS), scene.voice ?? avatarVoice(), silence(1500));
   const echo = path === null ? silence(voice.length / 16) : hearThrough(voice, path);
   echo.fill(0, 0, echoFromMs * 16);
@@ -46,8 +54,8 @@ const hearScene = (scene: Scene): Heard[] => {
     ...(!hasCanceller && { canceller: null }),
     onEvent: (event) => {
       events.push({ atMs, event });
-      const verdict = judge(event);
-      if (event.kind === "pause" && verdict) hearing.judge(event.pause, verdict);
+      const verdict = decide(event);
+      if (event.kind === "pause" && verdict) hearing.resolvePause(event.pause, verdict);
     },
   });
   const [step, ahead] = [PIECE * 3, aheadMs * 48];
@@ -119,7 +127,7 @@ describe("a person who speaks into the avatar's voice", () => {
 describe("an echo that begins in the middle of a call", () => {
   test.each([0.15, 0.4])("gain %p, and its text is ignored: one pause, and from then on none", (gain) => {
     const path = { gain, delayMs: 120 };
-    const events = hearScene({ path, echoFromMs: 4000, judge: () => "ignored" });
+    const events = hearScene({ path, echoFromMs: 4000, decide: () => "ignored" });
     expect(begins(events).length).toBeLessThanOrEqual(1);
     expect(begins(events).every((atMs) => atMs > 4000 && atMs < 5000)).toBe(true);
   });

@@ -1,4 +1,4 @@
-/** What the avatar hears of a person: their sound without the avatar's own voice, and their turns in it. */
+/** Hears a person: takes the avatar's voice out of the person's sound, and detects turns. */
 import { createResampler } from "@realtime-avatar/face/sound/resample";
 import { createEchoCanceller, type EchoCanceller, FRAME_SAMPLES } from "./echo-canceller.ts";
 import { createEchoPresence } from "./echo-presence.ts";
@@ -23,10 +23,10 @@ export type Hearing = {
   hear(pcm: Int16Array): void;
   /** Takes the avatar's sound, 16-bit PCM at 48 kHz, mono, which is sent in `aheadMs`. */
   play(pcm: Int16Array, aheadMs: number): void;
-  /** What the avatar would have said next is not sent. */
+  /** Drops the queued sound of the avatar, which is not sent. */
   clear(): void;
   /** Tells what the text of a pause says. */
-  judge: TurnDetector["judge"];
+  resolvePause: TurnDetector["resolvePause"];
   close(): void;
 };
 
@@ -76,13 +76,13 @@ export const createHearing = (options: HearingOptions): Hearing => {
       presence.clear();
       canceller?.clear();
     },
-    judge: (pause, verdict) => {
+    resolvePause: (pause, verdict) => {
       if (verdict === "ignored" && presence.isAbsent()) {
         presence.doubt();
         // The canceller has rested, and learns the way of the voice now.
         playedMs = 0;
       }
-      detector.judge(pause, verdict);
+      detector.resolvePause(pause, verdict);
     },
     close: () => canceller?.close(),
   };

@@ -190,7 +190,7 @@ const multiply = ({ weights, bias }: Layer, inputs: Float64Array, outputs: Float
 
 const sigmoid = (value: number): number => 1 / (1 + Math.exp(-value));
 
-/** What the cell remembers of one voice: its memory, and the inputs of its next step, whose second half is its last output. */
+/** The state of the cell for one voice: its memory, and the inputs of its next step, whose second half is its last output. */
 export type NetworkState = { readonly memory: Float64Array; readonly inputs: Float64Array };
 
 export const createState = (): NetworkState => ({

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { judgeText } from "./heard-text.ts";
+import { pauseVerdict } from "./heard-text.ts";
 import { NOISES } from "./testing/noises-testing.ts";
 import { concat, createRandom, type Said, say, silence } from "./testing/sounds-testing.ts";
 import { detectTurns, eventsOf, kinds } from "./testing/turns-testing.ts";
@@ -18,7 +18,7 @@ describe("a turn", () => {
   const sentence = say("for four people on Friday evening.");
 
   test("a turn whose text looks whole: ends 350 ms after its last sound", () => {
-    const events = detectTurns(sentence, { judge: () => "whole", recognizerMs: 120 });
+    const events = detectTurns(sentence, { decide: () => "whole", recognizerMs: 120 });
     expect(kinds(events)).toEqual(["begin", "pause", "end"]);
     const [begin] = eventsOf(events, "begin");
     const [pause] = eventsOf(events, "pause");
@@ -46,14 +46,14 @@ describe("a turn", () => {
 
   test("a turn whose text looks open, or that has none yet: ends after 1.6 s", () => {
     for (const verdict of ["open", null] as const) {
-      const events = detectTurns(sentence, { judge: () => verdict });
+      const events = detectTurns(sentence, { decide: () => verdict });
       expect(kinds(events)).toEqual(["begin", "pause", "end"]);
       expect(eventsOf(events, "end")[0]).toMatchObject({ reason: "silence", silenceMs: TURN_TIMES.openMs });
     }
   });
 
   test("a recognizer that takes longer than 350 ms: the turn ends as soon as its text is known", () => {
-    const events = detectTurns(sentence, { judge: () => "whole", recognizerMs: 640 });
+    const events = detectTurns(sentence, { decide: () => "whole", recognizerMs: 640 });
     const [pause] = eventsOf(events, "pause");
     const [end] = eventsOf(events, "end");
     expect((end?.atMs ?? 0) - (pause?.atMs ?? 0)).toBe(640);
@@ -61,7 +61,7 @@ describe("a turn", () => {
 
   test("a text that is ignored: no end, and the next turn is one without the sound of it", () => {
     const events = detectTurns(concat(say("Mm-hmm."), silence(800), sentence), {
-      judge: (pause) => (pause === 1 ? "ignored" : "whole"),
+      decide: (pause) => (pause === 1 ? "ignored" : "whole"),
       recognizerMs: 120,
     });
     expect(kinds(events)).toEqual(["begin", "pause", "begin", "pause", "end"]);
@@ -71,7 +71,7 @@ describe("a turn", () => {
 
   test("a verdict on an old pause: changes nothing", () => {
     const parts = concat(say("Could you please tell me"), silence(500), say("whether the kitchen is open after nine?"));
-    const events = detectTurns(parts, { judge: (pause) => (pause === 1 ? "whole" : null), recognizerMs: 1000 });
+    const events = detectTurns(parts, { decide: (pause) => (pause === 1 ? "whole" : null), recognizerMs: 1000 });
     expect(kinds(events)).toEqual(["begin", "pause", "resume", "pause", "end"]);
     expect(eventsOf(events, "end")[0]).toMatchObject({ pause: 2, reason: "silence" });
   });
@@ -81,7 +81,7 @@ describe("a turn", () => {
       ...Array.from({ length: 45 }, () => say("whether the kitchen is open after nine?").subarray(2000, 31_000)),
     );
     expect(milliseconds(spoken)).toBeGreaterThan(61_000);
-    const events = detectTurns(spoken, { judge: () => "whole" });
+    const events = detectTurns(spoken, { decide: () => "whole" });
     const [end] = eventsOf(events, "end");
     const [pause] = eventsOf(events, "pause");
     expect(end).toMatchObject({ pause: 1, reason: "limit" });
@@ -102,13 +102,13 @@ describe("a turn", () => {
 });
 
 describe("pauses", () => {
-  test("20 pauses of 0.3 to 1.3 s in a sentence, judged by their text: 20 turns", () => {
+  test("20 pauses of 0.3 to 1.3 s in a sentence, classified by their text: 20 turns", () => {
     const turns = Array.from({ length: 20 }, (_, index) => {
       const [first, second] = SENTENCES[index % 2] as (typeof SENTENCES)[number];
       const gain = [1, 0.5, 0.2][index % 3] as number;
       const sound = concat(say(first, gain), silence(300 + (1000 * index) / 19), say(second, gain));
-      const judge = (pause: number) => judgeText(pause === 1 ? first : `${first} ${second}`, SILENT);
-      return eventsOf(detectTurns(sound, { judge, recognizerMs: 120, afterMs: 1000 }), "end").length;
+      const decide = (pause: number) => pauseVerdict(pause === 1 ? first : `${first} ${second}`, SILENT);
+      return eventsOf(detectTurns(sound, { decide, recognizerMs: 120, afterMs: 1000 }), "end").length;
     });
     expect(turns).toEqual(turns.map(() => 1));
   });
@@ -146,16 +146,16 @@ describe("noises and backchannels", () => {
     for (let index = 0; index < 20; index++) {
       const text = BACKCHANNELS[index % 5] as Said;
       const sound = say(text, 0.3 + 0.7 * Math.abs(random()));
-      const judge = () => judgeText(text, during);
-      const events = detectTurns(sound, { bargeIn: "usual", judge, recognizerMs: 120, afterMs: 1000 });
+      const decide = () => pauseVerdict(text, during);
+      const events = detectTurns(sound, { bargeIn: "usual", decide, recognizerMs: 120, afterMs: 1000 });
       expect(eventsOf(events, "end")).toEqual([]);
     }
   });
 
   test("a backchannel, and then an interruption: one turn, that of the interruption", () => {
     const sound = concat(say("Mm-hmm."), silence(600), say("Wait, stop please."));
-    const judge = (pause: number) => judgeText(pause === 1 ? "Mm-hmm." : "Wait, stop please.", during);
-    const events = detectTurns(sound, { bargeIn: "usual", judge, recognizerMs: 120 });
+    const decide = (pause: number) => pauseVerdict(pause === 1 ? "Mm-hmm." : "Wait, stop please.", during);
+    const events = detectTurns(sound, { bargeIn: "usual", decide, recognizerMs: 120 });
     expect(eventsOf(events, "end").map(({ pause, reason }) => [pause, reason])).toEqual([[2, "whole"]]);
   });
 });

@@ -29,7 +29,7 @@ const CLEAR_SPEECH = 0.7;
 export const QUIET_POWER = 0.002 ** 2;
 
 /**
- * What speech does to the avatar. `none`: it is silent. `usual`: it speaks or thinks. `settling`: it does, and an echo canceller learns
+ * How speech interrupts the avatar. `none`: it is silent. `usual`: it speaks or thinks. `settling`: it does, and an echo canceller learns
  * how its voice comes back. `careful`: it does, and has no echo canceller.
  */
 export type BargeIn = "none" | "usual" | "settling" | "careful";
@@ -46,14 +46,14 @@ export type TurnEvent =
   /** Speech too short for a turn. Nothing else is said of it. */
   | { kind: "noise"; speechMs: number };
 
-/** What the text of a pause says: the turn is whole, more may come, or it is none (noise, "mm-hmm", the avatar's own words). */
+/** The class of a pause's text: the turn is whole; more may come; or it is ignored (noise, "mm-hmm", the avatar's own words). */
 export type Verdict = "whole" | "open" | "ignored";
 
 export type TurnDetector = {
   /** Takes 32 ms of the person's sound at 16 kHz, between -1 and 1. */
   hear(window: Float32Array): void;
-  /** Tells what the text of a pause says. Can end the turn at once. An old pause is of no importance. */
-  judge(pause: number, verdict: Verdict): void;
+  /** Sets the verdict on the text of a pause. Can end the turn at once. The verdict on an older pause is ignored. */
+  resolvePause(pause: number, verdict: Verdict): void;
 };
 
 export type TurnDetectorOptions = { vad: Vad; bargeIn: () => BargeIn; onEvent: (event: TurnEvent) => void };
@@ -197,7 +197,7 @@ export const createTurnDetector = ({ vad, bargeIn, onEvent }: TurnDetectorOption
       else takeSilence(current);
       bound(current);
     },
-    judge: (pause, verdict) => {
+    resolvePause: (pause, verdict) => {
       if (turn?.pause !== pause) return;
       if (verdict === "ignored") {
         drop();

@@ -28,9 +28,9 @@ const answers = fc.array(
   { minLength: 1, maxLength: 20 },
 );
 
-type Logged = { kind: "event"; event: TurnEvent } | { kind: "judge"; pause: number; verdict: Verdict };
+type Logged = { kind: "event"; event: TurnEvent } | { kind: "verdict"; pause: number; verdict: Verdict };
 
-/** What happens in a call, in its order: events, and the verdicts that were still of importance. It ends with silence. */
+/** Runs a call that ends with silence. Returns its events, and the verdicts that counted, in order. */
 const run = (script: readonly Part[], texts: readonly Answer[]): Logged[] => {
   const log: Logged[] = [];
   const due: { window: number; pause: number; verdict: Verdict }[] = [];
@@ -44,20 +44,20 @@ const run = (script: readonly Part[], texts: readonly Answer[]): Logged[] => {
       if (event.kind === "pause" && answer) {
         const { verdict, afterWindows } = answer;
         if (afterWindows > 0) due.push({ window: window + afterWindows, pause: event.pause, verdict });
-        else judge(event.pause, verdict);
+        else decide(event.pause, verdict);
       }
     },
   });
-  const judge = (pause: number, verdict: Verdict): void => {
-    log.push({ kind: "judge", pause, verdict });
-    detector.judge(pause, verdict);
+  const decide = (pause: number, verdict: Verdict): void => {
+    log.push({ kind: "verdict", pause, verdict });
+    detector.resolvePause(pause, verdict);
   };
   const sound = new Float32Array(WINDOW_SAMPLES).fill(0.1);
   for (const part of [...script, { likelihood: 0, windows: 120, bargeIn: "none" as const }]) {
     ({ likelihood, bargeIn } = part);
     for (let index = 0; index < part.windows; index++) {
       window++;
-      for (const { pause, verdict } of due.filter((one) => one.window === window)) judge(pause, verdict);
+      for (const { pause, verdict } of due.filter((one) => one.window === window)) decide(pause, verdict);
       detector.hear(sound);
     }
   }
@@ -72,7 +72,7 @@ const follow = (log: readonly Logged[]) => {
     if (!isRight) throw new Error(`${event.kind} while ${JSON.stringify(state)}`);
   };
   for (const logged of log) {
-    if (logged.kind === "judge") {
+    if (logged.kind === "verdict") {
       if (typeof state !== "object" || state.pause !== logged.pause) continue;
       state = logged.verdict === "ignored" ? "idle" : { pause: state.pause, verdict: logged.verdict };
       continue;

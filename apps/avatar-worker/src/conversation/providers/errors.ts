@@ -11,7 +11,7 @@ export const FAILURES = [
   /** Too many requests, or the provider cannot work or be reached now. */
   "busy",
   "timeout",
-  /** What came is not what the API says, too much of it, or half of it. */
+  /** The response does not follow the API, is too large, or is incomplete. */
   "malformed",
 ] as const;
 export type Failure = (typeof FAILURES)[number];

@@ -78,9 +78,9 @@ describe("a language model", () => {
 
   test("a server that does not listen: busy", async () => {
     const messages = [{ role: "user", content: "Hi" }] as const;
-    const nobody = { ...endpoint, url: "http://127.0.0.1:9/v1" };
+    const unreachable = { ...endpoint, url: "http://127.0.0.1:9/v1" };
     const options = { maxTokens: 1, signal: new AbortController().signal };
-    expect((await failureOf(askModel(nobody, messages, options).next())).why).toBe("busy");
+    expect((await failureOf(askModel(unreachable, messages, options).next())).why).toBe("busy");
   });
 
   test("an answer that goes on without an end: a timeout after the total time", async () => {

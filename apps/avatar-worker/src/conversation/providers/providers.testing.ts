@@ -14,7 +14,7 @@ const PATHS: Record<string, Kind> = {
 };
 const CLOSE_MS = 50;
 const LARGE_BYTES = 10 * 1024 * 1024;
-/** What a bad server could say of the key that it got. */
+/** An error body that contains the key, as a careless server could send. */
 export const KEY = "sk-operator-0123456789";
 
 type ChatBody = { model: string; messages: { role: string; content: string }[]; max_tokens?: number };
@@ -51,7 +51,7 @@ const faultyBody = (fault: Fault): Uint8Array[] | undefined => {
   return undefined;
 };
 
-/** What the server says. `text`: of a turn, by the number of the request. */
+/** The responses of the server. `text`: of a turn, by the number of the request. */
 type Script = {
   delays: Delays;
   faults: Map<Kind, Fault>;

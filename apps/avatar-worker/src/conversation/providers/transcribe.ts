@@ -29,7 +29,7 @@ const encodeWav = (pcm: Int16Array, sampleRate: number): Uint8Array<ArrayBuffer>
   return file;
 };
 
-/** What helps a recognizer: a language as ISO 639-1 (`en`), and words that are likely. */
+/** Hints for a recognizer: a language as ISO 639-1 (`en`), and likely words. */
 export type TranscriptionHints = { language?: string | undefined; vocabulary?: string | undefined };
 export type TranscriptionOptions = {
   sampleRate: number;

@@ -10,7 +10,7 @@ import { type ConfinedOptions, type Failed, runConfined, SANDBOX_LIMITS, type Sa
 import { withOpenFiles } from "../run.ts";
 import { MAX_SOUND_SAMPLES, MAX_SOUND_SECONDS, SAMPLE_RATE } from "./tasks.ts";
 
-/** What ffmpeg can decode in place of us: each content type but WAV. */
+/** The content types that ffmpeg decodes: all but WAV. */
 export type FfmpegType = Exclude<ContentType<"audio">, "audio/wav">;
 
 /** The demuxer and the decoders of each content type. */

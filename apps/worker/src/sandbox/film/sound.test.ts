@@ -6,7 +6,7 @@ import { tone, type WavParts, wavFile } from "./wav.testing.ts";
 
 const sine = (frequency: number) => (seconds: number) => 0.5 * Math.sin(2 * Math.PI * frequency * seconds);
 
-/** What a child would report and write of these bytes. */
+/** The report and the output of a child for these bytes. */
 const make = async (bytes: Uint8Array, source: SoundSource = { kind: "wav" }) => {
   const parts: Uint8Array[] = [];
   const input = { read: (start: number, end: number) => bytes.subarray(start, end), size: bytes.length };

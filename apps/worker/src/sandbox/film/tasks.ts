@@ -1,4 +1,4 @@
-/** What children do for a video, and the schemas by which their parent validates what they report. */
+/** The tasks of children for a video, and the schemas by which the parent validates their reports. */
 import { type Static, Type } from "@sinclair/typebox";
 
 /** Where a sound comes from: the input of the child. `voice`: the name that Flite has for it. */

@@ -10,7 +10,7 @@ export type WavParts = {
   /** The format of an extensible one. */
   extension?: number;
   data?: Uint8Array;
-  /** What the file says. By default, the truth. */
+  /** The sizes in the header. By default, the true ones. */
   dataBytes?: number;
   dataName?: string;
   formatName?: string;

@@ -37,7 +37,7 @@ const BITS: Record<Encoding, readonly number[]> = {
 };
 const MAX_CHANNELS = 32;
 const [MIN_RATE, MAX_RATE] = [1000, 384_000];
-/** What a stream writes that does not know its length. */
+/** The size that a stream of unknown length writes. */
 const UNKNOWN_SIZES: readonly number[] = [0xffff_ffff, 0x7fff_ffff, 0xffff_ffff - 36, 0x7fff_ffff - 36];
 /** Chunks before the sound: comments, marks, pictures. */
 const MAX_CHUNKS = 1000;

@@ -16,7 +16,7 @@ export const box = (type: string, ...contents: Uint8Array[]): Buffer => {
   return Buffer.concat([head, ...contents], size);
 };
 
-/** What is in a superbox without its head of 8 bytes. C2PA hashes an assertion so. */
+/** The content of a superbox, without its head of 8 bytes. C2PA hashes this part of an assertion. */
 export const superboxContent = (type: JumbfType, label: string, ...contents: Uint8Array[]): Buffer =>
   Buffer.concat([
     box("jumd", Buffer.from(type, "latin1"), TYPE_END, Buffer.from([TOGGLES]), Buffer.from(`${label}\0`)),

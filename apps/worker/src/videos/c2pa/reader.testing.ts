@@ -111,7 +111,7 @@ const fileHash = (boxes: readonly Box[]): string =>
     }),
   );
 
-/** What a manifest says, and which of its three proofs hold. */
+/** Reads a manifest, and checks its three proofs. */
 export const readManifest = async (file: Buffer) => {
   const boxes = boxesOf(file);
   const box = boxes.find(({ type }) => type === "uuid");

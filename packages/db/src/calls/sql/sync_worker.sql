@@ -9,7 +9,7 @@
 -- worker, for lose_worker.
 --
 -- Lock order: the worker, the sessions by primary key, their calls and counters (lock_counters), slots, preloads. Slots and preloads that
--- others have locked are skipped: they have news for the next sync. While the worker is locked, nobody moves its calls (expire_workers).
+-- others have locked are skipped: they have news for the next sync. While the worker is locked, no other statement moves its calls (expire_workers).
 create function rta.sync_worker(
   p_worker_id text,
   p_slots integer,

@@ -9,7 +9,7 @@
 -- nothing. A started session is marked (`must_end`): it stays open, and holds its credits, until a release by its engine, or until
 -- the end of its lease, when it is charged what was reported. Otherwise a caller who ends the call right after a report is not
 -- charged for the time since. A session whose lease has expired is charged what was reported. A call ends at once, whoever releases it, and `used` does
--- not count: the service ends its media itself (used_by_clock). The session of a video is marked, whoever releases it: its worker then
+-- not count: the service ends its media itself (used_by_clock). The session of a video is marked by every caller's release: its worker then
 -- cancels the video, and `used` does not count.
 --
 -- Lock order: callers (lock_caller), sessions (lock_sessions), then of those to be ended their calls, all meters and all accounts

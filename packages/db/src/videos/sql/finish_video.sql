@@ -25,7 +25,7 @@ begin
   if not rta.end_job(p_job, p_lease) or v_video.status not in ('queued', 'rendering') then
     return 'lost';
   end if;
-  -- The session is locked before it is judged: a release that marks it waits, or is found.
+  -- The session is locked before it is read: a release that marks it waits, or is found.
   select price into v_price from public.usage_sessions
   where tenant_id = v_video.tenant_id and id = v_video.session_id for no key update;
   v_end := rta.video_end(v_video.tenant_id, v_video.session_id);

@@ -1,4 +1,4 @@
--- What the end of an attempt that has not done its work does to a video. After `p_outcome` 'retried', it is queued again; after
+-- Changes a video after an attempt that has failed. After `p_outcome` 'retried', it is queued again; after
 -- 'exhausted', it has failed with `p_code` and `p_detail`, and is charged nothing.
 -- Lock order: the calling function has locked the video and its job; then see end_videos.
 create function rta.stop_video(p_video rta.video, p_outcome text, p_code text, p_detail text, p_request_id text) returns void

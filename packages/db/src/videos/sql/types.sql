@@ -48,10 +48,10 @@ create type rta.video_request as (
   created_at timestamptz
 );
 
--- What only the write of a new video knows, under the names of the API.
+-- The fields of a new video that only its write knows, under the names of the API.
 create type rta.decided_fields as ("voiceId" text, "reservedCreditMicros" bigint, warnings text[]);
 
--- What a video says of the errors that its end finds.
+-- The texts of the errors that the end of a video finds.
 create type rta.video_error_details as (key_ended text, session_ended text, quota_exceeded text);
 
 -- How the attempt to render a video has ended. `status`: 'ready', with what follows it, or 'failed' or 'canceled', with the error.

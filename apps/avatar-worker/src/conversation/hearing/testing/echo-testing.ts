@@ -1,4 +1,4 @@
-/** What a microphone hears of the avatar's voice: later, fainter, through a loudspeaker and a room. */
+/** The echo of the avatar's voice in a microphone: later, fainter, through a loudspeaker and a room. */
 import { VAD_RATE } from "../vad.ts";
 import { concat, createRandom, mix, roomNoise, say, silence } from "./sounds-testing.ts";
 

@@ -9,8 +9,8 @@ export type TimedEvent = { atMs: number; event: TurnEvent };
 
 export type TurnScript = {
   bargeIn?: BargeIn;
-  /** What the text of a pause says, after `recognizerMs` more of the sound. */
-  judge?: (pause: number) => Verdict | null;
+  /** The verdict on the text of a pause, given `recognizerMs` later. */
+  decide?: (pause: number) => Verdict | null;
   recognizerMs?: number;
   /** Silence before and after the sound. */
   beforeMs?: number;
@@ -19,7 +19,7 @@ export type TurnScript = {
 
 /** The events of a sound in the noise of a room. Times are relative to its first sample. */
 export const detectTurns = (sound: Float32Array, script: TurnScript = {}): TimedEvent[] => {
-  const { bargeIn = "none", judge = () => null, recognizerMs = 0, beforeMs = 1000, afterMs = 2500 } = script;
+  const { bargeIn = "none", decide = () => null, recognizerMs = 0, beforeMs = 1000, afterMs = 2500 } = script;
   const whole = concat(silence(beforeMs), sound, silence(afterMs));
   const noisy = mix(whole, roomNoise(whole.length));
   const events: TimedEvent[] = [];
@@ -27,7 +27,7 @@ export const detectTurns = (sound: Float32Array, script: TurnScript = {}): Timed
   let nowMs = -beforeMs;
   const onEvent = (event: TurnEvent): void => {
     events.push({ atMs: nowMs, event });
-    const verdict = event.kind === "pause" ? judge(event.pause) : null;
+    const verdict = event.kind === "pause" ? decide(event.pause) : null;
     if (event.kind === "pause" && verdict !== null) {
       verdicts.push({ atMs: nowMs + recognizerMs, pause: event.pause, verdict });
     }
@@ -38,7 +38,7 @@ export const detectTurns = (sound: Float32Array, script: TurnScript = {}): Timed
     detector.hear(noisy.subarray(at, at + WINDOW_SAMPLES));
     while (verdicts[0] && verdicts[0].atMs <= nowMs) {
       const { pause, verdict } = verdicts.shift() as (typeof verdicts)[0];
-      detector.judge(pause, verdict);
+      detector.resolvePause(pause, verdict);
     }
   }
   return events;

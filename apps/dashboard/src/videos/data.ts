@@ -1,6 +1,7 @@
 /** Videos, and what they cost. */
 import type { components } from "@realtime-avatar/client";
 import { heldSeconds } from "@realtime-avatar/domain/videos/held";
+import { RUNNING_STATUSES } from "@realtime-avatar/domain/videos/status";
 import { skipToken, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import type { Tone } from "../components/text.tsx";
 import { creditAmount } from "../format.ts";
@@ -24,7 +25,7 @@ export const STATUS_TONES: Record<Status, Tone> = {
   deleted: "plain",
 };
 
-export const isRunning = ({ status }: Video): boolean => status === "queued" || status === "rendering";
+export const isRunning = ({ status }: Video): boolean => RUNNING_STATUSES.includes(status);
 
 /** At most what a text costs: what a video of it holds. */
 export const maxCost = (text: string, price: number = DEFAULT_PRICE): { seconds: number; creditMicros: number } => {

@@ -1,4 +1,4 @@
-/** Sound of any rate as 48 kHz. */
+/** Sound of any rate as 48 kHz. The rates of voices have a quicker way, in `packages/speech`, whose filters are made for each rate. */
 import { SAMPLE_RATE } from "./tasks.ts";
 
 /** Zero crossings of the sinc to each side of a sample. */

@@ -1,41 +1,97 @@
 /** The messages of both sides that are sent to the language model. */
 import type { Message } from "./providers/chat.ts";
+import { type ToolCall, toolError } from "./providers/tool-calls.ts";
 
-/** Older messages are dropped. */
+/** Older messages are dropped. Calls of tools at once count as one, with their results. */
 const MAX_MESSAGES = 48;
 /** In UTF-16 units, of what was said, and of the system messages of the start. */
 const MAX_LENGTH = 24_000;
 
+/** Messages that belong together: one that was said, or calls of tools and their results. */
+type Entry = { messages: Message[]; isCalls: boolean };
+
 export type History = {
   /** Adds what one side has said. Of an answer that was interrupted: the words that were heard. */
   add(role: "user" | "assistant", text: string): void;
+  /**
+   * Adds calls of tools, which have no results yet. `text`: what the model has written before them, until the answer is added.
+   * Returns a function that sets the result of a call.
+   */
+  addCalls(text: string, calls: readonly ToolCall[]): (call: ToolCall, result: string) => void;
   /** The last thing that was said; null in a new call. */
   last(): Message | null;
   /** All that the model is told, the newest last. */
   messages(): readonly Message[];
 };
 
-/** The last of `messages` that fit into `MAX_LENGTH`, in their order. */
-const newest = (messages: readonly Message[]): Message[] => {
+const lengthOf = ({ messages }: Entry): number =>
+  messages.reduce(
+    (sum, message) =>
+      sum + message.content.length + ("tool_calls" in message ? JSON.stringify(message.tool_calls).length : 0),
+    0,
+  );
+
+/** The last of `entries` that fit into `MAX_LENGTH`, in their order, and all from the last message of the person on. */
+const newest = (entries: readonly Entry[]): Message[] => {
   let lengthLeft = MAX_LENGTH;
-  const first = messages.findLastIndex(({ content }) => {
-    lengthLeft -= content.length;
+  const tooOld = entries.findLastIndex((entry) => {
+    lengthLeft -= lengthOf(entry);
     return lengthLeft < 0;
   });
-  return messages.slice(first + 1);
+  const turn = entries.findLastIndex(({ messages: [message] }) => message?.role === "user");
+  const first = turn === -1 ? tooOld + 1 : Math.min(tooOld + 1, turn);
+  return entries.slice(first).flatMap(({ messages }) => messages);
 };
+
+const toEntry = (message: Message): Entry => ({ messages: [message], isCalls: false });
+
+/** What the model is told of a call that was interrupted: the page may have done it. */
+const UNKNOWN = toolError("The result is not known: the person has interrupted the call.");
+
+const callEntry = (text: string, calls: readonly ToolCall[]): Entry => ({
+  isCalls: true,
+  messages: [
+    {
+      role: "assistant",
+      content: text,
+      tool_calls: calls.map(({ id, name, args }) => ({
+        id,
+        type: "function",
+        // Servers that read the arguments refuse others than an object.
+        function: { name, arguments: args ?? "{}" },
+      })),
+    },
+    ...calls.map(({ id }): Message => ({ role: "tool", tool_call_id: id, content: UNKNOWN })),
+  ],
+});
 
 /** `context`: the `initial_context` of the start. Its system messages are not forgotten. */
 export const createHistory = (context: readonly Message[] = []): History => {
-  const system = newest(context.filter(({ role }) => role === "system"));
-  const said: Message[] = context.filter(({ role }) => role !== "system");
+  const system = newest(context.filter(({ role }) => role === "system").map(toEntry));
+  const said = context.filter(({ role }) => role !== "system").map(toEntry);
+  const push = (entry: Entry): void => {
+    said.push(entry);
+    if (said.length > MAX_MESSAGES) said.splice(0, said.length - MAX_MESSAGES);
+  };
   return {
     add: (role, content) => {
-      if (content === "") return;
-      said.push({ role, content });
-      if (said.length > MAX_MESSAGES) said.splice(0, said.length - MAX_MESSAGES);
+      // The answer contains what was said before its calls.
+      if (role === "assistant") {
+        for (const { messages } of said.slice(said.findLastIndex(({ isCalls }) => !isCalls) + 1)) {
+          if (messages[0]) messages[0].content = "";
+        }
+      }
+      if (content !== "") push(toEntry({ role, content }));
     },
-    last: () => said.at(-1) ?? null,
+    addCalls: (text, calls) => {
+      const entry = callEntry(text, calls);
+      push(entry);
+      return ({ id }, result) => {
+        const message = entry.messages.find((each) => "tool_call_id" in each && each.tool_call_id === id);
+        if (message) message.content = result;
+      };
+    },
+    last: () => said.findLast(({ isCalls }) => !isCalls)?.messages[0] ?? null,
     messages: () => [...system, ...newest(said)],
   };
 };

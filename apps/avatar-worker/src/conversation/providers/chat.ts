@@ -3,8 +3,15 @@ import { OPENAI } from "@realtime-avatar/speech/settings";
 import type { Endpoint } from "../settings.ts";
 import { ProviderError } from "./errors.ts";
 import { type RequestLimits, requestBytes } from "./request.ts";
+import { createToolCalls, type ToolOffer } from "./tool-calls.ts";
 
-export type Message = { role: "system" | "user" | "assistant"; content: string };
+/** A call of a tool in a message of the model, which is sent back to it with the result. */
+type MessageCall = { id: string; type: "function"; function: { name: string; arguments: string } };
+
+export type Message =
+  | { role: "system" | "user" | "assistant"; content: string }
+  | { role: "assistant"; content: string; tool_calls: readonly MessageCall[] }
+  | { role: "tool"; content: string; tool_call_id: string };
 
 /** Longer answers end here: four minutes of speech. */
 export const MAX_ANSWER_LENGTH = 4000;
@@ -34,7 +41,7 @@ async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<strin
   yield rest + decode();
 }
 
-type Choice = { delta?: { content?: unknown } | null; finish_reason?: unknown };
+type Choice = { delta?: { content?: unknown; tool_calls?: unknown } | null; finish_reason?: unknown };
 
 /** The first choice of an event; null for an event without one, such as that with the usage. */
 const readChoice = (data: string): Choice | null => {
@@ -50,16 +57,30 @@ const readChoice = (data: string): Choice | null => {
   return choice;
 };
 
-const requestBody = ({ url, model }: Endpoint, messages: readonly Message[], maxTokens: number): string =>
+const NO_OFFER: ToolOffer = { tools: [], onCalls: () => {} };
+
+const requestBody = (
+  { url, model }: Endpoint,
+  messages: readonly Message[],
+  { maxTokens, offer: { tools } = NO_OFFER }: ChatOptions,
+): string =>
   JSON.stringify({
     model,
     messages,
     stream: true,
+    // Some servers refuse an empty list.
+    ...(tools.length > 0 && { tools: tools.map((tool) => ({ type: "function", function: tool })) }),
     // OpenAI's newest models know only the new name, and most other servers only the old one.
     ...(url === OPENAI.url ? { max_completion_tokens: maxTokens } : { max_tokens: maxTokens }),
   });
 
-export type ChatOptions = { maxTokens: number; signal: AbortSignal; limits?: RequestLimits };
+export type ChatOptions = {
+  maxTokens: number;
+  signal: AbortSignal;
+  /** The tools that the model may call. */
+  offer?: ToolOffer;
+  limits?: RequestLimits;
+};
 
 /**
  * The answer to `messages`, piece by piece, at most `MAX_ANSWER_LENGTH` UTF-16 units. Throws a `ProviderError`, also when the answer
@@ -68,18 +89,24 @@ export type ChatOptions = { maxTokens: number; signal: AbortSignal; limits?: Req
 export async function* askModel(
   endpoint: Endpoint,
   messages: readonly Message[],
-  { maxTokens, signal, limits = CHAT_LIMITS }: ChatOptions,
+  options: ChatOptions,
 ): AsyncGenerator<string> {
-  const body = requestBody(endpoint, messages, maxTokens);
+  const { signal, offer = NO_OFFER, limits = CHAT_LIMITS } = options;
+  const body = requestBody(endpoint, messages, options);
   const bytes = requestBytes({ provider: "llm", endpoint, path: "/chat/completions", body, limits, signal });
+  const calls = createToolCalls();
   let lengthLeft = MAX_ANSWER_LENGTH;
   let isFinished = false;
   for await (const line of readLines(bytes)) {
     if (!line.startsWith("data:")) continue;
     const data = line.slice("data:".length).trim();
-    if (data === "[DONE]") return;
+    if (data === "[DONE]") {
+      isFinished = true;
+      break;
+    }
     const choice = readChoice(data);
     if (choice?.finish_reason) isFinished = true;
+    calls.push(choice?.delta?.tool_calls);
     const content = choice?.delta?.content;
     if (typeof content !== "string" || content === "") continue;
     yield content.slice(0, lengthLeft).toWellFormed();
@@ -87,4 +114,6 @@ export async function* askModel(
     if (lengthLeft <= 0) return;
   }
   if (!isFinished) throw malformed();
+  const asked = calls.read();
+  if (asked.length > 0) offer.onCalls(asked);
 }

@@ -17,13 +17,30 @@ const LARGE_BYTES = 10 * 1024 * 1024;
 /** An error body that contains the key, as a careless server could send. */
 export const KEY = "sk-operator-0123456789";
 
-type ChatBody = { model: string; messages: { role: string; content: string }[]; max_tokens?: number };
+type ChatBody = {
+  model: string;
+  messages: { role: string; content: string; tool_call_id?: string }[];
+  max_tokens?: number;
+  tools?: { type: string; function: { name: string; description: string; parameters: object } }[];
+};
+/** A text, or a text and calls of tools after it. `args`: as the model writes them. */
+export type Answer = string | { text?: string; calls: { name: string; args: string }[] };
 /** A request that has come. `abortedAt`: in milliseconds, when the client ended it before its end. */
 export type Received = { kind: Kind; at: number; key: string | null; body: unknown; abortedAt: number | null };
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
-const event = (content: string): Uint8Array =>
-  encode(`data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`);
+const event = (delta: object): Uint8Array => encode(`data: ${JSON.stringify({ choices: [{ delta }] })}\n\n`);
+
+/** The calls of an answer in parts, as OpenAI sends them: the arguments in two, and those of all calls in turns. */
+const callParts = (calls: { name: string; args: string }[]): object[] => {
+  const parts = (part: (call: { name: string; args: string }, index: number) => object): object[] =>
+    calls.map((call, index) => ({ tool_calls: [{ index, ...part(call, index) }] }));
+  return [
+    ...parts(({ name }, index) => ({ id: `call_${index}`, type: "function", function: { name, arguments: "" } })),
+    ...parts(({ args }) => ({ function: { arguments: args.slice(0, 5) } })),
+    ...parts(({ args }) => ({ function: { arguments: args.slice(5) } })),
+  ];
+};
 
 /** A buzz with syllables, at the rate of the server. */
 const buzz = (seconds: number): Uint8Array => {
@@ -55,7 +72,8 @@ const faultyBody = (fault: Fault): Uint8Array[] | undefined => {
 type Script = {
   delays: Delays;
   faults: Map<Kind, Fault>;
-  answer: (body: ChatBody) => string;
+  answer: (body: ChatBody) => Answer;
+  refusesTools: boolean;
   text: (request: number) => string;
   transcriptions: number;
 };
@@ -81,13 +99,17 @@ const write = async (
       for (let at = 0; at < sound.length; at += 9601) send(sound.slice(at, at + 9601));
       break;
     }
-    case "llm":
+    case "llm": {
       await Bun.sleep(llmMs);
-      for (const [token] of script.answer(body as ChatBody).matchAll(/\s*\S+\s*/g)) {
+      const answer = script.answer(body as ChatBody);
+      const { text = "", calls } = typeof answer === "string" ? { text: answer, calls: [] } : answer;
+      for (const [token] of text.matchAll(/\s*\S+\s*/g)) {
         if (!isOpen()) return;
-        send(event(token));
+        send(event({ content: token }));
         if (tokenMs > 0) await Bun.sleep(tokenMs);
       }
+      for (const part of callParts(calls)) send(event(part));
+    }
   }
 };
 
@@ -125,6 +147,7 @@ export const startProviders = (delays: Partial<Delays> = {}) => {
     delays: { ...NO_DELAYS, ...delays },
     faults: new Map(),
     answer: () => "Hello there.",
+    refusesTools: false,
     text: () => "Hello.",
     transcriptions: 0,
   };
@@ -146,6 +169,7 @@ export const startProviders = (delays: Partial<Delays> = {}) => {
       const fault = script.faults.get(kind);
       if (fault === "redirect") return Response.redirect(`${server.url.origin}/stolen`, 302);
       if (typeof fault === "number") return new Response(`The key ${KEY} is wrong.`, { status: fault });
+      if (script.refusesTools && kind === "llm" && (body as ChatBody).tools) return new Response(null, { status: 400 });
       return respond(entry, script, request.signal);
     },
   });
@@ -166,6 +190,10 @@ export const startProviders = (delays: Partial<Delays> = {}) => {
     redirected: () => redirected,
     setAnswer: (answer: Script["answer"]) => {
       script.answer = answer;
+    },
+    /** Like a server that knows no tools: 400 for a request with them. */
+    refuseTools: (refuses: boolean) => {
+      script.refusesTools = refuses;
     },
     setText: (text: Script["text"]) => {
       script.transcriptions = 0;

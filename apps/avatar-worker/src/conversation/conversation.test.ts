@@ -3,6 +3,7 @@ import type { AgentState } from "@realtime-avatar/domain/calls/lifecycle";
 import { APOLOGY, type ConversationParts, createConversation, TOO_MANY_TURNS, type Turn } from "./conversation.ts";
 import type { Counted } from "./counted.ts";
 import type { TurnEvent } from "./hearing/turn-detector.ts";
+import { NO_TOOLS } from "./page-tools.ts";
 import type { Message } from "./providers/chat.ts";
 import { ProviderError } from "./providers/errors.ts";
 
@@ -41,6 +42,7 @@ const start = (parts: Partial<ConversationParts> = {}) => {
       if (failure) throw failure;
       yield answer;
     },
+    tools: NO_TOOLS,
     recognize: async () => heard,
     voice,
     ownVoice: voice,

@@ -4,6 +4,7 @@
  */
 import type { AgentState } from "@realtime-avatar/domain/calls/lifecycle";
 import { createSentenceSplitter } from "@realtime-avatar/speech/sentences";
+import { type Ask, askWithTools, type Tools } from "./ask-with-tools.ts";
 import type { TurnEvent, Verdict } from "./hearing/turn-detector.ts";
 import { createHistory, type History } from "./history.ts";
 import { createListening } from "./listening.ts";
@@ -49,7 +50,8 @@ export type ConversationParts = {
   /** An ISO 639-1 code. */
   language?: string | undefined;
   maxTurnsPerMinute: number;
-  ask(messages: readonly Message[], signal: AbortSignal): AsyncGenerator<string>;
+  ask: Ask;
+  tools: Tools;
   recognize(sound: Int16Array, signal: AbortSignal): Promise<string>;
   voice: Voice;
   /** The longest text that `voice` gets at once, in UTF-16 units. */
@@ -172,7 +174,7 @@ const createAnswering = (parts: ConversationParts, queue: SpeechQueue, history: 
   };
   async function* ask({ instructions = "" }: Turn, signal: AbortSignal): AsyncGenerator<string> {
     const system = [parts.instructions, instructions].filter((text) => text !== "").join("\n\n");
-    yield* parts.ask([{ role: "system", content: system }, ...history.messages()], signal);
+    yield* askWithTools({ ask: parts.ask, tools: parts.tools, history, system }, signal);
     modelFailures = 0;
   }
   /** Says a fixed text of the service. */

@@ -16,6 +16,7 @@ import { type ConversationEvents, type ConversationParts, createConversation } f
 import type { Counted } from "./counted.ts";
 import { createHearing, type Hearing } from "./hearing/hearing.ts";
 import { VAD_RATE } from "./hearing/vad.ts";
+import { createPageTools, NO_TOOLS } from "./page-tools.ts";
 import { askModel } from "./providers/chat.ts";
 import { type Failure, type Provider, voiceError } from "./providers/errors.ts";
 import { transcribe } from "./providers/transcribe.ts";
@@ -74,7 +75,7 @@ const createVoice = (voice: SpeechVoice, { speech }: ConversationSettings): Voic
 const connectProviders = (
   assigned: AssignedCall,
   settings: ConversationSettings,
-): Omit<ConversationParts, "output" | "resolvePause" | "now" | "events"> => {
+): Omit<ConversationParts, "output" | "resolvePause" | "now" | "events" | "tools"> => {
   const { llm, stt, maxTokens, maxTurnsPerMinute, instructions } = settings;
   const { input } = assigned;
   const voice = chooseVoice(assigned, settings.speech);
@@ -87,7 +88,7 @@ const connectProviders = (
     context: input.initial_context ?? [],
     language,
     maxTurnsPerMinute,
-    ask: (messages, signal) => askModel(llm, messages, { maxTokens, signal }),
+    ask: (messages, signal, offer) => askModel(llm, messages, { maxTokens, signal, offer }),
     recognize: async (sound, signal) => (stt ? transcribe(stt, sound, { ...options, signal }) : ""),
     voice: createVoice(voice, settings),
     maxTextLength: MAX_TEXT_LENGTH[voice.provider],
@@ -140,6 +141,7 @@ export const holdConversation = (
   };
   const conversation = createConversation({
     ...connectProviders(assigned, settings),
+    tools: assigned.input.capabilities?.includes("client_tools") ? createPageTools(room) : NO_TOOLS,
     output: createOutput(inRoom, hearing),
     resolvePause: (pause, verdict) => hearing?.resolvePause(pause, verdict),
     now: () => performance.now(),

@@ -31,7 +31,9 @@ test("a server of the operator's: its own key alone, and typed turns without a r
 });
 
 test("the fields of a start that are used: of speech only with a recognizer", () => {
-  expect(conversationFeatures({ stt: null })).toEqual(["instructions", "initial_context", "voice", "default_voice_id"]);
+  expect(conversationFeatures({ stt: null })).toEqual([
+    ...["instructions", "initial_context", "voice", "default_voice_id", "capabilities"],
+  ]);
   expect(conversationFeatures({ stt: read({ ...LLM, ...STT })?.stt ?? null })).toContain("transcription");
 });
 

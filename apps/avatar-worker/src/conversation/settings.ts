@@ -86,7 +86,7 @@ export const readConversationSettings = (variables: Variables): ConversationSett
 
 /** The fields of the start of a call that a conversation uses, and of the avatar. */
 export const conversationFeatures = ({ stt }: Pick<ConversationSettings, "stt">): readonly string[] => [
-  ...["instructions", "initial_context", "voice", DEFAULT_VOICE],
+  ...["instructions", "initial_context", "voice", DEFAULT_VOICE, "capabilities"],
   ...(stt ? ["transcription"] : []),
 ];
 

@@ -1,0 +1,85 @@
+/** The answer of a language model that may call tools of the page before it answers. */
+import type { History } from "./history.ts";
+import { MAX_ANSWER_LENGTH, type Message } from "./providers/chat.ts";
+import { ProviderError } from "./providers/errors.ts";
+import { type Tool, type ToolCall, type ToolOffer, toolError } from "./providers/tool-calls.ts";
+
+/** How often the model may call tools for one answer. Then it must answer with what it knows. */
+export const MAX_ROUNDS = 4;
+/** Of all results for one answer, in UTF-16 units. */
+const MAX_RESULTS_LENGTH = 16_384;
+
+/** The tools of a page. */
+export type Tools = {
+  /** Empty for none. */
+  list(): readonly Tool[];
+  /** The result of a call: text for the model. An error is one as well. Rejects only with the reason of `signal`. */
+  call(call: ToolCall, signal: AbortSignal): Promise<string>;
+  /** The model does not take these tools: forgets them. */
+  drop(): void;
+};
+
+/** See `askModel`. */
+export type Ask = (messages: readonly Message[], signal: AbortSignal, offer: ToolOffer) => AsyncGenerator<string>;
+
+export type Asking = { ask: Ask; tools: Tools; history: History; system: string };
+
+/** Asks once. A server that refuses the request with tools is asked without them, and then they are forgotten. */
+async function* askOnce(
+  { ask, tools, history, system }: Asking,
+  offer: ToolOffer,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  const messages: Message[] = [{ role: "system", content: system }, ...history.messages()];
+  try {
+    yield* ask(messages, signal, offer);
+  } catch (error) {
+    // A refusal comes before the first text.
+    if (offer.tools.length === 0 || !(error instanceof ProviderError && error.why === "refused")) throw error;
+    for await (const part of ask(messages, signal, { ...offer, tools: [] })) {
+      if (tools.list() === offer.tools) tools.drop();
+      yield part;
+    }
+  }
+}
+
+/**
+ * The answer to the last message of the history, piece by piece, at most `MAX_ANSWER_LENGTH` UTF-16 units and one piece. The calls of tools are in the history from their begin on, before the
+ * answer. Throws a `ProviderError`, or the reason of `signal` when it is aborted.
+ */
+export async function* askWithTools(asking: Asking, signal: AbortSignal): AsyncGenerator<string> {
+  const { tools, history } = asking;
+  let answerLength = 0;
+  let lengthLeft = MAX_RESULTS_LENGTH;
+  const fit = (result: string): string => {
+    if (result.length > lengthLeft) return toolError("The results of this turn are too long.");
+    lengthLeft -= result.length;
+    return result;
+  };
+  for (let round = 0; ; round++) {
+    const offered = round < MAX_ROUNDS ? tools.list() : [];
+    let text = "";
+    let calls: readonly ToolCall[] = [];
+    const onCalls = (all: readonly ToolCall[]): void => {
+      calls = all;
+    };
+    for await (const part of askOnce(asking, { tools: offered, onCalls }, signal)) {
+      text += part;
+      yield part;
+      answerLength += part.length;
+      if (answerLength >= MAX_ANSWER_LENGTH) return;
+    }
+    if (calls.length === 0 || offered.length === 0) return;
+    // What comes before a call is said while the tool works.
+    if (text !== "") yield "\n";
+    signal.throwIfAborted();
+    const setResult = history.addCalls(text, calls);
+    await Promise.all(
+      calls.map(async (call) => {
+        const result = await tools.call(call, signal);
+        if (!signal.aborted) setResult(call, fit(result));
+      }),
+    );
+    signal.throwIfAborted();
+  }
+}

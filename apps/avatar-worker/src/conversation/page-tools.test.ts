@@ -1,0 +1,119 @@
+import { describe, expect, test } from "bun:test";
+import {
+  type AvatarTool,
+  attachAvatarTools,
+  MAX_MANIFEST_BYTES,
+  MAX_TOOLS as SDK_MAX_TOOLS,
+} from "realtime-avatar/tools";
+import { MAX_TOOLS, readManifest, readResult } from "./page-tools.ts";
+
+const manifest = (...tools: unknown[]) => JSON.stringify({ tools });
+const tool = (others: object = {}) => ({ name: "order", description: "Finds an order.", parameters: {}, ...others });
+const reject = (others: object) => readManifest(manifest(tool(others)))?.rejected;
+
+/** The manifest that the published SDK sends, and the error that it throws for it. */
+const manifestOfSdk = async (tools: Record<string, AvatarTool>): Promise<string> => {
+  let sent = "";
+  const accepted = { accepted: Object.keys(tools), rejected: [] };
+  const localParticipant = {
+    registerRpcMethod: () => {},
+    performRpc: async ({ payload }: { payload: string }) => {
+      sent = payload;
+      return JSON.stringify(accepted);
+    },
+  };
+  await attachAvatarTools(
+    { localParticipant, remoteParticipants: new Map([["avatar", { identity: "avatar" }]]) },
+    tools,
+  );
+  return sent;
+};
+
+describe("the tools that a page registers", () => {
+  test("those of the published SDK, as many as it sends: taken", async () => {
+    const execute = (): string => "";
+    const one = { description: "Finds an order.", parameters: { type: "object" }, execute };
+    const names = Array.from({ length: SDK_MAX_TOOLS }, (_, index) => `tool-${index}`);
+    const sent = await manifestOfSdk(Object.fromEntries(names.map((name) => [name, one])));
+    expect(readManifest(sent)?.tools.map(({ name }) => name)).toEqual(names);
+    expect(MAX_TOOLS).toBe(SDK_MAX_TOOLS);
+    const longest = { ...one, description: "ü".repeat(1000), parameters: { type: "object", title: "" } };
+    const length = MAX_MANIFEST_BYTES - (await manifestOfSdk({ long: longest })).length;
+    const full = await manifestOfSdk({
+      long: { ...longest, parameters: { type: "object", title: "x".repeat(length) } },
+    });
+    expect(full.length).toBe(MAX_MANIFEST_BYTES);
+    expect(readManifest(full)?.tools.length).toBe(1);
+  });
+
+  test("a schema: without $schema, and with a type, which servers need", () => {
+    const [read] =
+      readManifest(manifest(tool({ parameters: { $schema: "https://json-schema.org/…", required: ["id"] } })))?.tools ??
+      [];
+    expect(read?.parameters).toEqual({ type: "object", properties: {}, required: ["id"] });
+    expect(readManifest(manifest({ name: "now", description: "Tells the time." }))?.tools[0]?.parameters).toEqual({
+      type: "object",
+      properties: {},
+    });
+  });
+
+  test("one that the model could not be given: rejected with a reason, and the others are taken", () => {
+    let deep: object = {};
+    for (let level = 0; level < 500; level++) deep = { properties: deep };
+    const bad: [object, RegExp][] = [
+      [{ name: "two words" }, /name must match/],
+      [{ name: "" }, /name must match/],
+      [{ name: "n".repeat(65) }, /name must match/],
+      [{ name: 7 }, /name must match/],
+      [{ description: " " }, /description is required/],
+      [{ description: { text: "x" } }, /description is required/],
+      [{ description: "x".repeat(1025) }, /description has more than 1024/],
+      [{ parameters: [] }, /must be a JSON Schema/],
+      [{ parameters: "object" }, /must be a JSON Schema/],
+      [{ parameters: { type: "string" } }, /JSON Schema of an object/],
+      [{ parameters: deep }, /nested more than 16/],
+    ];
+    for (const [others, reason] of bad)
+      expect(reject(others)).toEqual([{ name: expect.any(String), reason: expect.stringMatching(reason) }]);
+    const read = readManifest(manifest(tool(), null, "x", tool(), tool({ name: "other" })));
+    expect(read?.tools.map(({ name }) => name)).toEqual(["order", "other"]);
+    expect(read?.rejected.map(({ reason }) => reason)).toContain("another tool has this name");
+  });
+
+  test("a manifest that is broken, or beyond a limit of the SDK: refused as a whole", () => {
+    const many = Array.from({ length: 33 }, (_, index) => tool({ name: `tool_${index}` }));
+    const broken = [
+      "",
+      "{",
+      "null",
+      "[]",
+      "{}",
+      '{"tools":{}}',
+      manifest(...many),
+      `${manifest(tool())}${" ".repeat(12_000)}`,
+    ];
+    for (const payload of broken) expect(readManifest(payload)).toBeNull();
+  });
+});
+
+test("the response of a page: its result; an error for the model where it is late for another call, failed, broken or too long", () => {
+  const respond = (response: object): string =>
+    readResult(JSON.stringify({ ok: true, call_id: "c1", ...response }), "c1");
+  expect(respond({ result: '{"status":"sent"}' })).toBe('{"status":"sent"}');
+  expect(respond({ result: "r".repeat(8192) }).length).toBe(8192);
+  expect(respond({ result: "\ud800" })).toBe("\ufffd");
+  expect(respond({ ok: false, error: "no order 7" })).toBe('{"error":"no order 7"}');
+  const errors = [
+    respond({ result: "r".repeat(8193) }),
+    respond({ ok: false, error: "e".repeat(9000) }),
+    respond({ ok: "true", result: "x" }),
+    respond({ result: { status: "sent" } }),
+    respond({ result: "x", call_id: "c2" }),
+    ...["", "null", "[", "{}"].map((payload) => readResult(payload, "c1")),
+    readResult(`{"ok":true,"call_id":"c1","result":"${" ".repeat(70_000)}"}`, "c1"),
+  ];
+  for (const error of errors) {
+    expect(JSON.parse(error)).toEqual({ error: expect.any(String) });
+    expect(error.length).toBeLessThan(600);
+  }
+});

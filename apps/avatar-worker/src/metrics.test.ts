@@ -7,16 +7,35 @@ test("what happens in conversations: counted, from 0 on", async () => {
     const text = await (await fetch(new Request("http://localhost/metrics"))).text();
     return text
       .split("\n")
-      .filter((line) => /^realtime_avatar_(conversation|provider)/.test(line) && !line.endsWith(" 0"));
+      .filter(
+        (line) =>
+          /^realtime_avatar_(conversation|provider)/.test(line) && !line.endsWith(" 0") && !/_bucket/.test(line),
+      );
   };
   expect(await read()).toEqual([]);
   watcher.counted("turn");
   watcher.counted("turn");
   watcher.counted("interruption");
   watcher.providerFailed("tts", "busy");
+  watcher.turnTimed({ end_of_speech: 40, end_of_turn: 352, text: 0, first_token: 200, first_sound: 120, heard: 70 });
+  watcher.turnTimed({ first_token: 200, first_sound: 120, heard: 70 });
+  watcher.turnTimed({ end_of_speech: 40, end_of_turn: 352, text: 0 });
   expect(await read()).toEqual([
     "realtime_avatar_conversation_turns_total 2",
     "realtime_avatar_conversation_interruptions_total 1",
+    'realtime_avatar_conversation_stage_seconds_sum{stage="end_of_speech"} 0.08',
+    'realtime_avatar_conversation_stage_seconds_count{stage="end_of_speech"} 2',
+    'realtime_avatar_conversation_stage_seconds_sum{stage="end_of_turn"} 0.704',
+    'realtime_avatar_conversation_stage_seconds_count{stage="end_of_turn"} 2',
+    'realtime_avatar_conversation_stage_seconds_count{stage="text"} 2',
+    'realtime_avatar_conversation_stage_seconds_sum{stage="first_token"} 0.4',
+    'realtime_avatar_conversation_stage_seconds_count{stage="first_token"} 2',
+    'realtime_avatar_conversation_stage_seconds_sum{stage="first_sound"} 0.24',
+    'realtime_avatar_conversation_stage_seconds_count{stage="first_sound"} 2',
+    'realtime_avatar_conversation_stage_seconds_sum{stage="heard"} 0.14',
+    'realtime_avatar_conversation_stage_seconds_count{stage="heard"} 2',
+    "realtime_avatar_conversation_response_seconds_sum 0.782",
+    "realtime_avatar_conversation_response_seconds_count 1",
     'realtime_avatar_provider_failures_total{provider="tts",why="busy"} 1',
   ]);
   stop();

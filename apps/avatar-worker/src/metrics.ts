@@ -2,9 +2,11 @@
 import type { ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { createRegistry, type ServedMetrics, served } from "@realtime-avatar/runtime/metrics/registry";
 import { FAILURES, PROVIDERS } from "./conversation/providers/errors.ts";
+import { TURN_STAGES, totalOf } from "./conversation/timings/turn-timings.ts";
 import type { CallWatcher } from "./fleet/call.ts";
 
 const JOIN_SECONDS = [0.25, 0.5, 1, 2, 5, 10, 20, 30, 60, 120];
+const STAGE_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8, 1, 1.5, 2, 3, 5, 10];
 const CALL_SECONDS = [5, 15, 30, 60, 120, 300, 600, 1200, 1800];
 
 export type WorkerMetrics = ServedMetrics & {
@@ -38,6 +40,17 @@ export const createMetrics = (version: string): WorkerMetrics => {
     "Turns that cut off what the avatar was saying.",
     [],
   );
+  const stages = histogram(
+    "realtime_avatar_conversation_stage_seconds",
+    "Stages of turns: they add up to the time from the last sound of the person to the first one of the answer.",
+    STAGE_SECONDS,
+    ["stage"],
+  );
+  const responses = histogram(
+    "realtime_avatar_conversation_response_seconds",
+    "From the last sound of the person to the first one of the answer, as the person hears it.",
+    STAGE_SECONDS,
+  );
   const counts = { turn: turns, interruption: interruptions };
   const providerFailures = counter(
     "realtime_avatar_provider_failures_total",
@@ -53,6 +66,14 @@ export const createMetrics = (version: string): WorkerMetrics => {
       joined: (milliseconds) => joins.observe(milliseconds / 1000),
       ended: (reason, seconds) => lengths.observe({ reason }, seconds),
       counted: (what) => counts[what].inc(),
+      turnTimed: (timings) => {
+        for (const stage of TURN_STAGES) {
+          const milliseconds = timings[stage];
+          if (milliseconds !== undefined) stages.observe({ stage }, milliseconds / 1000);
+        }
+        const isSpokenAndHeard = timings.end_of_speech !== undefined && timings.heard !== undefined;
+        if (isSpokenAndHeard) responses.observe(totalOf(timings) / 1000);
+      },
       providerFailed: (provider, why) => providerFailures.inc({ provider, why }),
     },
     syncFailed: () => failed.inc(),

@@ -83,7 +83,10 @@ describe.skipIf(missing !== null)(`an avatar worker on Node${missing ? ` (skippe
     const livekit = await startLivekit(binary.kind === "found" ? binary.path : "");
     const control = await startControlPlane(livekit);
     const providers = startProviders();
-    const worker = startProcess(["node", await build()], { ...control.variables, ...providers.variables });
+    const collector = startCollector();
+    const worker = startProcess(["node", await build()], {
+      ...{ ...control.variables, ...providers.variables, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url },
+    });
     const call = await control.start();
     const person = await joinAsPerson(livekit.url, call.personToken);
     const { said } = watchTranscript(person.room);
@@ -100,6 +103,18 @@ describe.skipIf(missing !== null)(`an avatar worker on Node${missing ? ` (skippe
     await person.leave();
     worker.kill("SIGTERM");
     expect(await worker.exited).toBe(0);
+    const spans = collector.spans();
+    const turns = spans.filter(({ name }) => name === "turn");
+    expect(turns.map(({ attributes }) => attributes["realtime_avatar.session_id"])).toEqual([
+      call.session,
+      call.session,
+    ]);
+    const stagesOf = (turn: (typeof turns)[0] | undefined) =>
+      spans.flatMap(({ name, traceId, parentSpanId }) =>
+        traceId === turn?.traceId && parentSpanId === turn.spanId ? [name] : [],
+      );
+    expect(turns.map(stagesOf)).toEqual([["turn first_token", "turn first_sound", "turn heard"], []]);
+    await collector.close();
     await providers.stop();
     await control.stop();
     await livekit.stop();

@@ -47,6 +47,16 @@ export type Tracing = {
    * `realtime_avatar.<name>`. `startTime`: in milliseconds since 1970.
    */
   record(name: string, startTime: number, attributes: SpanAttributes, hasFailed?: boolean): void;
+  /**
+   * Records a span as `record` does, with a child span for each stage of the work. A stage begins where the one before it ends. The span
+   * ends with the last one.
+   */
+  recordStages(
+    name: string,
+    startTime: number,
+    attributes: SpanAttributes,
+    stages: readonly { name: string; milliseconds: number }[],
+  ): void;
   /** Exports the remaining spans; waits at most `milliseconds`. */
   stop(milliseconds: number): Promise<void>;
 };
@@ -121,6 +131,17 @@ export const startTracing = (config: TracingConfig, version: string, warn: (mess
       const span = tracer.startSpan(name, { startTime, attributes: named(attributes) }, ROOT_CONTEXT);
       if (hasFailed) span.setStatus({ code: SpanStatusCode.ERROR });
       span.end(Date.now());
+    },
+    recordStages: (name, startTime, attributes, stages) => {
+      const span = tracer.startSpan(name, { startTime, attributes: named(attributes) }, ROOT_CONTEXT);
+      const parent = trace.setSpan(ROOT_CONTEXT, span);
+      let end = startTime;
+      for (const stage of stages) {
+        const child = tracer.startSpan(`${name} ${stage.name}`, { startTime: end }, parent);
+        end += stage.milliseconds;
+        child.end(end);
+      }
+      span.end(end);
     },
     stop: async (milliseconds) => {
       let timer: Timer | undefined;

@@ -1,115 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import type { AgentState } from "@realtime-avatar/domain/calls/lifecycle";
-import { APOLOGY, type ConversationParts, createConversation, TOO_MANY_TURNS, type Turn } from "./conversation.ts";
-import type { Counted } from "./counted.ts";
+import { APOLOGY, TOO_MANY_TURNS } from "./conversation.ts";
 import type { TurnEvent } from "./hearing/turn-detector.ts";
-import { NO_TOOLS } from "./page-tools.ts";
-import type { Message } from "./providers/chat.ts";
 import { ProviderError } from "./providers/errors.ts";
-
-const SAMPLES_PER_MS = 48;
-const MS_PER_CHARACTER = 1000 / 15;
-const SOUND = new Int16Array(1600);
-
-/** Starts a conversation on a simulated clock. Only `pass` advances the clock, and plays the queued sound. */
-const start = (parts: Partial<ConversationParts> = {}) => {
-  let time = 0;
-  let queuedMs = 0;
-  const asked: (readonly Message[])[] = [];
-  const states: AgentState[] = [];
-  const said: string[] = [];
-  const done: Turn[] = [];
-  const failures: string[] = [];
-  const counted: Counted[] = [];
-  const verdicts: unknown[] = [];
-  const ends: string[] = [];
-  const aborted: string[] = [];
-  let answer = "Good morning to you.";
-  let failure: ProviderError | null = null;
-  let heard = "";
-
-  async function* voice(text: string): AsyncGenerator<Int16Array> {
-    yield new Int16Array(Math.round(text.length * MS_PER_CHARACTER * SAMPLES_PER_MS));
-  }
-  const conversation = createConversation({
-    instructions: "Be brief.",
-    context: [],
-    maxTurnsPerMinute: 20,
-    maxTextLength: 240,
-    ask: async function* (messages, signal) {
-      asked.push(messages);
-      signal.addEventListener("abort", () => aborted.push(answer));
-      if (failure) throw failure;
-      yield answer;
-    },
-    tools: NO_TOOLS,
-    recognize: async () => heard,
-    voice,
-    ownVoice: voice,
-    output: {
-      play: (pcm) => {
-        queuedMs += pcm.length / SAMPLES_PER_MS;
-      },
-      queuedMs: () => queuedMs,
-      preview: () => {},
-      clear: () => {
-        queuedMs = 0;
-      },
-    },
-    resolvePause: (pause, verdict) => verdicts.push([pause, verdict]),
-    now: () => time,
-    events: {
-      onTurn: () => counted.push("turn"),
-      onInterruption: () => counted.push("interruption"),
-      onState: (state) => {
-        if (states.at(-1) !== state) states.push(state);
-      },
-      onTranscript: ({ role, text, isFinal }) => {
-        if (isFinal) said.push(`${role}: ${text}`);
-      },
-      onTurnDone: (turn) => done.push(turn),
-      onFailure: (provider, why) => failures.push(`${provider} ${why}`),
-      onGiveUp: () => ends.push("failed"),
-    },
-    ...parts,
-  });
-  const settle = async (): Promise<void> => {
-    for (let turns = 0; turns < 50; turns++) await Promise.resolve();
-    await new Promise((resolve) => setImmediate(resolve));
-  };
-  return {
-    ...{ conversation, asked, states, said, done, failures, counted, verdicts, ends, aborted, settle },
-    setAnswer: (text: string) => {
-      answer = text;
-    },
-    setHeard: (text: string) => {
-      heard = text;
-    },
-    fail: (error: ProviderError | null) => {
-      failure = error;
-    },
-    pass: async (ms: number): Promise<void> => {
-      for (let passed = 0; passed < ms; passed += 10) {
-        await settle();
-        conversation.step();
-        time += 10;
-        queuedMs = Math.max(0, queuedMs - 10);
-      }
-      conversation.step();
-      await settle();
-    },
-    isQuiet: () => queuedMs === 0,
-  };
-};
-
-const LONG = "One two three four five six seven eight nine ten eleven twelve.";
-const spoken = (...kinds: TurnEvent["kind"][]): TurnEvent[] =>
-  kinds.map((kind): TurnEvent => {
-    if (kind === "pause") return { kind, pause: 1, sound: SOUND };
-    if (kind === "resume") return { kind, pause: 1 };
-    if (kind === "end") return { kind, pause: 1, reason: "whole", speechMs: 500, silenceMs: 350 };
-    return kind === "noise" ? { kind, speechMs: 64 } : { kind };
-  });
+import { LONG, spoken, startConversation as start } from "./testing/conversation-testing.ts";
 
 describe("typed turns", () => {
   test("a turn: thought about, answered, and remembered for the next one", async () => {
@@ -225,7 +118,7 @@ describe("failures", () => {
   test("a voice that fails in the middle: what was heard stays, and the avatar says so", async () => {
     const { conversation, said, failures, pass, setAnswer } = start({
       voice: async function* () {
-        yield new Int16Array(1000 * SAMPLES_PER_MS);
+        yield new Int16Array(48_000);
         throw new ProviderError("tts", "malformed");
       },
     });
@@ -237,18 +130,18 @@ describe("failures", () => {
   });
 
   test("a recognizer that fails: said, unless the avatar has more to say, which goes on", async () => {
-    const { conversation, said, failures, pass, setAnswer } = start({
+    const { conversation, hear, said, failures, pass, setAnswer } = start({
       recognize: async () => {
         throw new ProviderError("stt", "refused");
       },
     });
-    for (const event of spoken("begin", "pause", "end")) conversation.hear(event);
+    for (const event of spoken("begin", "pause", "end")) hear(event);
     await pass(3000);
     expect(said).toEqual([`assistant: ${APOLOGY}`]);
     setAnswer(LONG);
     conversation.take({ text: "Count." });
     await pass(1000);
-    for (const event of spoken("begin", "pause", "end")) conversation.hear(event);
+    for (const event of spoken("begin", "pause", "end")) hear(event);
     await pass(6000);
     expect(said.at(-1)).toBe(`assistant: ${LONG}`);
     expect(failures).toEqual(["stt refused", "stt refused"]);
@@ -257,26 +150,26 @@ describe("failures", () => {
 
 describe("spoken turns", () => {
   test("a whole sentence: recognized at its pause, answered at its end", async () => {
-    const { conversation, said, verdicts, asked, pass, settle, setHeard } = start();
+    const { hear, said, verdicts, asked, pass, settle, setHeard } = start();
     setHeard("What time is it?");
-    for (const event of spoken("begin", "pause")) conversation.hear(event);
+    for (const event of spoken("begin", "pause")) hear(event);
     await settle();
     expect(verdicts).toEqual([[1, "whole"]]);
     expect(asked.length).toBe(0);
-    for (const event of spoken("end")) conversation.hear(event);
+    for (const event of spoken("end")) hear(event);
     await pass(2000);
     expect(said).toEqual(["user: What time is it?", "assistant: Good morning to you."]);
   });
 
   test("a person who goes on: the text of the pause is dropped", async () => {
     const signals: AbortSignal[] = [];
-    const { conversation, said, verdicts, pass } = start({
+    const { hear, said, verdicts, pass } = start({
       recognize: async (_, signal) => {
         signals.push(signal);
         return signals.length === 1 ? "I would like" : "I would like a table.";
       },
     });
-    for (const event of spoken("begin", "pause", "resume", "pause", "end")) conversation.hear(event);
+    for (const event of spoken("begin", "pause", "resume", "pause", "end")) hear(event);
     await pass(2000);
     expect(signals.map(({ aborted }) => aborted)).toEqual([true, false]);
     expect(said[0]).toBe("user: I would like a table.");
@@ -286,17 +179,17 @@ describe("spoken turns", () => {
   test.each(["Mm-hmm.", "[music]", "three four five six seven eight"])(
     "%p while the avatar speaks: it pauses, and then says all",
     async (text) => {
-      const { conversation, states, said, counted, verdicts, asked, pass, settle, setAnswer, setHeard, isQuiet } =
+      const { conversation, hear, states, said, counted, verdicts, asked, pass, settle, setAnswer, setHeard, isQuiet } =
         start();
       setAnswer(LONG);
       setHeard(text);
       conversation.take({ text: "Count." });
       await pass(1500);
-      for (const event of spoken("begin")) conversation.hear(event);
+      for (const event of spoken("begin")) hear(event);
       expect(isQuiet()).toBe(true);
       await pass(300);
       expect(isQuiet()).toBe(true);
-      for (const event of spoken("pause")) conversation.hear(event);
+      for (const event of spoken("pause")) hear(event);
       await settle();
       expect(verdicts).toEqual([[1, "ignored"]]);
       await pass(5000);
@@ -308,13 +201,13 @@ describe("spoken turns", () => {
   );
 
   test("words while the avatar speaks: its answer ends, and the new turn is answered", async () => {
-    const { conversation, said, counted, pass, setAnswer, setHeard } = start();
+    const { conversation, hear, said, counted, pass, setAnswer, setHeard } = start();
     setAnswer(LONG);
     conversation.take({ text: "Count." });
     await pass(1500);
     setHeard("Wait, stop please.");
     setAnswer("All right.");
-    for (const event of spoken("begin", "pause", "end")) conversation.hear(event);
+    for (const event of spoken("begin", "pause", "end")) hear(event);
     await pass(2000);
     expect(said).toEqual([
       "user: Count.",
@@ -326,14 +219,14 @@ describe("spoken turns", () => {
   });
 
   test("a typed turn while the person speaks: its answer waits until the person has ended", async () => {
-    const { conversation, said, pass, setHeard, isQuiet } = start();
+    const { conversation, hear, said, pass, setHeard, isQuiet } = start();
     setHeard("Mm-hmm.");
-    for (const event of spoken("begin")) conversation.hear(event);
+    for (const event of spoken("begin")) hear(event);
     conversation.take({ text: "Hi." });
     await pass(500);
     expect(isQuiet()).toBe(true);
     setHeard("");
-    for (const event of spoken("pause", "end")) conversation.hear(event);
+    for (const event of spoken("pause", "end")) hear(event);
     await pass(2500);
     expect(said).toEqual(["user: Hi.", "assistant: Good morning to you."]);
   });
@@ -345,18 +238,18 @@ test("10,000 events in any order: each turn is done once, and the conversation s
     seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) | 0;
     return (seed >>> 8) % below;
   };
-  const { conversation, said, done, pass, settle, setHeard, setAnswer } = start({ maxTurnsPerMinute: 100_000 });
+  const { conversation, hear, said, done, pass, settle, setHeard, setAnswer } = start({ maxTurnsPerMinute: 100_000 });
   const kinds = ["begin", "pause", "resume", "end", "noise"] as const;
   let typed = 0;
   for (let round = 0; round < 10_000; round++) {
     const action = random(8);
     setHeard(["Mm-hmm.", "", "Stop now.", "and"][random(4)] as string);
     if (action === 0) conversation.take({ text: "Hi.", id: `t${typed++}` });
-    else if (action < 6) conversation.hear(spoken(kinds[action - 1] ?? "noise")[0] as TurnEvent);
+    else if (action < 6) hear(spoken(kinds[action - 1] ?? "noise")[0] as TurnEvent);
     else conversation.step();
     if (random(20) === 0) await settle();
   }
-  for (const event of spoken("begin", "pause", "end")) conversation.hear(event);
+  for (const event of spoken("begin", "pause", "end")) hear(event);
   await pass(5000);
   const ids = done.flatMap(({ id }) => id ?? []);
   expect(ids.length).toBe(typed);

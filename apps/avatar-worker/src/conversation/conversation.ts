@@ -4,15 +4,17 @@
  */
 import type { AgentState } from "@realtime-avatar/domain/calls/lifecycle";
 import { createSentenceSplitter } from "@realtime-avatar/speech/sentences";
+import { FRAME_MS } from "../renderer/renderer.ts";
 import { type Ask, askWithTools, type Tools } from "./ask-with-tools.ts";
 import type { TurnEvent, Verdict } from "./hearing/turn-detector.ts";
 import { createHistory, type History } from "./history.ts";
-import { createListening } from "./listening.ts";
+import { createListening, type SpokenTimes } from "./listening.ts";
 import type { Message } from "./providers/chat.ts";
 import { type Failure, type Provider, ProviderError } from "./providers/errors.ts";
 import { readAhead } from "./read-ahead.ts";
 import { say, type Voice } from "./say.ts";
 import { createSpeechQueue, type Outcome, type SpeechOutput, type SpeechQueue } from "./speech-queue.ts";
+import { createTurnClock, type TurnClock, type TurnTimings } from "./timings/turn-timings.ts";
 
 /** A turn: spoken or typed by the person, or sent by a program. */
 export type Turn = {
@@ -26,8 +28,17 @@ export type Turn = {
   isClosing?: boolean;
 };
 
-/** Something that was said. A later one with the same `id` replaces it. */
-export type Transcript = { id: number; role: "user" | "assistant"; text: string; isFinal: boolean };
+/** Something that was said. A later one with the same `id` replaces it. `timings`: of the turn that a final answer belongs to. */
+export type Transcript = {
+  id: number;
+  role: "user" | "assistant";
+  text: string;
+  isFinal: boolean;
+  timings?: TurnTimings;
+};
+
+/** How long sound is on its way between the person and the avatar, in milliseconds. */
+export type PathDelays = { fromPersonMs: number; toPersonMs: number };
 
 export type ConversationEvents = {
   /** The language model is asked to answer a turn. */
@@ -36,6 +47,8 @@ export type ConversationEvents = {
   onInterruption(): void;
   onState(state: AgentState): void;
   onTranscript(transcript: Transcript): void;
+  /** The first sound of the answer to a turn is handed on, or the turn has ended without it. Called once for each turn of `onTurn`. */
+  onTurnTimings(timings: TurnTimings): void;
   /** The answer to a turn was heard, interrupted or dropped, or has failed. */
   onTurnDone(turn: Turn): void;
   onFailure(provider: Provider, why: Failure): void;
@@ -59,6 +72,7 @@ export type ConversationParts = {
   /** The built-in voice, which needs no provider. */
   ownVoice: Voice;
   output: SpeechOutput;
+  pathDelays(): PathDelays;
   /** See `TurnDetector`. */
   resolvePause(pause: number, verdict: Verdict): void;
   /** In milliseconds. */
@@ -118,6 +132,9 @@ async function* cutSentences(text: AsyncGenerator<string>, maxLength: number): A
   yield* splitter.end();
 }
 
+/** `isOwn`: by the voice of the packages, and the model is not told. `onBegin`: the first sound is handed on. */
+type SayOptions = { isOwn: boolean; onBegin?: () => void; clock?: TurnClock };
+
 /** Says texts, and writes them to the transcript and the history. */
 const createSpeaking = ({ voice, ownVoice, events }: ConversationParts, queue: SpeechQueue, history: History) => {
   let transcripts = 0;
@@ -136,12 +153,12 @@ const createSpeaking = ({ voice, ownVoice, events }: ConversationParts, queue: S
       history.add("user", text);
       events.onTranscript({ id: ++transcripts, role: "user", text, isFinal: true });
     },
-    /** Says texts as one segment of the transcript. `isOwn`: by the voice of the packages, and the model is not told. */
-    say: async (texts: AsyncIterable<string>, signal: AbortSignal, isOwn: boolean, onBegin = () => {}) => {
+    /** Says texts as one segment of the transcript. */
+    say: async (texts: AsyncIterable<string>, signal: AbortSignal, { isOwn, onBegin, clock }: SayOptions) => {
       const id = ++transcripts;
       let said = "";
       const onSaid = (all: string): void => {
-        if (said === "") onBegin();
+        if (said === "") onBegin?.();
         recentlySaid = `${recentlySaid} ${all.slice(said.length)}`.slice(-RECENT_LENGTH);
         said = all;
         setState("speaking");
@@ -149,7 +166,8 @@ const createSpeaking = ({ voice, ownVoice, events }: ConversationParts, queue: S
       };
       const onFinished = ({ heard }: Outcome): void => {
         if (!isOwn) history.add("assistant", heard);
-        if (said !== "") events.onTranscript({ id, role: "assistant", text: heard, isFinal: true });
+        const timings = clock && { timings: clock.timings() };
+        if (said !== "") events.onTranscript({ id, role: "assistant", text: heard, isFinal: true, ...timings });
         setState("listening");
       };
       await say(texts, { queue, voice: isOwn ? ownVoice : voice, signal, onSaid, onFinished });
@@ -172,14 +190,17 @@ const createAnswering = (parts: ConversationParts, queue: SpeechQueue, history: 
     queue.cutOff();
     return current.signal;
   };
-  async function* ask({ instructions = "" }: Turn, signal: AbortSignal): AsyncGenerator<string> {
+  async function* ask({ instructions = "" }: Turn, signal: AbortSignal, clock: TurnClock): AsyncGenerator<string> {
     const system = [parts.instructions, instructions].filter((text) => text !== "").join("\n\n");
-    yield* askWithTools({ ask: parts.ask, tools: parts.tools, history, system }, signal);
+    for await (const token of askWithTools({ ask: parts.ask, tools: parts.tools, history, system }, signal)) {
+      clock.mark("first_token");
+      yield token;
+    }
     modelFailures = 0;
   }
   /** Says a fixed text of the service. */
   const sayOwn = (text: string, signal: AbortSignal): Promise<void> =>
-    speaking.say(once(text), signal, true).catch(() => {});
+    speaking.say(once(text), signal, { isOwn: true }).catch(() => {});
   const fail = async (error: unknown, signal: AbortSignal): Promise<void> => {
     if (signal.aborted) return;
     const isModel = error instanceof ProviderError && error.provider === "llm";
@@ -189,13 +210,25 @@ const createAnswering = (parts: ConversationParts, queue: SpeechQueue, history: 
     await sayOwn(APOLOGY, signal);
     if (isModel && modelFailures >= MAX_FAILURES) events.onGiveUp();
   };
-  const respond = async (turn: Turn, signal: AbortSignal): Promise<void> => {
+  const respond = async (turn: Turn, signal: AbortSignal, clock: TurnClock): Promise<void> => {
+    let hasBegun = false;
     speaking.setState("thinking");
-    const answer = readAhead(cutSentences(ask(turn, signal), parts.maxTextLength));
+    const answer = readAhead(cutSentences(ask(turn, signal, clock), parts.maxTextLength));
+    const onBegin = (): void => {
+      hasBegun = true;
+      answered.add(turn);
+      clock.mark("first_sound");
+      // Its first frame is in the queue already.
+      const queuedMs = Math.max(0, parts.output.queuedMs() - FRAME_MS);
+      clock.mark("heard", parts.now() + queuedMs + parts.pathDelays().toPersonMs);
+      events.onTurnTimings(clock.timings());
+    };
     try {
-      await speaking.say(answer, signal, false, () => answered.add(turn));
+      await speaking.say(answer, signal, { isOwn: false, onBegin, clock });
     } catch (error) {
       await fail(error, signal);
+    } finally {
+      if (!hasBegun) events.onTurnTimings(clock.timings());
     }
   };
   const isRepeated = ({ text, retryOf }: Turn): boolean => {
@@ -206,7 +239,7 @@ const createAnswering = (parts: ConversationParts, queue: SpeechQueue, history: 
     interrupt,
     /** Says that a provider has failed, in place of an answer. */
     fail: (error: unknown): void => void fail(error, interrupt()),
-    take: (turn: Turn): void => {
+    take: (turn: Turn, clock: TurnClock): void => {
       const isAnswered = answered.has(turn.retryOf);
       if (isAnswered) answered.add(turn);
       const limit = isAnswered ? "dropped" : countTurn();
@@ -218,7 +251,7 @@ const createAnswering = (parts: ConversationParts, queue: SpeechQueue, history: 
       if (limit === "within") events.onTurn();
       const signal = interrupt();
       if (!isRepeated(turn)) speaking.writePerson(turn.text);
-      const responding = limit === "within" ? respond(turn, signal) : sayOwn(TOO_MANY_TURNS, signal);
+      const responding = limit === "within" ? respond(turn, signal, clock) : sayOwn(TOO_MANY_TURNS, signal);
       void responding.finally(() => events.onTurnDone(turn));
     },
   };
@@ -227,8 +260,8 @@ const createAnswering = (parts: ConversationParts, queue: SpeechQueue, history: 
 export type Conversation = {
   /** A turn that was typed. It interrupts the avatar. */
   take(turn: Turn): void;
-  /** Takes an event of the turn detector. */
-  hear(event: TurnEvent): void;
+  /** Takes an event of the turn detector. `heardUntil`: see `HearingOptions`. */
+  hear(event: TurnEvent, heardUntil: number): void;
   step(): void;
   /** Whether the avatar speaks, or thinks of what to say. */
   isActive(): boolean;
@@ -236,7 +269,7 @@ export type Conversation = {
 };
 
 export const createConversation = (parts: ConversationParts): Conversation => {
-  const { recognize, language, resolvePause, events } = parts;
+  const { recognize, language, resolvePause, events, now, pathDelays } = parts;
   const queue = createSpeechQueue(parts.output);
   const history = createHistory(parts.context);
   const speaking = createSpeaking(parts, queue, history);
@@ -249,9 +282,16 @@ export const createConversation = (parts: ConversationParts): Conversation => {
     queue.resume();
     if (queue.isActive()) events.onState(speaking.state());
   };
-  const take = (turn: Turn): void => {
-    answering.take(turn);
+  const take = (turn: Turn, clock = createTurnClock(now)): void => {
+    answering.take(turn, clock);
     goOn();
+  };
+  const takeSpoken = (text: string, { silentAt, overAt }: SpokenTimes): void => {
+    const clock = createTurnClock(now, silentAt - pathDelays().fromPersonMs);
+    clock.mark("end_of_speech", silentAt);
+    clock.mark("end_of_turn", overAt);
+    clock.mark("text");
+    take({ text }, clock);
   };
   const listening = createListening({
     ...{ recognize, language, resolvePause },
@@ -263,7 +303,7 @@ export const createConversation = (parts: ConversationParts): Conversation => {
       if (wasSpeaking) events.onState("listening");
     },
     onIgnored: goOn,
-    onTurn: (text) => take({ text }),
+    onTurn: takeSpoken,
     onFailure: (error) => {
       goOn();
       // An answer that goes on says enough.
@@ -272,7 +312,7 @@ export const createConversation = (parts: ConversationParts): Conversation => {
     },
   });
   return {
-    take,
+    take: (turn) => take(turn),
     hear: listening.hear,
     step: queue.step,
     isActive: queue.isActive,

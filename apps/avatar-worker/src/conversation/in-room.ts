@@ -23,6 +23,8 @@ import { transcribe } from "./providers/transcribe.ts";
 import type { Voice } from "./say.ts";
 import type { ConversationSettings } from "./settings.ts";
 import type { SpeechOutput } from "./speech-queue.ts";
+import { createPathMeter } from "./timings/path-delays.ts";
+import type { TurnTimings } from "./timings/turn-timings.ts";
 import { createTranscription } from "./transcription.ts";
 import { receiveTurns } from "./typed-turns.ts";
 import { chooseVoice } from "./voice.ts";
@@ -41,6 +43,7 @@ export type CallConversation = {
   onProviderFailure: (provider: Provider, why: Failure) => void;
   /** See `onTurn` and `onInterruption` of `ConversationEvents`. */
   onCount: (counted: Counted) => void;
+  onTurnTimings: (timings: TurnTimings) => void;
 };
 
 /** Returns a function that tells the state of the avatar: the first one at once, and of many in a short time the last one. */
@@ -75,7 +78,7 @@ const createVoice = (voice: SpeechVoice, { speech }: ConversationSettings): Voic
 const connectProviders = (
   assigned: AssignedCall,
   settings: ConversationSettings,
-): Omit<ConversationParts, "output" | "resolvePause" | "now" | "events" | "tools"> => {
+): Omit<ConversationParts, "output" | "pathDelays" | "resolvePause" | "now" | "events" | "tools"> => {
   const { llm, stt, maxTokens, maxTurnsPerMinute, instructions } = settings;
   const { input } = assigned;
   const voice = chooseVoice(assigned, settings.speech);
@@ -117,20 +120,25 @@ export const holdConversation = (
   room: Room,
   assigned: AssignedCall,
   inRoom: InRoom,
-  { settings, onProviderFailure, onCount }: CallConversation,
+  { settings, onProviderFailure, onCount, onTurnTimings }: CallConversation,
   onFailed: () => void,
 ): (() => void) => {
   const { times } = inRoom;
+  const path = createPathMeter(room);
   const isHeard = settings.stt !== null && assigned.input.stt_mode !== "off";
   const hearing = isHeard
     ? createHearing({
-        onEvent: (event) => conversation.hear(event),
+        onEvent: (event, heardUntil) => {
+          if (event.kind === "begin") void path.measure();
+          conversation.hear(event, heardUntil);
+        },
         isAvatarActive: () => conversation.isActive(),
       })
     : null;
   const events: ConversationEvents = {
     onTurn: () => onCount("turn"),
     onInterruption: () => onCount("interruption"),
+    onTurnTimings,
     onState: createStates(room, assigned.mode),
     onTranscript: createTranscription(room),
     onTurnDone: ({ id, isClosing }) => {
@@ -143,12 +151,14 @@ export const holdConversation = (
     ...connectProviders(assigned, settings),
     tools: assigned.input.capabilities?.includes("client_tools") ? createPageTools(room) : NO_TOOLS,
     output: createOutput(inRoom, hearing),
+    pathDelays: path.delays,
     resolvePause: (pause, verdict) => hearing?.resolvePause(pause, verdict),
     now: () => performance.now(),
     events,
   });
   receiveTurns(room, (turn) => {
     times.otherWasActive(performance.now());
+    void path.measure();
     conversation.take(turn);
   });
   if (hearing) {

@@ -1,6 +1,9 @@
 /** From the turns of a person in sound to their texts: each is recognized in its pauses, and ignored where it is no turn. */
 import { pauseVerdict } from "./hearing/heard-text.ts";
-import type { TurnEvent, Verdict } from "./hearing/turn-detector.ts";
+import { TURN_TIMES, type TurnEvent, type Verdict } from "./hearing/turn-detector.ts";
+
+/** When the person fell silent, and when that silence ended the turn, in milliseconds of the clock of `heardUntil`. */
+export type SpokenTimes = { silentAt: number; overAt: number };
 
 export type ListeningParts = {
   /** The text of a sound: 16-bit PCM, mono, 16 kHz. */
@@ -15,7 +18,7 @@ export type ListeningParts = {
   onBegin(): void;
   /** It was noise, "mm-hmm", or the avatar's own voice. */
   onIgnored(): void;
-  onTurn(text: string): void;
+  onTurn(text: string, times: SpokenTimes): void;
   onFailure(error: unknown): void;
 };
 
@@ -24,10 +27,19 @@ type Heard = { kind: "recognized"; text: string; verdict: Verdict } | { kind: "f
 type Recognition = { pause: number; stop: AbortController; heard: Promise<Heard> };
 
 export type Listening = {
-  hear(event: TurnEvent): void;
+  /** `heardUntil`: see `HearingOptions`. */
+  hear(event: TurnEvent, heardUntil: number): void;
   /** Whether the person has begun a turn that has not ended. */
   isInTurn(): boolean;
   stop(): void;
+};
+
+type EndEvent = Extract<TurnEvent, { kind: "end" }>;
+
+/** A whole turn ends after `wholeMs` of silence. A longer silence was a wait for its text. */
+const readTimes = ({ reason, silenceMs, tailMs }: EndEvent, heardUntil: number): SpokenTimes => {
+  const neededMs = reason === "whole" ? Math.min(silenceMs, TURN_TIMES.wholeMs) : silenceMs;
+  return { silentAt: heardUntil - silenceMs - tailMs, overAt: heardUntil - silenceMs + neededMs };
 };
 
 export const createListening = (parts: ListeningParts): Listening => {
@@ -62,7 +74,7 @@ export const createListening = (parts: ListeningParts): Listening => {
     }
     resolvePause(pause, verdict);
   };
-  const handleEnd = async (): Promise<void> => {
+  const handleEnd = async (times: SpokenTimes): Promise<void> => {
     const ended = current;
     current = null;
     isInTurn = false;
@@ -71,10 +83,10 @@ export const createListening = (parts: ListeningParts): Listening => {
     if (ended.stop.signal.aborted) return;
     if (heard.kind === "failed") parts.onFailure(heard.error);
     else if (heard.verdict === "ignored") parts.onIgnored();
-    else parts.onTurn(heard.text);
+    else parts.onTurn(heard.text, times);
   };
   return {
-    hear: (event) => {
+    hear: (event, heardUntil) => {
       switch (event.kind) {
         case "begin":
           isInTurn = true;
@@ -88,7 +100,7 @@ export const createListening = (parts: ListeningParts): Listening => {
           current = null;
           break;
         case "end":
-          void handleEnd();
+          void handleEnd(readTimes(event, heardUntil));
           break;
         case "noise":
           break;

@@ -6,6 +6,7 @@ import { createLog } from "@realtime-avatar/runtime/log";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { until } from "@realtime-avatar/testing/until";
 import { assigned } from "../../test/support/assigned.ts";
+import type { TurnTimings } from "../conversation/timings/turn-timings.ts";
 import { startCallProcess } from "../process/call-process.ts";
 import type { Step } from "../process/scripted.testing.ts";
 import { startCall } from "./call.ts";
@@ -35,11 +36,18 @@ const start = ({ first, again = [], change = {}, leaseMs = 60_000, deaths = 0, p
     joined: (milliseconds: number) => void joins.push(milliseconds),
     ended: () => {},
     counted: (what: string) => void counted.push(what),
+    turnTimed: ({ heard }: TurnTimings) => void counted.push(`heard after ${heard} ms`),
     providerFailed: (provider: string, why: string) => void counted.push(`${provider} ${why}`),
   };
   const lines: string[] = [];
   const lefts: string[] = [];
-  const traces = { joined: () => {}, left: (_: unknown, reason: string) => void lefts.push(reason), synced: () => {} };
+  const turnTimed = (_: unknown, { heard }: TurnTimings): void => void counted.push(`${heard} ms traced`);
+  const traces = {
+    joined: () => {},
+    turnTimed,
+    left: (_: unknown, reason: string) => void lefts.push(reason),
+    synced: () => {},
+  };
   const call = startCall(
     { ...assigned, token: JSON.stringify({ first, again }), ...change },
     {
@@ -176,11 +184,12 @@ test("what the process counts of a conversation: for metrics, and failures of pr
     { kind: "count", counted: "turn" },
     { kind: "provider", provider: "stt", why: "timeout" },
     { kind: "count", counted: "interruption" },
+    { kind: "timings", timings: { first_token: 200, first_sound: 100, heard: 70 } },
     STARTED,
   ];
   const { call, counted, lines, untilState } = start({ first });
   await untilState("started");
-  expect(counted).toEqual(["turn", "stt timeout", "interruption"]);
+  expect(counted).toEqual(["turn", "stt timeout", "interruption", "heard after 70 ms", "70 ms traced"]);
   expect(lines.filter((line) => line.includes("a provider of a conversation has failed"))).toHaveLength(1);
   await call.leave();
 });

@@ -6,6 +6,7 @@ import type { Logger } from "@realtime-avatar/runtime/log";
 import type { Counted } from "../conversation/counted.ts";
 import type { Failure, Provider } from "../conversation/providers/errors.ts";
 import { type ConversationSettings, packSettings } from "../conversation/settings.ts";
+import type { TurnTimings } from "../conversation/timings/turn-timings.ts";
 import type { ProcessEnd } from "../process/call-process.ts";
 import { watchLimits } from "../process/limits.ts";
 import type { CallReport, FromCallProcess, PictureSettings, Start, ToCallProcess } from "../process/messages.ts";
@@ -36,6 +37,7 @@ export type CallWatcher = {
   joined(milliseconds: number): void;
   ended(reason: EndReason, usedSeconds: number): void;
   counted(what: Counted): void;
+  turnTimed(timings: TurnTimings): void;
   providerFailed(provider: Provider, why: Failure): void;
 };
 
@@ -142,7 +144,7 @@ type Running = {
   stop(): Promise<void>;
 };
 
-type RunOptions = Pick<CallParts, "processes" | "preloads" | "service" | "watcher"> & {
+type RunOptions = Pick<CallParts, "processes" | "preloads" | "service" | "watcher" | "traces"> & {
   log: Logger;
   onReport: (report: CallReport) => void;
   onDoubt: () => void;
@@ -152,7 +154,7 @@ type RunOptions = Pick<CallParts, "processes" | "preloads" | "service" | "watche
 /** Runs a call in a process, which `start` describes. */
 const runProcess = (
   start: Start,
-  { processes, preloads, service, watcher, log, onReport, onDoubt, onEnd }: RunOptions,
+  { processes, preloads, service, watcher, traces, log, onReport, onDoubt, onEnd }: RunOptions,
 ): Running => {
   const process = preloads?.take(start.assigned) ?? processes.take();
   const { pid } = process;
@@ -195,6 +197,10 @@ const runProcess = (
       case "count":
         watcher?.counted(message.counted);
         break;
+      case "timings":
+        watcher?.turnTimed(message.timings);
+        traces?.turnTimed(start.assigned, message.timings);
+        break;
       case "load":
         void sendFile(message.id, message.file);
         break;
@@ -222,7 +228,7 @@ const runProcess = (
 /** Runs a call in a process. A process that ends is replaced once, at once; the call has failed when the second one ends. */
 export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   const { session_id, generation, agent_identity } = assigned;
-  const { service, processes, preloads, watcher, pictures, leaseMs } = parts;
+  const { service, processes, preloads, watcher, traces, pictures, leaseMs } = parts;
   // The rooms of agents are of strangers, and have no conversation with us.
   const conversation = parts.conversation && agent_identity === null ? packSettings(parts.conversation) : null;
   const log = parts.log.child({ session: session_id, generation });
@@ -255,7 +261,7 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
     const rest = { ...assigned, used_seconds: record.current().used_seconds };
     return runProcess(
       { kind: "start", assigned: rest, isRestart: restarts > 0, leaseMs: leaseMs(), pictures, conversation },
-      { processes, preloads, service, watcher, log, onReport: record.update, onDoubt: doubt, onEnd: handleEnd },
+      { processes, preloads, service, watcher, traces, log, onReport: record.update, onDoubt: doubt, onEnd: handleEnd },
     );
   };
   let running = run();

@@ -14,6 +14,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { COUNTED } from "../conversation/counted.ts";
 import { FAILURES, PROVIDERS } from "../conversation/providers/errors.ts";
 import type { PackedSettings } from "../conversation/settings.ts";
+import { TurnTimings } from "../conversation/timings/turn-timings.ts";
 
 /** What a worker reports of a call, without the id of the call. */
 export type CallReport = Pick<ReportedCall, "state" | "used_seconds" | "reason">;
@@ -65,6 +66,8 @@ const MESSAGES = {
   portrait: ClosedObject({ kind: OneOf(["portrait"]), cause: Text({ minLength: 1, maxLength: 200 }) }),
   /** Something happened in the conversation, for metrics. */
   count: ClosedObject({ kind: OneOf(["count"]), counted: OneOf(COUNTED) }),
+  /** The stages of a turn, for metrics and traces. */
+  timings: ClosedObject({ kind: OneOf(["timings"]), timings: TurnTimings }),
   /** A provider of the conversation has failed, for the log and for metrics. */
   provider: ClosedObject({ kind: OneOf(["provider"]), provider: OneOf(PROVIDERS), why: OneOf(FAILURES) }),
   /** Asks for a prepared file of the avatar. */

@@ -84,6 +84,7 @@ const serveCall = (): void => {
         settings: unpackSettings(conversation),
         onProviderFailure: (provider, why) => send({ kind: "provider", provider, why }),
         onCount: (counted) => send({ kind: "count", counted }),
+        onTurnTimings: (timings) => send({ kind: "timings", timings }),
       },
     });
     setInterval(onChange, REPORT_INTERVAL_MS);

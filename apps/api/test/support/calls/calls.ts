@@ -56,7 +56,7 @@ export const startCallApi = async (
   const begin = (): RequestSpan => ({ ...span, recordSpan: (name) => void spans.push(name) });
   const options: Partial<AppOptions> = {
     config: { ...callOptions(livekit).config, ...changed },
-    tracing: { begin, record: () => {}, stop: async () => {} },
+    tracing: { begin, record: () => {}, recordStages: () => {}, stop: async () => {} },
     ...given,
   };
   const api: TestApi = await startApi(testStorage, options, ofDatabase);

@@ -4,18 +4,20 @@ import { createEchoCanceller, type EchoCanceller, FRAME_SAMPLES } from "./echo-c
 import { createEchoPresence } from "./echo-presence.ts";
 import { loadNetwork } from "./network.ts";
 import { type BargeIn, createTurnDetector, type TurnDetector, type TurnEvent } from "./turn-detector.ts";
-import { createVad, WINDOW_SAMPLES } from "./vad.ts";
+import { createVad, VAD_RATE, WINDOW_SAMPLES } from "./vad.ts";
 
 /** The canceller knows how the voice comes back after 1 to 1.2 s of it. */
 const SETTLED_MS = 2000;
 const SAMPLES_PER_MS = 48;
 
 export type HearingOptions = {
-  onEvent: (event: TurnEvent) => void;
+  /** `heardUntil`: when the last sound that led to the event was heard, in milliseconds of the clock `now`. */
+  onEvent: (event: TurnEvent, heardUntil: number) => void;
   /** Whether the avatar speaks, or thinks of what to say. */
   isAvatarActive: () => boolean;
   /** Null: none. Without a canceller, it takes 960 ms of speech to interrupt the avatar. */
   canceller?: EchoCanceller | null;
+  now?: () => number;
 };
 
 export type Hearing = {
@@ -46,7 +48,7 @@ const createFrames = (length: number, onFrame: (frame: Float32Array) => void): (
 
 /** The hearing of one call. */
 export const createHearing = (options: HearingOptions): Hearing => {
-  const { onEvent, isAvatarActive, canceller = createEchoCanceller() } = options;
+  const { onEvent, isAvatarActive, canceller = createEchoCanceller(), now = () => performance.now() } = options;
   const presence = createEchoPresence();
   let playedMs = 0;
   const bargeIn = (): BargeIn => {
@@ -55,17 +57,29 @@ export const createHearing = (options: HearingOptions): Hearing => {
     if (canceller === null) return "careful";
     return playedMs < SETTLED_MS ? "settling" : "usual";
   };
-  const detector = createTurnDetector({ vad: createVad(loadNetwork()), bargeIn, onEvent });
+  /** When sound came last; all sound that has come, and what the detector has taken of it, in milliseconds. */
+  const received = { at: 0, ms: 0, takenMs: 0 };
+  const detector = createTurnDetector({
+    ...{ vad: createVad(loadNetwork()), bargeIn },
+    onEvent: (event) => onEvent(event, received.at - (received.ms - received.takenMs)),
+  });
   const resampleHeard = createResampler();
   const resamplePlayed = createResampler();
-  const addToWindow = createFrames(WINDOW_SAMPLES, detector.hear);
+  const addToWindow = createFrames(WINDOW_SAMPLES, (window) => {
+    received.takenMs += (1000 * WINDOW_SAMPLES) / VAD_RATE;
+    detector.hear(window);
+  });
   const addToFrame = createFrames(FRAME_SAMPLES, (frame) => {
     presence.hear(frame);
     if (!presence.isAbsent()) canceller?.clean(frame);
     addToWindow(frame);
   });
   return {
-    hear: (sound) => addToFrame(resampleHeard(sound)),
+    hear: (sound) => {
+      received.at = now();
+      received.ms += sound.length / SAMPLES_PER_MS;
+      addToFrame(resampleHeard(sound));
+    },
     play: (sound, aheadMs) => {
       playedMs += sound.length / SAMPLES_PER_MS;
       const samples = resamplePlayed(sound);

@@ -41,8 +41,18 @@ export type TurnEvent =
   | { kind: "pause"; pause: number; sound: Int16Array }
   /** The person goes on. What was recognized in this pause is only a part of the turn. */
   | { kind: "resume"; pause: number }
-  /** The turn is over. Its text is that of the pause `pause`. `silenceMs`: since the last speech. */
-  | { kind: "end"; pause: number; reason: "whole" | "silence" | "limit"; speechMs: number; silenceMs: number }
+  /**
+   * The turn is over. Its text is that of the pause `pause`. `silenceMs`: since the last window of speech, in whole windows. `tailMs`:
+   * the silence at the end of that window.
+   */
+  | {
+      kind: "end";
+      pause: number;
+      reason: "whole" | "silence" | "limit";
+      speechMs: number;
+      silenceMs: number;
+      tailMs: number;
+    }
   /** Speech too short for a turn. Nothing else is said of it. */
   | { kind: "noise"; speechMs: number };
 
@@ -70,10 +80,20 @@ const WHOLE_WINDOWS = windowsIn(TURN_TIMES.wholeMs);
 const OPEN_WINDOWS = windowsIn(TURN_TIMES.openMs);
 const MAX_SAMPLES = windowsIn(TURN_TIMES.maxTurnMs) * WINDOW_SAMPLES;
 
+/** The end of speech is found to 2 ms. */
+const TAIL_SAMPLES = 32;
+
 const powerOf = (window: Float32Array): number => {
   let sum = 0;
   for (let index = 0; index < window.length; index++) sum += (window[index] as number) ** 2;
   return sum / window.length;
+};
+
+/** The silence at the end of a window, in milliseconds. */
+const measureTail = (window: Float32Array): number => {
+  let start = window.length;
+  while (start > 0 && powerOf(window.subarray(start - TAIL_SAMPLES, start)) < QUIET_POWER) start -= TAIL_SAMPLES;
+  return (1000 * (window.length - start)) / VAD_RATE;
 };
 
 /** `faint`: the end of speech, which falls silent 60 to 130 ms before its likelihood falls; or a closed mouth within a word. */
@@ -99,6 +119,8 @@ type Turn = {
   /** Windows of speech, and of silence since the last of them. */
   speech: number;
   silence: number;
+  /** The silence at the end of the last window of speech, in milliseconds. */
+  tailMs: number;
   /** Windows of speech and of clear speech. Silence takes them back. */
   run: number;
   clearRun: number;
@@ -154,7 +176,7 @@ export const createTurnDetector = ({ vad, bargeIn, onEvent }: TurnDetectorOption
     if (turn !== current) return;
     drop();
     const [speechMs, silenceMs] = [current.speech * WINDOW_MS, current.silence * WINDOW_MS];
-    onEvent({ kind: "end", pause, reason, speechMs, silenceMs });
+    onEvent({ kind: "end", pause, reason, speechMs, silenceMs, tailMs: current.tailMs });
   };
   const takeSpeech = (current: Turn): void => {
     const { pause } = current;
@@ -189,10 +211,11 @@ export const createTurnDetector = ({ vad, bargeIn, onEvent }: TurnDetectorOption
       sound.add(window, turn !== null || isSpoken(activity));
       if (turn === null) {
         if (!isSpoken(activity)) return;
-        turn = { speech: 0, silence: 0, run: 0, clearRun: 0, hasBegun: false, pause: null, isWhole: false };
+        turn = { speech: 0, silence: 0, tailMs: 0, run: 0, clearRun: 0, hasBegun: false, pause: null, isWhole: false };
       }
       const current = turn;
       countWindow(current, activity);
+      if (isSpoken(activity)) current.tailMs = measureTail(window);
       if (isSpoken(activity)) takeSpeech(current);
       else takeSilence(current);
       bound(current);

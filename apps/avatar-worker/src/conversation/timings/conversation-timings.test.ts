@@ -1,0 +1,71 @@
+/** The stages of turns in a conversation, on a simulated clock. */
+import { expect, test } from "bun:test";
+import { APOLOGY } from "../conversation.ts";
+import { ProviderError } from "../providers/errors.ts";
+import { LONG, spoken, startConversation } from "../testing/conversation-testing.ts";
+import { totalOf } from "./turn-timings.ts";
+
+test("a spoken turn: its stages are those of the clock, once, and in the transcript of its answer", async () => {
+  const { hear, timings, final, pass, setHeard, setDelays } = startConversation();
+  setHeard("What time is it?");
+  setDelays({ llmMs: 200, ttsMs: 100 });
+  for (const event of spoken("begin", "pause", "end")) hear(event);
+  await pass(3000);
+  const [turn = {}] = timings;
+  // On the way for 40 ms, then silent for 362 ms of which 10 belong to the last window of speech; the text was known.
+  expect(turn).toMatchObject({ end_of_speech: 40, end_of_turn: 360, text: 2, first_token: 200, heard: 70 });
+  expect(turn.first_sound).toBeWithin(100, 121);
+  expect(totalOf(turn)).toBe(40 + 362 + 200 + (turn.first_sound ?? 0) + 70);
+  expect(timings.length).toBe(1);
+  expect(final.map(({ role, timings }) => [role, timings])).toEqual([
+    ["user", undefined],
+    ["assistant", turn],
+  ]);
+});
+
+test("a recognizer that is slower than the silence: its wait is the stage of the text, not of the end of the turn", async () => {
+  const { hear, timings, pass, setDelays } = startConversation({ recognize: async () => "What time is it?" });
+  setDelays({ llmMs: 10, ttsMs: 10 });
+  const [end] = spoken("end");
+  for (const event of spoken("begin", "pause")) hear(event);
+  if (end?.kind === "end") hear({ ...end, silenceMs: 640 });
+  await pass(2000);
+  expect(timings[0]).toMatchObject({ end_of_turn: 360, text: 290 });
+});
+
+test("a typed turn: from the first token on", async () => {
+  const { conversation, timings, pass, setDelays } = startConversation();
+  setDelays({ llmMs: 200, ttsMs: 0 });
+  conversation.take({ text: "Hi." });
+  await pass(2000);
+  expect(Object.keys(timings[0] ?? {})).toEqual(["first_token", "first_sound", "heard"]);
+  expect(timings[0]?.first_token).toBe(200);
+});
+
+test("turns that are not heard: the stages that they reached, once for each turn", async () => {
+  const { conversation, timings, said, pass, fail, setAnswer, setDelays } = startConversation();
+  setAnswer(LONG);
+  setDelays({ llmMs: 100, ttsMs: 400 });
+  conversation.take({ text: "One." });
+  await pass(300);
+  conversation.take({ text: "Two." });
+  await pass(200);
+  fail(new ProviderError("llm", "busy"));
+  conversation.take({ text: "Three." });
+  await pass(3000);
+  expect(timings).toEqual([{ first_token: 100 }, { first_token: 100 }, {}]);
+  // The apology is not the answer.
+  expect(said.at(-1)).toBe(`assistant: ${APOLOGY}`);
+});
+
+test("a turn that is repeated, and a flood: no stages", async () => {
+  const { conversation, timings, pass } = startConversation({ maxTurnsPerMinute: 2 });
+  conversation.take({ text: "One.", id: "t1" });
+  await pass(2000);
+  for (const text of ["Two.", "Three.", "Four.", "Five."]) {
+    conversation.take({ text: "One.", retryOf: "t1" });
+    conversation.take({ text });
+    await pass(2000);
+  }
+  expect(timings.length).toBe(2);
+});

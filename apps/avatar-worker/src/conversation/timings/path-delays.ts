@@ -1,0 +1,72 @@
+/**
+ * How long sound is on its way between a person and the avatar. The person's page is another program, which reports nothing: the time
+ * of the network is half a round trip to it, and its buffer against jitter is taken to be as long as ours, which is of the same library.
+ */
+import type { Room } from "@livekit/rtc-node";
+import { PERSON_IDENTITY } from "@realtime-avatar/domain/calls/room";
+import type { PathDelays } from "../conversation.ts";
+
+/** Sound is sent when a packet of it is full. */
+const PACKET_MS = 20;
+/** A page answers a method that it does not know at once. */
+const PING_METHOD = "rta.ping";
+const PING_MS = 2000;
+const UNSUPPORTED_METHOD = 1400;
+const MAX_DELAY_MS = 2000;
+/** Until something was measured. */
+const USUAL: PathDelays = { fromPersonMs: 60, toPersonMs: 60 };
+
+type Buffered = { seconds: number; samples: number };
+
+/** The sum of the times for which samples of sound were in the buffer against jitter, since the start. */
+const readBuffer = async (room: Room): Promise<Buffered | null> => {
+  const { subscriberStats } = await room.getRtcStats();
+  for (const { stats } of subscriberStats) {
+    if (stats.case !== "inboundRtp" || stats.value.stream?.kind !== "audio") continue;
+    const { jitterBufferDelay = 0, jitterBufferEmittedCount = 0n } = stats.value.inbound ?? {};
+    return { seconds: jitterBufferDelay, samples: Number(jitterBufferEmittedCount) };
+  }
+  return null;
+};
+
+/** The milliseconds of a round trip to the page; null when it does not answer in time. */
+const ping = async ({ localParticipant }: Room): Promise<number | null> => {
+  const sentAt = performance.now();
+  const request = { destinationIdentity: PERSON_IDENTITY, method: PING_METHOD, payload: "", responseTimeout: PING_MS };
+  try {
+    await localParticipant?.performRpc(request);
+  } catch (error) {
+    if ((error as { code?: number }).code !== UNSUPPORTED_METHOD) return null;
+  }
+  return performance.now() - sentAt;
+};
+
+export type PathMeter = {
+  delays(): PathDelays;
+  /** Measures again. To be called once a turn. */
+  measure(): Promise<void>;
+};
+
+export const createPathMeter = (room: Room): PathMeter => {
+  let before: Buffered = { seconds: 0, samples: 0 };
+  let delays = USUAL;
+  let isMeasuring = false;
+  const measure = async (): Promise<void> => {
+    const [buffer, roundTripMs] = await Promise.all([readBuffer(room), ping(room)]);
+    if (buffer === null || roundTripMs === null || buffer.samples <= before.samples) return;
+    const bufferMs = (1000 * (buffer.seconds - before.seconds)) / (buffer.samples - before.samples);
+    before = buffer;
+    const ms = Math.min(MAX_DELAY_MS, Math.max(0, PACKET_MS + roundTripMs / 2 + bufferMs));
+    delays = { fromPersonMs: ms, toPersonMs: ms };
+  };
+  return {
+    delays: () => delays,
+    measure: async () => {
+      if (isMeasuring) return;
+      isMeasuring = true;
+      // The room was left.
+      await measure().catch(() => {});
+      isMeasuring = false;
+    },
+  };
+};

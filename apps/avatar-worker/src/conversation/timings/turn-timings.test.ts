@@ -1,0 +1,32 @@
+import { expect, test } from "bun:test";
+import { isValid } from "@realtime-avatar/domain/schema";
+import { createTurnClock, TURN_STAGES, TurnTimings, totalOf } from "./turn-timings.ts";
+
+test("the stages of a turn: add up to the time from the start to the last one, whatever their fractions", () => {
+  let now = 100.4;
+  const clock = createTurnClock(() => now);
+  for (const stage of TURN_STAGES) {
+    now += 33.34;
+    clock.mark(stage);
+  }
+  expect(totalOf(clock.timings())).toBe(Math.round(6 * 33.34));
+  expect(Object.keys(clock.timings())).toEqual([...TURN_STAGES]);
+});
+
+test("a stage that is marked twice, or before the one before it: the first mark counts, and no stage is negative", () => {
+  const clock = createTurnClock(() => 50, 0);
+  clock.mark("end_of_turn");
+  clock.mark("end_of_turn", 80);
+  clock.mark("text", 20);
+  expect(clock.timings()).toEqual({ end_of_turn: 50, text: 0 });
+});
+
+test("a stage of a day: bounded, so that the message of it is valid", () => {
+  const clock = createTurnClock(() => 86_400_000, 0);
+  clock.mark("first_token");
+  expect(clock.timings()).toEqual({ first_token: 600_000 });
+  expect(isValid(TurnTimings, clock.timings())).toBe(true);
+  for (const invalid of [{ heard: -1 }, { heard: 0.5 }, { heard: 600_001 }, { heard: Number.NaN }, { other: 1 }]) {
+    expect(isValid(TurnTimings, invalid)).toBe(false);
+  }
+});

@@ -1,0 +1,63 @@
+/** The stages of a turn, from the last sound of the person until the answer is heard. Each begins where the one before it ends. */
+import { ClosedObject, Count } from "@realtime-avatar/domain/schema";
+import { type Static, Type } from "@sinclair/typebox";
+
+export const TURN_STAGES = [
+  /** The last sound of the person is on its way. */
+  "end_of_speech",
+  /** The person is silent, until the turn is over. */
+  "end_of_turn",
+  /** More time until the recognizer has written its text. 0 when the text was known before. */
+  "text",
+  /** The language model, until its first token. */
+  "first_token",
+  /** The rest of the first sentence and its voice, until the first sound is handed on. */
+  "first_sound",
+  /** The sound is on its way, until the person hears it. */
+  "heard",
+] as const;
+export type TurnStage = (typeof TURN_STAGES)[number];
+
+/** The longest time that a stage can take, in milliseconds. */
+const MAX_STAGE_MS = 600_000;
+const Milliseconds = Type.Optional(Count({ maximum: MAX_STAGE_MS }));
+
+/**
+ * How long each stage of a turn took, in whole milliseconds. A typed turn begins with `first_token`. A turn whose answer was not heard
+ * ends with the last stage that it reached.
+ */
+export const TurnTimings = ClosedObject({
+  end_of_speech: Milliseconds,
+  end_of_turn: Milliseconds,
+  text: Milliseconds,
+  first_token: Milliseconds,
+  first_sound: Milliseconds,
+  heard: Milliseconds,
+} satisfies Record<TurnStage, typeof Milliseconds>);
+export type TurnTimings = Static<typeof TurnTimings>;
+
+/** The sum of all stages, in milliseconds: for a spoken turn that was heard, what the person waited. */
+export const totalOf = (timings: TurnTimings): number =>
+  TURN_STAGES.reduce((sum, stage) => sum + (timings[stage] ?? 0), 0);
+
+export type TurnClock = {
+  /** Ends a stage, `at` this time or now. A stage that has ended stays as it is. */
+  mark(stage: TurnStage, at?: number): void;
+  timings(): TurnTimings;
+};
+
+/** Times the stages of one turn, which begins at `startedAt`. All times are in milliseconds of the clock `now`. */
+export const createTurnClock = (now: () => number, startedAt = now()): TurnClock => {
+  const timings: TurnTimings = {};
+  let passed = 0;
+  return {
+    mark: (stage, at = now()) => {
+      if (timings[stage] !== undefined) return;
+      // Rounded ends: the sum of the stages is exact.
+      const end = Math.max(passed, Math.round(at - startedAt));
+      timings[stage] = Math.min(MAX_STAGE_MS, end - passed);
+      passed = end;
+    },
+    timings: () => ({ ...timings }),
+  };
+};

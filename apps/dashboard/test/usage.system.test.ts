@@ -30,10 +30,10 @@ describe.skipIf(!BROWSER)("the usage page in Chromium", () => {
     const tile = (name: string) => page.locator("dl > div").filter({ hasText: name }).locator("dd").textContent();
     await page.getByText("Available").waitFor();
     expect(await tile("Available")).toBe("2,390 credits");
-    expect(await tile("Held by open calls")).toBe("60 credits");
+    expect(await tile("Held by open calls and videos")).toBe("60 credits");
     expect(await tile("Added in all")).toBe("3,600 credits");
     expect(await tile("Charged in all")).toBe("1,150 credits");
-    await page.getByText("A second of a call costs 1 credit.").waitFor();
+    await page.getByText("A second of a call or a video costs 1 credit.").waitFor();
     await page.getByRole("img", { name: "1,150 credits in 7 days" }).waitFor();
     // The axes: what, how much, and from when to when.
     const chart = page.getByRole("figure", { name: "Credits charged, by day" });
@@ -52,8 +52,8 @@ describe.skipIf(!BROWSER)("the usage page in Chromium", () => {
     await owner.open("/usage?tab=ledger");
     const entries = page.getByRole("list", { name: "History of the credits" }).getByRole("listitem");
     await entries.first().waitFor();
-    await page.getByLabel("Kind of entry").selectOption({ label: "Charged for a call, of what it held" });
-    await entries.filter({ hasText: "1,000" }).getByRole("link", { name: "Call" }).click();
+    await page.getByLabel("Kind of entry").selectOption({ label: "Charged, of what was held" });
+    await entries.filter({ hasText: "1,000" }).getByRole("link", { name: "Session" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByText(sessionId).first().waitFor();
     await dialog.getByText("1,000 of 1,000 credits that it held").waitFor();
@@ -106,12 +106,12 @@ describe.skipIf(!BROWSER)("the usage page in Chromium", () => {
     await row("Says <b>why</b>").getByRole("button", { expanded: false }).focus();
     await page.keyboard.press("Enter");
     await page.getByText("Your program ended it, and said: <b>bye.").waitFor();
-    const entries = page.getByRole("list", { name: "Entries of this call" }).getByRole("listitem");
+    const entries = page.getByRole("list", { name: "Entries of this session" }).getByRole("listitem");
     await entries.first().waitFor();
     expect((await entries.allTextContents()).map((text) => text.replace(/ · .*:\d\d/, " "))).toEqual([
-      "Held for a call −9 credits",
-      "Charged for a call, of what it held −5 credits",
-      "Given back: the call ended +4 credits",
+      "Held for a call or video −9 credits",
+      "Charged, of what was held −5 credits",
+      "Given back at the end +4 credits",
     ]);
     await expectAccessible(page, "calls");
     await page.getByLabel("Status").selectOption({ label: "Never began" });
@@ -168,10 +168,10 @@ describe.skipIf(!BROWSER)("the usage page in Chromium", () => {
     const open = () => owner.open("/usage?environment=test");
     await open();
     await page.getByText("costs 1 credit, unless the operator has set another price").waitFor();
-    await page.getByText("No calls in these days.").first().waitFor();
+    await page.getByText("No calls or videos in these days.").first().waitFor();
     await call("POST", "/usage/sessions", { maxSessionSeconds: 60 });
     await open();
-    await page.getByText("1 call in these days, and nothing is charged yet.").first().waitFor();
+    await page.getByText("1 session in these days, and nothing is charged yet.").first().waitFor();
     expect(await page.getByText("3,600").count()).toBeGreaterThan(0);
     expect(await page.getByRole("list", { name: /^Credits by/ }).count()).toBe(0);
     expectQuiet(owner);

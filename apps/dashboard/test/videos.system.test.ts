@@ -150,6 +150,20 @@ describe.skipIf(!BROWSER)("videos in Chromium", () => {
     expectQuiet(owner);
   });
 
+  test("the credits of a video: not among the calls; in the ledger, with a link to the video", async () => {
+    await owner.open("/usage?tab=calls");
+    await page.getByText("No calls in 30 days").waitFor();
+    await page.getByRole("link", { name: "Ledger", exact: true }).click();
+    await page.getByRole("link", { name: "Session" }).first().click();
+    const session = page.getByRole("dialog", { name: "Credits of a video" });
+    await session.getByRole("link", { name: "A video", exact: true }).waitFor();
+    await expectFits("session");
+    await session.getByRole("link", { name: "A video", exact: true }).click();
+    await page.getByRole("dialog", { name: "Video" }).getByText(SENTENCE).waitFor();
+    await owner.open("/videos");
+    expectQuiet(owner);
+  });
+
   test("a video that is not finished: shows how far it is, and is canceled after a question; nothing is charged", async () => {
     const { client } = service.database.db;
     await client`update job_slots set leased_until = now() + interval '1 hour'`;

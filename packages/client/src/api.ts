@@ -3159,6 +3159,8 @@ export interface components {
       apiKeyId: string;
       avatarId: string | null;
       avatarName: string | null;
+      /** @description The video that the session pays for; null for calls. */
+      videoId: string | null;
       /** @enum {string} */
       status: "reserved" | "started" | "released" | "failed";
       /** @description When usage was first reported. */
@@ -3455,6 +3457,8 @@ export interface components {
       apiKeyId: string;
       avatarId: string | null;
       avatarName: string | null;
+      /** @description The video that the session pays for; null for calls. */
+      videoId: string | null;
       /** @enum {string} */
       status: "reserved" | "started" | "released" | "failed";
       /** @description When usage was first reported. */
@@ -3535,6 +3539,8 @@ export interface components {
       apiKeyId: string;
       avatarId: string | null;
       avatarName: string | null;
+      /** @description The video that the session pays for; null for calls. */
+      videoId: string | null;
       /** @enum {string} */
       status: "reserved" | "started" | "released" | "failed";
       /** @description When usage was first reported. */
@@ -7526,6 +7532,8 @@ export interface operations {
         apiKeyId?: string;
         /** @description Include only sessions with this avatar. */
         avatarId?: string;
+        /** @description Include only sessions of calls, or only of videos. */
+        kind?: "call" | "video";
         /** @description Maximum number of items in the page; default 50. */
         limit?: number;
         /** @description The `nextCursor` of the previous page. */
@@ -7637,6 +7645,8 @@ export interface operations {
         apiKeyId?: string;
         /** @description Include only sessions with this avatar. */
         avatarId?: string;
+        /** @description Include only sessions of calls, or only of videos. */
+        kind?: "call" | "video";
         /** @description Maximum number of rows in the file; default 100000. */
         limit?: number;
         /** @description The `nextCursor` of the previous page. */

@@ -163,6 +163,7 @@ const session: credits.UsageSession = {
   apiKeyId: apiKey.id,
   avatarId: avatar.id,
   avatarName: avatar.displayName,
+  videoId: null,
   status: "reserved",
   startedAt: null,
   endedAt: null,

@@ -68,23 +68,24 @@ export const useFailedCalls = () => {
   return useQuery({
     queryKey: ["usage", environment, "failed-calls"],
     queryFn: () =>
-      countFailures(client.list("/api/v1/usage/sessions", { status: "failed", from: today(), limit: 200 })),
+      countFailures(
+        client.list("/api/v1/usage/sessions", { kind: "call", status: "failed", from: today(), limit: 200 }),
+      ),
     refetchInterval: REFRESH_MS,
   });
 };
 
-/** The data of the last first steps: the newest usage sessions of the last month, and the newest videos. */
+/** The data of the last first steps: whether there was a call in the last month, and the newest videos. */
 export const useFirstUses = (isEnabled: boolean) => {
   const { client, environment } = useAccount();
   return useQuery({
     queryKey: ["usage", environment, "first-uses"],
     queryFn: async () => {
-      const params = { query: { limit: MAX_FIRST_USES } };
-      const [sessions, videos] = await Promise.all([
-        client.GET("/api/v1/usage/sessions", { params }),
-        client.GET("/api/v1/videos", { params }),
+      const [calls, videos] = await Promise.all([
+        client.GET("/api/v1/usage/sessions", { params: { query: { kind: "call", limit: 1 } } }),
+        client.GET("/api/v1/videos", { params: { query: { limit: MAX_FIRST_USES } } }),
       ]);
-      return { sessionIds: sessions.data.data.map(({ sessionId }) => sessionId), videos: videos.data.data };
+      return { hasCall: calls.data.data.length > 0, videos: videos.data.data };
     },
     enabled: isEnabled,
     refetchInterval: STEP_REFRESH_MS,

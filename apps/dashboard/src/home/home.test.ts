@@ -3,7 +3,7 @@ import type { ApiKey, Avatar, CreditBalance, UsageSum, WebhookEndpoint } from "@
 import type { Video } from "../videos/data.ts";
 import { concernsOf, type HomeData } from "./attention.ts";
 import { countFailures, todayOf } from "./data.ts";
-import { hasCall, stepsOf } from "./steps.ts";
+import { stepsOf } from "./steps.ts";
 
 const NOW = Date.parse("2026-11-20T12:00:00.000Z");
 const DAY_MS = 86_400_000;
@@ -107,13 +107,6 @@ test("the step of a video: open, waiting, failed and done, whatever else is newe
   expect(step(video("queued"), video("failed"))).toEqual(["waiting", "queued"]);
   expect(step(video("rendering"), video("ready"))).toEqual(["done", "ready"]);
   expect(step(video("ready", null))).toEqual(["done", "A recording"]);
-});
-
-test("a usage session, compared with those of videos: any other is a call", () => {
-  const videos = [{ sessionId: "ses_1" }, { sessionId: "ses_2" }];
-  expect(hasCall([], videos)).toBe(false);
-  expect(hasCall(["ses_2", "ses_1"], videos)).toBe(false);
-  expect(hasCall(["ses_3", "ses_1"], videos)).toBe(true);
 });
 
 test("the key of the first call: one that can start calls", () => {

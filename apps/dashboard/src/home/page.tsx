@@ -22,7 +22,7 @@ import {
   useToday,
 } from "./data.ts";
 import { Guide } from "./guide.tsx";
-import { hasCall, stepsOf } from "./steps.ts";
+import { stepsOf } from "./steps.ts";
 
 type TileProps = { name: string; value: string; search: SearchChange; children: ReactNode };
 
@@ -60,7 +60,7 @@ const Tiles = ({ balance, today, failed }: { balance: CreditBalance; today: Toda
     <Tile name="Credits available" search={{}} value={credits(balance.availableCreditMicros)}>
       {credits(balance.reservedCreditMicros)} held by open calls and videos
     </Tile>
-    <Tile name="Calls and videos today" search={{ tab: "calls", days: 7 }} value={atLeast(today.calls, today.hasMore)}>
+    <Tile name="Calls and videos today" search={{ days: 7 }} value={atLeast(today.calls, today.hasMore)}>
       {today.seconds > 0 && `${duration(today.seconds)}, `}
       {creditAmount(today.billed)}
     </Tile>
@@ -197,8 +197,8 @@ const Content = ({ balance }: { balance: CreditBalance }) => {
   if (isSettled) return overview;
   return (
     <Loaded query={query} skeleton={<TileSkeletons />}>
-      {({ sessionIds, videos }) =>
-        hasCall(sessionIds, videos) || (used > 0 && sessionIds.length === 0) ? overview : <Beginning videos={videos} />
+      {({ hasCall, videos }) =>
+        hasCall || (used > 0 && videos.length === 0) ? overview : <Beginning videos={videos} />
       }
     </Loaded>
   );

@@ -40,12 +40,6 @@ const videoStep = (videos: readonly Video[]): Step => {
   return failed ? { state: "failed", with: failed } : { state: "open", with: null };
 };
 
-/** Whether there was a call: a usage session that is not one of these videos. */
-export const hasCall = (sessionIds: readonly string[], videos: readonly Pick<Video, "sessionId">[]): boolean => {
-  const ofVideos = new Set(videos.map(({ sessionId }) => sessionId));
-  return sessionIds.some((id) => !ofVideos.has(id));
-};
-
 export type Steps = {
   key: Step;
   avatar: Step;

@@ -29,7 +29,7 @@ const KINDS: Record<string, string> = {
   psk: "A passkey",
   idn: "A linked account",
   vid: "A video",
-  ses: "A call",
+  ses: "A usage session",
   ent: "A credit entry",
   ten: "The team",
   whe: "A webhook endpoint",

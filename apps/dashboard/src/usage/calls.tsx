@@ -12,7 +12,7 @@ import { LINK, PageLink, useNavigation, useParameters } from "../layout/navigati
 import { ObjectName, useNameText } from "../layout/object-name.tsx";
 import { type CallFilters, type CallStatus, callsQuery, useCalls } from "./data.ts";
 import { outcomeOf } from "./outcome.ts";
-import { CallDetails, lengthOf } from "./session.tsx";
+import { lengthOf, SessionDetails } from "./session.tsx";
 
 const STATUSES: Record<CallStatus, string> = {
   reserved: "Connecting",
@@ -78,7 +78,7 @@ const CallRow = ({ call, isOpen, onToggle }: RowProps) => {
         <tr id={`details-${sessionId}`}>
           <td colSpan={6} className="max-w-0 pb-4 md:pl-5">
             <div className="grid gap-4 rounded-xl border border-line bg-page p-4">
-              <CallDetails session={call} />
+              <SessionDetails session={call} />
               <p className="flex flex-wrap gap-x-4 text-sm">
                 <PageLink to="/usage" search={{ tab: "calls", key: apiKeyId }} className={LINK}>
                   All calls of this key

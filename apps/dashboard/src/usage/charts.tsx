@@ -4,7 +4,7 @@ import { compactCredits, counted, creditAmount, credits, dayName, duration } fro
 import type { Bar } from "./data.ts";
 
 const sumText = ({ billed, sessions, seconds }: Pick<Bar, "billed" | "sessions" | "seconds">): string =>
-  `${creditAmount(billed)}, ${counted(sessions, "call")}, ${duration(seconds)}`;
+  `${creditAmount(billed)}, ${counted(sessions, "session")}, ${duration(seconds)}`;
 
 /** The least round number that is not below `value`: 1, 2 or 5 times a power of ten. */
 const roundUp = (value: number): number => {
@@ -21,7 +21,7 @@ const AsTable = ({ bars, head }: { bars: readonly Bar[]; head: string }) => (
       <table className="w-full text-left">
         <thead>
           <tr>
-            {[head, "Credits", "Calls", "Time"].map((name) => (
+            {[head, "Credits", "Sessions", "Time"].map((name) => (
               <th key={name} scope="col" className="py-1 pr-4 font-medium">
                 {name}
               </th>
@@ -45,10 +45,12 @@ const AsTable = ({ bars, head }: { bars: readonly Bar[]; head: string }) => (
 
 /** In place of a chart that has nothing to show. */
 const NoCharge = ({ bars }: { bars: readonly Bar[] }) => {
-  const calls = bars.reduce((sum, { sessions }) => sum + sessions, 0);
+  const count = bars.reduce((sum, { sessions }) => sum + sessions, 0);
   return (
     <p className="text-muted">
-      {calls === 0 ? "No calls in these days." : `${counted(calls, "call")} in these days, and nothing is charged yet.`}
+      {count === 0
+        ? "No calls or videos in these days."
+        : `${counted(count, "session")} in these days, and nothing is charged yet.`}
     </p>
   );
 };

@@ -35,7 +35,7 @@ test("sums, of one group on several pages: added up", () => {
 test("the calls of the last days: from the midnight before the first of them, in UTC, with the other filters", () => {
   const [first] = lastDays(7, new Date());
   const query = callsQuery({ days: 7, status: "failed", apiKeyId: "key_1" });
-  expect(query).toEqual({ from: `${first}T00:00:00.000Z`, status: "failed", apiKeyId: "key_1" });
+  expect(query).toEqual({ kind: "call", from: `${first}T00:00:00.000Z`, status: "failed", apiKeyId: "key_1" });
 });
 
 test("the names of keys and avatars in sums: by their ids", () => {

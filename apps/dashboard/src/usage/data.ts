@@ -142,8 +142,9 @@ export const useUsageSession = (id: string) => {
 export type CallStatus = UsageSession["status"];
 export type CallFilters = { days: number; status?: CallStatus; apiKeyId?: string; avatarId?: string };
 
-/** The query of the calls of the last days, without those of a page. */
+/** The query of the calls of the last days, without the parameters of a page. */
 export const callsQuery = ({ days, ...filters }: CallFilters) => ({
+  kind: "call" as const,
   from: `${lastDays(days, new Date())[0]}T00:00:00.000Z`,
   ...filters,
 });

@@ -1,4 +1,4 @@
-/** The movements of credits, with links to the call and the key of each. */
+/** The movements of credits, with links to the session and the key of each. */
 import type { CreditEntry } from "@realtime-avatar/client";
 import { useState } from "react";
 import { ExportButton } from "../components/export-button.tsx";
@@ -11,15 +11,15 @@ import { ObjectName } from "../layout/object-name.tsx";
 import { type EntryKind, useEntries } from "./data.ts";
 
 /**
- * The name of each kind, and its sign: what it does to the credits that are available. A charge takes away what the call has held, which
+ * The name of each kind, and its sign: what it does to the credits that are available. A charge takes away what was held, which
  * was not available any more: its name says so.
  */
 export const KINDS: Record<EntryKind, { name: string; sign: "+" | "−" | "" }> = {
   grant: { name: "Added", sign: "+" },
-  hold: { name: "Held for a call", sign: "−" },
-  settle: { name: "Charged for a call, of what it held", sign: "−" },
-  release: { name: "Given back: the call ended", sign: "+" },
-  expire: { name: "Given back: the call timed out", sign: "+" },
+  hold: { name: "Held for a call or video", sign: "−" },
+  settle: { name: "Charged, of what was held", sign: "−" },
+  release: { name: "Given back at the end", sign: "+" },
+  expire: { name: "Given back: timed out", sign: "+" },
   void: { name: "Taken back by the operator", sign: "−" },
   adjust: { name: "Refunded", sign: "+" },
 };
@@ -52,7 +52,7 @@ const EntryRow = ({ entry }: { entry: CreditEntry }) => {
       <span className="col-span-2 flex min-w-0 items-center gap-3 text-sm sm:order-3 sm:col-span-1">
         {sessionId && (
           <PageLink to="/usage" search={{ tab: "ledger", session: sessionId }} className={LINK}>
-            Call
+            Session
           </PageLink>
         )}
         {apiKeyId && <ObjectName id={apiKeyId} name={apiKeyName} />}

@@ -21,7 +21,7 @@ const Balance = ({ balance }: { balance: CreditBalance }) => (
     {(
       [
         ["Available", balance.availableCreditMicros],
-        ["Held by open calls", balance.reservedCreditMicros],
+        ["Held by open calls and videos", balance.reservedCreditMicros],
         ["Added in all", balance.lifetimeGrantedCreditMicros],
         ["Charged in all", balance.lifetimeUsedCreditMicros],
       ] as const
@@ -50,7 +50,9 @@ const Charts = ({ usage }: { usage: Usage }) => {
             addUp(usage.byKey, ({ day }) => day),
           )}
         />
-        {usage.hasMore && <p className="mt-2 text-sm text-warn">Some calls of these days are not included.</p>}
+        {usage.hasMore && (
+          <p className="mt-2 text-sm text-warn">Some calls or videos of these days are not included.</p>
+        )}
       </Card>
       <div className="grid grid-cols-1 gap-x-5 lg:grid-cols-2">
         <Card title="By key">
@@ -106,8 +108,8 @@ const Price = () => {
       {isPending
         ? ""
         : known
-          ? `A second of a call costs ${known}.`
-          : "A second of a call costs 1 credit, unless the operator has set another price."}
+          ? `A second of a call or a video costs ${known}.`
+          : "A second of a call or a video costs 1 credit, unless the operator has set another price."}
     </span>
   );
 };
@@ -181,7 +183,7 @@ export const UsagePage = () => {
           )
         }
       >
-        A call holds credits while it is open, and is charged for what it used when it ends.
+        A call or a video holds credits while it is open, and is charged for what it used when it ends.
         <Price />
       </PageHead>
       <Tabs />

@@ -23,7 +23,7 @@ export const lengthOf = ({ startedAt, activeSeconds, billedCreditMicros }: Usage
 };
 
 const Facts = ({ session }: { session: UsageSessionWithNames }) => {
-  const { avatarId } = session;
+  const { avatarId, videoId } = session;
   return (
     <dl className="grid gap-4 sm:grid-cols-2">
       <Item name="Id">
@@ -33,10 +33,15 @@ const Facts = ({ session }: { session: UsageSessionWithNames }) => {
         <ObjectName id={session.apiKeyId} name={session.apiKeyName} />
       </Item>
       <Item name="Avatar">{avatarId ? <ObjectName id={avatarId} name={session.avatarName} /> : "none"}</Item>
+      {videoId && (
+        <Item name="Video">
+          <ObjectName id={videoId} name={null} />
+        </Item>
+      )}
       <Item name="Opened">{exactTime(session.createdAt)}</Item>
-      <Item name="Began">{session.startedAt === null ? "never" : exactTime(session.startedAt)}</Item>
+      {!videoId && <Item name="Began">{session.startedAt === null ? "never" : exactTime(session.startedAt)}</Item>}
       <Item name="Ended">{session.endedAt === null ? "still open" : exactTime(session.endedAt)}</Item>
-      <Item name="Length">{lengthOf(session)}</Item>
+      {!videoId && <Item name="Length">{lengthOf(session)}</Item>}
       <Item name="Charged">
         {session.billedCreditMicros === null
           ? `nothing yet; holds ${creditAmount(session.reservedCreditMicros)}`
@@ -71,7 +76,7 @@ const OwnData = ({ metadata }: Pick<UsageSessionWithNames, "metadata">) =>
 const EntriesOf = ({ id }: { id: string }) => (
   <Loaded query={useEntriesOf(id)} skeleton={<Skeleton label="the entries" rows={2} height="h-6" />}>
     {(entries) => (
-      <ul aria-label="Entries of this call">
+      <ul aria-label="Entries of this session">
         {entries.toReversed().map((entry) => (
           <li key={entry.id} className="flex flex-wrap justify-between gap-x-4 border-t border-line py-1 text-sm">
             <span>
@@ -89,28 +94,36 @@ const EntriesOf = ({ id }: { id: string }) => (
   </Loaded>
 );
 
-/** How the call went, in words, in facts and in its entries. */
-export const CallDetails = ({ session }: { session: UsageSessionWithNames }) => {
-  const { text, tone, detail } = outcomeOf(session);
+/** How a call ended, in words. */
+const OutcomeText = ({ call }: { call: UsageSessionWithNames }) => {
+  const { text, tone, detail } = outcomeOf(call);
   return (
-    <div className="grid gap-4">
-      <div>
-        <Badge tone={tone}>{text}</Badge>
-        <p className="mt-1 max-w-prose">
-          <Prose text={detail} />
-        </p>
-      </div>
-      <Facts session={session} />
-      <OwnData metadata={session.metadata} />
-      <EntriesOf id={session.sessionId} />
+    <div>
+      <Badge tone={tone}>{text}</Badge>
+      <p className="mt-1 max-w-prose">
+        <Prose text={detail} />
+      </p>
     </div>
   );
 };
 
-export const SessionDialog = ({ id, onClose }: { id: string; onClose: () => void }) => (
-  <Dialog title="Call" onClose={onClose} isWide>
-    <Loaded query={useUsageSession(id)} skeleton={<Skeleton label="the call" />}>
-      {(session) => <CallDetails session={session} />}
-    </Loaded>
-  </Dialog>
+/** A session in facts and in its entries, and how its call ended. How a video ended is shown with the video. */
+export const SessionDetails = ({ session }: { session: UsageSessionWithNames }) => (
+  <div className="grid gap-4">
+    {session.videoId === null && <OutcomeText call={session} />}
+    <Facts session={session} />
+    <OwnData metadata={session.metadata} />
+    <EntriesOf id={session.sessionId} />
+  </div>
 );
+
+export const SessionDialog = ({ id, onClose }: { id: string; onClose: () => void }) => {
+  const query = useUsageSession(id);
+  return (
+    <Dialog title={query.data?.videoId ? "Credits of a video" : "Call"} onClose={onClose} isWide>
+      <Loaded query={query} skeleton={<Skeleton label="the session" />}>
+        {(session) => <SessionDetails session={session} />}
+      </Loaded>
+    </Dialog>
+  );
+};

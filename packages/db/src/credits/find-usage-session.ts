@@ -38,6 +38,7 @@ export const SESSION = objectJson<UsageSessionWithNames>({
   apiKeyId: plainJson(usageSessions.apiKeyId),
   avatarId: nullable(plainJson(usageSessions.avatarId)),
   avatarName: nullable(textJson(avatarName(tenantId, usageSessions.avatarId))),
+  videoId: nullable(plainJson(usageSessions.videoId)),
   status: plainJson(usageSessions.status),
   startedAt: nullable(timeJson(usageSessions.startedAt)),
   endedAt: nullable(timeJson(usageSessions.endedAt)),

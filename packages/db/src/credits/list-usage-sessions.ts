@@ -36,18 +36,24 @@ const newestBy = (first: readonly (readonly [Column | SQL, SQL])[]) =>
 
 const USER_ID = sql`(${usageSessions.metadata} ->> 'user_id')`;
 /** Filters without an index: they are applied to the rows that are read. */
-const UNINDEXED = ["status", "apiKeyId", "avatarId"] as const;
-type Unindexed = (typeof UNINDEXED)[number];
+const UNINDEXED = {
+  status: sql`${usageSessions.status} = ${inputColumn("status")}`,
+  apiKeyId: sql`${usageSessions.apiKeyId} = ${inputColumn("apiKeyId")}`,
+  avatarId: sql`${usageSessions.avatarId} = ${inputColumn("avatarId")}`,
+  kind: sql`(${usageSessions.videoId} is null) = (${inputColumn("kind")} = 'call')`,
+};
+type Unindexed = keyof typeof UNINDEXED;
+const UNINDEXED_NAMES = Object.keys(UNINDEXED) as Unindexed[];
 
 type SessionsOf = Owner &
   IdRange & { limit: number; maxRead: number; endUserId?: string } & { [Name in Unindexed]?: string };
 /** How many sessions a page reads at most, when filters leave some out. */
 const MAX_ROWS_READ = 5000;
 
-/** The text for one of 16 choices of filters. */
+/** The text for one of 32 choices of filters. */
 const select = (shape: typeof pageOf, hasEndUser: boolean, filters: readonly Unindexed[]): SQL => {
   const { where, orderBy } = newestBy(hasEndUser ? [[USER_ID, inputColumn("endUserId")]] : []);
-  const conditions = filters.map((filter) => sql`${usageSessions[filter]} = ${inputColumn(filter)}`);
+  const conditions = filters.map((filter) => UNINDEXED[filter]);
   const list = { table: usageSessions, id: usageSessions.id, item: SESSION };
   if (!hasEndUser) return boundedPage(list, { where, orderBy }, conditions, { shape });
   // The index of end users has no sessions without one.
@@ -69,7 +75,7 @@ const STATEMENTS = listStatements<SessionsOf, [hasEndUser: boolean, ...filters: 
   }),
 );
 const formOf = (filters: SessionPageRequest["filters"]) =>
-  [filters.endUserId !== undefined, ...UNINDEXED.filter((filter) => filters[filter] !== undefined)] as const;
+  [filters.endUserId !== undefined, ...UNINDEXED_NAMES.filter((filter) => filters[filter] !== undefined)] as const;
 
 /** The newest sessions of the owner that `page` asks for. One statement, which requests for the same page share. */
 export const listUsageSessions = (

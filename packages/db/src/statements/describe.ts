@@ -82,9 +82,11 @@ const makeLists = async (): Promise<void> => {
     for (const status of [{}, { status: "started" }] as const) {
       for (const key of [{}, { apiKeyId: "key_" }]) {
         for (const avatar of [{}, { avatarId: "ava_" }]) {
-          const filters = { ...window, ...user, ...status, ...key, ...avatar };
-          await listUsageSessions(db, { tenantId, environment: "live" }, { ...page, filters });
-          await countUsageSessions(db, { tenantId, environment: "live" }, filters);
+          for (const kind of [{}, { kind: "call" }] as const) {
+            const filters = { ...window, ...user, ...status, ...key, ...avatar, ...kind };
+            await listUsageSessions(db, { tenantId, environment: "live" }, { ...page, filters });
+            await countUsageSessions(db, { tenantId, environment: "live" }, filters);
+          }
         }
       }
     }

@@ -1,9 +1,11 @@
 /** Videos: their creation under limits and credits, and their deletion. What workers do is in `rendering.test.ts`. */
 import { describe, expect, test } from "bun:test";
+import type { UsageSession } from "@realtime-avatar/domain/credits/schemas";
+import { itemsOf } from "@realtime-avatar/domain/page";
 import { presentVideo } from "@realtime-avatar/domain/videos/video";
 import { seedVideo, TEXT } from "@realtime-avatar/testing/avatars/videos";
 import { readyAvatar } from "@realtime-avatar/testing/calls/calls";
-import { PRICE, seedCaller } from "@realtime-avatar/testing/credits";
+import { PRICE, seedCaller, seedSession } from "@realtime-avatar/testing/credits";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { claimedJob, withoutJobs } from "@realtime-avatar/testing/postgres/jobs";
 import { claimOf, originOf, seedAsset, seedTenant } from "@realtime-avatar/testing/seeds";
@@ -12,7 +14,7 @@ import type { Caller } from "../callers/callers.ts";
 import { findCreditBalance } from "../credits/credits.ts";
 import { findUsageSession } from "../credits/find-usage-session.ts";
 import { findCreditDrift } from "../credits/invariants.ts";
-import { countOpenSessions } from "../credits/list-usage-sessions.ts";
+import { countOpenSessions, countUsageSessions, listUsageSessions } from "../credits/list-usage-sessions.ts";
 import { listVideos } from "./list.ts";
 import { startVideo } from "./rendering.ts";
 import { deleteVideo, findVideo } from "./videos.ts";
@@ -52,8 +54,32 @@ describe("a new video", () => {
     expect(await reserved(caller)).toBe(3 * PRICE);
     expect(await findUsageSession(db, caller, video.sessionId)).toMatchObject({
       ...{ status: "started", avatarId, metadata: { user_id: "u-1" }, reservedCreditMicros: 3 * PRICE, mustEnd: false },
+      videoId: video.id,
     });
     expect(await drift(tenantId)).toEqual([]);
+  });
+
+  test("usage sessions, listed and counted by kind: those of videos, and those of calls", async () => {
+    const { caller, avatarId } = await world();
+    const sessionId = await seedSession(db, caller, { metadata: { user_id: "u-1" } });
+    const { video } = await seedVideo(db, caller, avatarId, { metadata: { user_id: "u-1" } });
+    const window = {
+      from: new Date(Date.now() - 60_000).toISOString(),
+      to: new Date(Date.now() + 60_000).toISOString(),
+    };
+    for (const [filters, expected] of [
+      [{}, [`${video.sessionId} ${video.id}`, `${sessionId} null`]],
+      [{ kind: "video" }, [`${video.sessionId} ${video.id}`]],
+      [{ kind: "call" }, [`${sessionId} null`]],
+      [{ kind: "call", status: "reserved" }, [`${sessionId} null`]],
+      [{ kind: "call", avatarId }, []],
+      [{ kind: "video", endUserId: "u-1" }, [`${video.sessionId} ${video.id}`]],
+    ] as const) {
+      const page = { filters: { ...window, ...filters }, before: null, limit: 10 };
+      const sessions = itemsOf<UsageSession>(await listUsageSessions(db, caller, page));
+      expect(sessions.map((session) => `${session.sessionId} ${session.videoId}`)).toEqual([...expected]);
+      expect(await countUsageSessions(db, caller, page.filters)).toEqual({ count: expected.length, isExact: true });
+    }
   });
 
   test("a session of a video, open: takes the place of no other session", async () => {

@@ -63,6 +63,7 @@ export const presentOpened = (
   environment,
   apiKeyId,
   avatarId,
+  videoId: null,
   status: "reserved",
   startedAt: null,
   endedAt: null,

@@ -12,6 +12,10 @@ import { DEFAULT_WINDOW_DAYS, MAX_WINDOW_DAYS } from "./window.ts";
 /** The longest session, in seconds. */
 export const MAX_SESSION_SECONDS = 1800;
 
+/** What a session pays for: a call, or a video of the service. */
+export const SESSION_KINDS = ["call", "video"] as const;
+export type SessionKind = (typeof SESSION_KINDS)[number];
+
 const id = (description?: string) => Text({ minLength: 1, maxLength: 64, ...(description && { description }) });
 /** An indexed value: 500 characters of four bytes each fit into an entry of an index, which has 2,704 bytes at most. */
 const MetadataValue = { minLength: 0, maxLength: 500 };
@@ -51,6 +55,7 @@ const session = {
   apiKeyId: id("The key that opened the session."),
   avatarId: Nullable(id()),
   avatarName: Nullable(Text({ minLength: 1, maxLength: 160 })),
+  videoId: Nullable(id(), { description: "The video that the session pays for; null for calls." }),
   status: OneOf(SESSION_STATUSES),
   startedAt: Nullable(DateTime(), { description: "When usage was first reported." }),
   endedAt: Nullable(DateTime()),
@@ -124,6 +129,7 @@ export const USAGE_SESSION_LIST = listOf(
     status: Type.Optional(OneOf(SESSION_STATUSES)),
     apiKeyId: Type.Optional(id("Include only sessions that this key opened.")),
     avatarId: Type.Optional(id("Include only sessions with this avatar.")),
+    kind: Type.Optional(OneOf(SESSION_KINDS, { description: "Include only sessions of calls, or only of videos." })),
   },
   { minimum: 1, maximum: MAX_SESSIONS_OF_PAGE },
   { hasTotal: true },

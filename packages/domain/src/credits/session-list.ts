@@ -1,13 +1,19 @@
 /** Requests for pages of the list of usage sessions, and of their sums. Both are of a time window, which a cursor keeps. */
 import type { SessionId } from "../id.ts";
 import { invalidCursor, readPage } from "../page.ts";
-import { type SummaryGroup, USAGE_SESSION_LIST, USAGE_SUMMARY } from "./schemas.ts";
+import { type SessionKind, type SummaryGroup, USAGE_SESSION_LIST, USAGE_SUMMARY } from "./schemas.ts";
 import type { SessionStatus } from "./status.ts";
 import { normalizeWindow, type Window, windowOf } from "./window.ts";
 
 /** A request for a page of sessions that were created in a window. */
 export type SessionPageRequest = {
-  filters: Window & { endUserId?: string; status?: SessionStatus; apiKeyId?: string; avatarId?: string };
+  filters: Window & {
+    endUserId?: string;
+    status?: SessionStatus;
+    apiKeyId?: string;
+    avatarId?: string;
+    kind?: SessionKind;
+  };
   before: SessionId | null;
   limit: number;
 };

@@ -14,6 +14,7 @@ begin
             where tenant_id = session.tenant_id and avatars.id = session.avatar_id
           )
         end as "avatarName",
+        session.video_id as "videoId",
         session.status, session.started_at as "startedAt", session.ended_at as "endedAt",
         ceil(extract(epoch from session.ended_at - session.started_at)) as "activeSeconds",
         case when session.ended_at is not null then session.used end as "billedCreditMicros",

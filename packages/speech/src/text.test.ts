@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { englishText, MAX_TEXT_LENGTH, spokenText, voiceText } from "./text.ts";
+import { englishText, leavesOutWords, MAX_TEXT_LENGTH, spokenText, voiceText } from "./text.ts";
 
 test.each([
   ["Hello **world**, *you* and ~~them~~.", "Hello world, you and them."],
@@ -62,6 +62,17 @@ test.each([
 test("what a voice says, in another script: nothing by Flite, all by a provider", () => {
   expect(voiceText("**Привет**", { provider: "flite" })).toBe("");
   expect(voiceText("**Привет**", { provider: "openai" })).toBe("Привет");
+});
+
+test.each([
+  ["Café “naïve” – ½ ﬁ, 5€, Łódź 🎉 **x**", false],
+  ["Hello 世界", true],
+  ["Привет, shop", true],
+  ["Room ٣", true],
+  ["The same [link](https://世界.example)", false],
+])("words that a voice leaves out, of %j: by Flite %p, by a provider none", (text, isPart) => {
+  expect(leavesOutWords(text, { provider: "flite" })).toBe(isPart);
+  expect(leavesOutWords(text, { provider: "openai" })).toBe(false);
 });
 
 // A pattern that tries all pairs of marks at each step would take minutes for these.

@@ -112,13 +112,17 @@ const ENGLISH: Record<string, string> = {
   ı: "i",
 };
 
-/** The part of a spoken text that an English voice can say, in ASCII. Empty for a text in another script. */
-export const englishText = (text: string): string => {
-  const ascii = text
+/** A text with its Latin letters and its signs in ASCII. Letters of other scripts stay. */
+const romanize = (text: string): string =>
+  text
     .replace(/[^\n -~]/gu, (sign) => ENGLISH[sign] ?? sign)
     .normalize("NFKD")
     .replace(/\p{M}/gu, "")
-    .replaceAll("\u2044", "/")
+    .replaceAll("\u2044", "/");
+
+/** The part of a spoken text that an English voice can say, in ASCII. Empty for a text in another script. */
+export const englishText = (text: string): string => {
+  const ascii = romanize(text)
     .replace(/[^\n -~]/gu, " ")
     .replace(/ +/g, " ")
     .replace(SPACE_BEFORE_MARK, "");
@@ -130,3 +134,7 @@ export const voiceText = (text: string, { provider }: Pick<Voice, "provider">): 
   const words = spokenText(text);
   return provider === "flite" ? englishText(words) : words;
 };
+
+/** Whether this voice leaves out words of a written text, because it does not know their letters. */
+export const leavesOutWords = (text: string, { provider }: Pick<Voice, "provider">): boolean =>
+  provider === "flite" && /(?![ -~])[\p{L}\p{N}]/u.test(romanize(spokenText(text)));

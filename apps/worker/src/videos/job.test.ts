@@ -152,6 +152,14 @@ test("a voice that the operator has taken away: the default voice, and a warning
   expect((await shown(video)).warnings[0]).toContain("voice-gone-1");
 });
 
+test("a text with words in letters that the voice does not know: the rest is spoken, and a warning", async () => {
+  const video = await seed(await seedPrepared(), { text: "Hello, 世界." });
+  start(renderer(rendered).render);
+  await world.untilDone();
+  const { status, warnings } = await shown(video);
+  expect([status, warnings[0]]).toEqual(["ready", expect.stringContaining("flite-slt speaks English")]);
+});
+
 test.each([
   ["that will fail again", "failed", 1],
   ["that can succeed later, each time", "retry", 5],

@@ -25,6 +25,7 @@ import { MAX_AUDIO_SECONDS } from "@realtime-avatar/domain/videos/limits";
 import type { VideoRecord } from "@realtime-avatar/domain/videos/video";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import type { SpeechSettings } from "@realtime-avatar/speech/settings";
+import { leavesOutWords } from "@realtime-avatar/speech/text";
 import { defaultVoice, findVoice } from "@realtime-avatar/speech/voices";
 import type { Storage } from "@realtime-avatar/storage/storage";
 import { type JobContext, type JobHandler, type JobOutcome, MAX_ATTEMPTS } from "../jobs/handler.ts";
@@ -65,12 +66,15 @@ const retry = (error: string): Retry => ({ kind: "retry", code: "internal", erro
 type Sound = { kind: "sound"; sound: VideoInput["sound"]; warnings: string[] };
 
 const soundOfText = (speech: SpeechSettings, text: string, voiceId: string | null): Sound => {
-  const voice = voiceId === null ? null : findVoice(speech, voiceId);
-  if (voice !== null) return { kind: "sound", sound: { kind: "text", text, voice }, warnings: [] };
+  const named = voiceId === null ? null : findVoice(speech, voiceId);
+  const voice = named ?? defaultVoice(speech);
+  const warnings: string[] = [];
   // The operator has taken the voice away since the video was created.
-  const other = defaultVoice(speech);
-  const warnings = [`The voice ${voiceId} does not exist any more. The voice is ${other.id}.`];
-  return { kind: "sound", sound: { kind: "text", text, voice: other }, warnings };
+  if (named === null) warnings.push(`The voice ${voiceId} does not exist any more. The voice is ${voice.id}.`);
+  if (leavesOutWords(text, voice)) {
+    warnings.push(`The voice ${voice.id} speaks English: words in letters of another script are left out.`);
+  }
+  return { kind: "sound", sound: { kind: "text", text, voice }, warnings };
 };
 
 const soundOfAudio = async (

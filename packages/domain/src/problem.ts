@@ -1,4 +1,5 @@
 /** The errors of the API, by code (RFC 9457: `type` is `/problems/<code>`). */
+import type { FieldErrorCode } from "./field-error-codes.ts";
 
 /** For each code: HTTP status, title, when the error occurs (`meaning`) and what the caller can do (`remedy`). */
 export const PROBLEMS = {
@@ -143,6 +144,13 @@ export const PROBLEMS = {
     title: "The avatar is not ready",
     meaning: "The avatar exists, but its status is not `ready`, so no call can be held with it.",
     remedy: "Wait until the status of the avatar is `ready`, or name another avatar.",
+  },
+  call_not_resumable: {
+    status: 409,
+    title: "The call cannot be resumed",
+    meaning:
+      "The call is open, but cannot go on in another room: nobody has joined it, its avatar speaks for an agent, or its avatar worker is of an earlier release.",
+    remedy: "See `detail` for the cause. Join with the grant of the start, or start another call.",
   },
   asset_in_use: {
     status: 409,
@@ -289,42 +297,6 @@ export const PROBLEMS = {
   },
 } as const satisfies Record<string, { status: number; title: string; meaning: string; remedy: string }>;
 export type ProblemCode = keyof typeof PROBLEMS;
-
-/** The codes of the entries of `errors`, by what they are about. A test compares docs/api.md and the OpenAPI document with them. */
-export const FIELD_ERROR_CODES = {
-  value: [
-    "wrong_type",
-    "required",
-    "unknown_field",
-    "repeated_field",
-    "too_short",
-    "too_long",
-    "too_few",
-    "too_many",
-    "too_large",
-    "out_of_range",
-    "not_allowed",
-    "malformed",
-    "invalid_text",
-    "invalid_name",
-    "invalid_email",
-    "invalid_date_time",
-    "not_in_future",
-    "too_old",
-    "too_short_for_own_key",
-    "unsupported_url",
-    "not_supported",
-    "token_too_powerful",
-    "unsupported_voice",
-    "nothing_to_say",
-  ],
-  file: ["unsupported_file", "asset_kind_mismatch", "wrong_size"],
-  source: ["asset_not_found", "asset_kind_mismatch", "asset_not_usable"],
-  parameter: ["unknown_parameter", "repeated_parameter", "invalid_cursor", "empty_window", "window_too_long"],
-  header: ["malformed", "not_as_signed"],
-  grant: ["exceeds_caller", "lineage_too_deep", "is_ancestor", "not_descendant"],
-} as const;
-export type FieldErrorCode = (typeof FIELD_ERROR_CODES)[keyof typeof FIELD_ERROR_CODES][number];
 
 /** One validation error and its location. On a refused grant, `allowed` is what the caller may grant. */
 export type FieldError = {

@@ -1,10 +1,11 @@
 /** Error responses: `application/problem+json` (RFC 9457), with fixed texts, nothing internal and no input of the caller. */
+
 import { DatabaseError, databaseFailure, isAbort } from "@realtime-avatar/db/connection/errors";
 import { SCOPES } from "@realtime-avatar/domain/api-keys/scope";
 import type { Environment } from "@realtime-avatar/domain/environment";
+import { FIELD_ERROR_CODES } from "@realtime-avatar/domain/field-error-codes";
 import { ROLES } from "@realtime-avatar/domain/people/roles";
 import {
-  FIELD_ERROR_CODES,
   type FieldErrorCode,
   LIMITED_BY,
   notFound,

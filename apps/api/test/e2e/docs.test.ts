@@ -26,8 +26,9 @@ import {
   USAGE_SUMMARY,
 } from "@realtime-avatar/domain/credits/schemas";
 import { SESSION_END_REASONS, SESSION_STATUSES } from "@realtime-avatar/domain/credits/status";
+import { FIELD_ERROR_CODES } from "@realtime-avatar/domain/field-error-codes";
 import { MINIMUM_ROLES, ROLES } from "@realtime-avatar/domain/people/roles";
-import { FIELD_ERROR_CODES, PROBLEMS } from "@realtime-avatar/domain/problem";
+import { PROBLEMS } from "@realtime-avatar/domain/problem";
 import { WEBHOOK_EVENT_GROUPS, WEBHOOK_EVENT_TYPES } from "@realtime-avatar/domain/webhooks/events";
 import {
   CreateWebhookEndpoint,

@@ -3,7 +3,8 @@
  * revocation.
  */
 import { managedEnvironments } from "../environment.ts";
-import { type FieldError, type FieldErrorCode, notFound } from "../problem.ts";
+import type { FieldErrorCode } from "../field-error-codes.ts";
+import { type FieldError, notFound } from "../problem.ts";
 import { invalidTransition } from "../transitions.ts";
 import type { ApiKeyRecord } from "./api-key.ts";
 import { effectiveLimits, type Grant, type Grantor, limitsOf, refusalsOf, refuseGrant } from "./grant.ts";

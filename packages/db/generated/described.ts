@@ -96,6 +96,17 @@ export type Described = {
     updatedAt: Date | null;
   };
   find_call_file: { tenantId: string | null; avatarId: string | null; manifest: string | null };
+  find_call_to_resume: {
+    sessionId: string | null;
+    isOpen: boolean | null;
+    isStarted: boolean | null;
+    hasAgent: boolean | null;
+    roomNumber: number | null;
+    isRoomPending: boolean | null;
+    input: object | null;
+    maxSeconds: number | null;
+    features: readonly string[] | null;
+  };
   find_credential: {
     position: number | null;
     digest: Uint8Array | null;

@@ -448,8 +448,20 @@ export type ReportedCall = {
   state: string | null;
   usedSeconds: number | null;
   reason: string | null;
+  roomNumber: number | null;
+  gapCount: number | null;
+  gapSeconds: number | null;
 };
-const reportedCall = composite<ReportedCall>("sessionId", "generation", "state", "usedSeconds", "reason");
+const reportedCall = composite<ReportedCall>(
+  "sessionId",
+  "generation",
+  "state",
+  "usedSeconds",
+  "reason",
+  "roomNumber",
+  "gapCount",
+  "gapSeconds",
+);
 
 export type SessionChange = {
   environment: string | null;
@@ -870,13 +882,14 @@ export const confirmFirstUse = databaseFunction<ConfirmFirstUseInput, ConfirmFir
 export type ConfirmRoomInput = {
   tenantId: string | null;
   sessionId: string | null;
+  roomName: string | null;
 };
 export type ConfirmRoomRow = {
   result: string | null;
 };
 export const confirmRoom = databaseFunction<ConfirmRoomInput, ConfirmRoomRow>(
   "confirm_room",
-  { tenantId: null, sessionId: null },
+  { tenantId: null, sessionId: null, roomName: null },
   'confirm_room as "result"',
 );
 
@@ -1946,6 +1959,7 @@ export type ReleaseCallInput = {
   sessionId: string | null;
   ticketId: string | null;
   reason: string | null;
+  isAway: boolean | null;
   settleEntryId: string | null;
   restEntryId: string | null;
   requestId: string | null;
@@ -1965,6 +1979,7 @@ export const releaseCall = databaseFunction<ReleaseCallInput, ReleaseCallRow>(
     sessionId: null,
     ticketId: null,
     reason: null,
+    isAway: null,
     settleEntryId: null,
     restEntryId: null,
     requestId: null,
@@ -2063,6 +2078,24 @@ export const resendDelivery = databaseFunction<ResendDeliveryInput, ResendDelive
   "resend_delivery",
   { caller: caller, environment: null, id: null, attemptId: null, claim: claim },
   'outcome as "outcome", wait_seconds as "waitSeconds", body_hash as "bodyHash", response_status as "responseStatus", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor", response_fields as "responseFields"',
+);
+
+export type ResumeCallInput = {
+  caller: Caller | null;
+  environment: string | null;
+  sessionId: string | null;
+  roomNumber: number | null;
+  roomName: string | null;
+  claim: Claim | null;
+};
+export type ResumeCallRow = {
+  kind: string | null;
+  bodyHash: Uint8Array | null;
+};
+export const resumeCall = databaseFunction<ResumeCallInput, ResumeCallRow>(
+  "resume_call",
+  { caller: caller, environment: null, sessionId: null, roomNumber: null, roomName: null, claim: claim },
+  'kind as "kind", body_hash as "bodyHash"',
 );
 
 export type RetryJobInput = {

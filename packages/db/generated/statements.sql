@@ -8,23 +8,31 @@ values ($1, $2, date_trunc('milliseconds', now()))
 on conflict (tenant_id, subject_id) do update set announced_at = excluded.announced_at
 
 -- compare_rooms. Columns: tenantId text, sessionId text, roomName text, isStarted boolean.
-with differences as materialized (
-  select slot.tenant_id, slot.session_id, listed.session_id as listed_id
+with resumed as materialized (
+  select calls.tenant_id, calls.session_id, calls.room_name from calls
+  where calls.room_number > 1 and calls.room in ('create', 'exists')
+), open as (
+  select slot.tenant_id, slot.session_id,
+    coalesce(resumed.room_name, $1::text || slot.session_id) as room_name
   from (select * from fleet.avatar_slots where fleet.avatar_slots.session_id is not null) slot
-  full join unnest($1::text[]) listed (session_id)
-    on listed.session_id collate "C" = slot.session_id
-  where slot.session_id is null or listed.session_id is null
+  left join resumed on resumed.tenant_id = slot.tenant_id and resumed.session_id = slot.session_id
+), differences as materialized (
+  select open.tenant_id, open.session_id, coalesce(open.room_name, listed.room_name) as room_name
+  from open
+  full join unnest($2::text[]) listed (room_name)
+    on listed.room_name collate "C" = open.room_name collate "C"
+  where open.session_id is null or listed.room_name is null
 )
-select differences.tenant_id as "tenantId", coalesce(differences.session_id, differences.listed_id) as "sessionId",
-  call.room_name as "roomName", call.is_started as "isStarted"
+select differences.tenant_id as "tenantId", differences.session_id as "sessionId", differences.room_name as "roomName",
+  call.is_started as "isStarted"
 from differences
 left join lateral (
-  select calls.room_name, usage_sessions.started_at is not null as is_started from calls
+  select usage_sessions.started_at is not null as is_started from calls
   join usage_sessions on usage_sessions.tenant_id = calls.tenant_id and usage_sessions.id = calls.session_id
   where calls.tenant_id = differences.tenant_id and calls.session_id = differences.session_id
     and calls.room = 'exists' and usage_sessions.ended_at is null offset 0
 ) call on true
-where differences.listed_id is not null or call.room_name is not null
+where differences.session_id is null or call.is_started is not null
 
 -- confirm_revocation. Columns: none.
 update api_keys set revoked_at = api_keys.revoked_at
@@ -2275,6 +2283,25 @@ join usage_sessions on usage_sessions.tenant_id = fleet.avatar_slots.tenant_id
 join avatars on avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
 where fleet.avatar_slots.session_id = $1
   and fleet.avatar_slots.worker_id = $2
+
+-- find_call_to_resume. Columns: sessionId text, isOpen boolean, isStarted boolean, hasAgent boolean, roomNumber integer, isRoomPending boolean, input json, maxSeconds integer, features text[].
+select usage_sessions.id as "sessionId",
+  usage_sessions.ended_at is null and not usage_sessions.must_end and usage_sessions.expires_at > now() as "isOpen",
+  usage_sessions.started_at is not null as "isStarted",
+  calls.room = 'foreign' or exists (
+    select from call_agents
+    where call_agents.tenant_id = calls.tenant_id and call_agents.session_id = calls.session_id
+  ) as "hasAgent",
+  calls.room_number as "roomNumber", calls.room_number > 1 and calls.room = 'create' as "isRoomPending",
+  calls.input as input, (usage_sessions.reserved / usage_sessions.price)::integer as "maxSeconds",
+  coalesce(fleet.avatar_workers.features, '{}') as features
+from usage_sessions
+join calls on calls.tenant_id = usage_sessions.tenant_id and calls.session_id = usage_sessions.id
+left join fleet.avatar_slots on fleet.avatar_slots.session_id = usage_sessions.id
+left join fleet.avatar_workers on fleet.avatar_workers.id = fleet.avatar_slots.worker_id
+where usage_sessions.tenant_id = $1 and usage_sessions.id = $2
+  and usage_sessions.environment = $3
+  and $4::text = any (usage_sessions.lineage)
 
 -- find_credential. Columns: position integer, digest bytea, retired boolean, isUnused boolean, mayReport boolean, isCaller boolean, checkedAt timestamptz, hasPendingChange boolean, headroom json, balance json, status text, tenantId text, id text, keyId text, environment text, name text, scopes text[], spendLimitCreditMicros bigint, inheritedSpendLimitCreditMicros bigint, maxConcurrentSessions bigint, inheritedMaxConcurrentSessions bigint, expiresAt timestamptz, inheritedExpiresAt timestamptz, lineage text[], version integer, spentCreditMicros bigint, reservedCreditMicros bigint, lastUsedAt timestamptz, createdAt timestamptz.
 select

@@ -147,7 +147,7 @@ describe("a role with the rights of the service", () => {
     "insert into credit_accounts (tenant_id, environment, granted, updated_at) values ('t', 'live', 1, now())",
     "delete from usage_sessions",
     "update usage_sessions set reserved = 0",
-    "update calls set room_name = 'other'",
+    "update calls set max_seconds = 1",
     "update fleet.service set instance = 'other'",
     "delete from audit_events",
     "truncate audit_events",

@@ -43,7 +43,7 @@ const RIGHTS = [
   `select, insert, update (id, digest, role, user_id, created_by, created_at, expires_at), delete
     on public.invitations`,
   "select, insert, update (expires_at), delete on public.spent_challenges",
-  "select, insert, update (room, input, generation, counts_from) on public.calls",
+  "select, insert, update (room, room_name, room_number, input, generation, counts_from, gap_count, gap_seconds) on public.calls",
   "select, insert, update (url, token, digest, identity), delete on public.call_agents",
   "select, insert, update (polled_at, test_polls), delete on public.call_tickets",
   "select, insert, update (features, slots, lease_until, synced_at), delete on fleet.avatar_workers",

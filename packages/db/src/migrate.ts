@@ -44,6 +44,8 @@ import videos from "../migrations/0036_videos.sql" with { type: "text" };
 import videoIndexes from "../migrations/0037_video_indexes.sql" with { type: "text" };
 import validVideoChecks from "../migrations/0038_valid_video_checks.sql" with { type: "text" };
 import avatarPreloads from "../migrations/0039_avatar_preloads.sql" with { type: "text" };
+import callRooms from "../migrations/0040_call_rooms.sql" with { type: "text" };
+import callRoomIndex from "../migrations/0041_call_room_index.sql" with { type: "text" };
 import journal from "../migrations/meta/_journal.json";
 import { applyMigrations, type Migration } from "./apply-migrations.ts";
 import type { Db } from "./connection/pool.ts";
@@ -94,6 +96,8 @@ const TEXTS = [
   videoIndexes,
   validVideoChecks,
   avatarPreloads,
+  callRooms,
+  callRoomIndex,
 ];
 
 /** The key of the advisory lock: any number, the same in every replica. */

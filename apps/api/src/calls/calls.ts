@@ -86,7 +86,7 @@ const createRoom = async (
   context: RequestContext,
 ): Promise<"exists" | "ended" | "failed" | "unavailable"> => {
   if (!(await rooms.create(roomName, agent, context))) return "unavailable";
-  const room = await confirmRoom(db, tenantId, sessionId);
+  const room = await confirmRoom(db, tenantId, sessionId, roomName);
   if (room === "exists") waitingWorkers(db).look();
   else rooms.deleteLater([roomName]);
   return room;

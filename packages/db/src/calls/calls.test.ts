@@ -1,5 +1,6 @@
 /** Starting and ending calls: what a call takes, and that it gives it back once. */
 import { describe, expect, test } from "bun:test";
+import { roomName } from "@realtime-avatar/domain/calls/room";
 import { newId, type SessionId } from "@realtime-avatar/domain/id";
 import { ageCalls, callRequest, readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls/calls";
 import { seedCaller } from "@realtime-avatar/testing/credits";
@@ -149,8 +150,8 @@ describe("the room", () => {
     const request = callRequest(one.caller, one.avatarId, { maxSeconds: 100 });
     await openCall(db, request, one.caller, null);
     expect((await sync(db, "worker", { slots: 1 })).start).toEqual([]);
-    expect(await confirmRoom(db, one.tenantId, request.id)).toBe("exists");
-    expect(await confirmRoom(db, one.tenantId, request.id)).toBe("exists");
+    expect(await confirmRoom(db, one.tenantId, request.id, request.roomName)).toBe("exists");
+    expect(await confirmRoom(db, one.tenantId, request.id, request.roomName)).toBe("exists");
     expect(await listWorkersWithWork(db, ["worker", "other"])).toEqual(["worker"]);
     const { start } = await sync(db, "worker", { slots: 1 });
     expect(start).toEqual([
@@ -158,7 +159,13 @@ describe("the room", () => {
         tenantId: one.tenantId,
         ...{ sessionId: request.id, generation: 1, environment: "live", roomName: request.roomName, mode: "avatar" },
         ...{ avatarId: one.avatarId, manifest: "man_1_x", input: { stt_mode: "server" }, maxSeconds: 100 },
-        ...{ limit: "session_cap", usedSeconds: 0, brought: null, defaultVoiceId: null },
+        ...{
+          limit: "session_cap",
+          usedSeconds: 0,
+          ...{ roomNumber: 1, gapCount: 0, gapSeconds: 0 },
+          brought: null,
+          defaultVoiceId: null,
+        },
       },
     ]);
     expect(await listWorkersWithWork(db, ["worker"])).toEqual([]);
@@ -188,7 +195,7 @@ describe("the room", () => {
     const left = await client`select caller_id from idempotency_claims where tenant_id = ${one.tenantId}`;
     expect(left.map((row) => row["caller_id"])).toEqual([colleague.id]);
     expect(await state(one, request.id)).toMatchObject({ status: "failed", used: 0, room: "delete", worker: null });
-    expect(await confirmRoom(db, one.tenantId, request.id)).toBe("failed");
+    expect(await confirmRoom(db, one.tenantId, request.id, request.roomName)).toBe("failed");
     await isClean(one);
     const again = callRequest(one.caller, one.avatarId);
     expect((await openCall(db, again, one.caller, claim)).kind).toBe("written");
@@ -203,8 +210,8 @@ describe("the room", () => {
     await failCall(db, one.tenantId, id, null, one.caller, operatorOrigin());
     expect(await state(one, id)).toMatchObject({ status: "reserved", room: "exists", worker: "worker" });
     await releaseCall(db, { kind: "session", id }, { reason: null }, one.caller, operatorOrigin(), null);
-    expect(await confirmRoom(db, one.tenantId, id)).toBe("ended");
-    expect(await confirmRoom(db, one.tenantId, newId("ses", new Date(), random))).toBe("ended");
+    expect(await confirmRoom(db, one.tenantId, id, roomName("test", id))).toBe("ended");
+    expect(await confirmRoom(db, one.tenantId, newId("ses", new Date(), random), "rta-test-x")).toBe("ended");
   });
 });
 

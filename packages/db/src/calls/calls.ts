@@ -1,5 +1,5 @@
 /** Calls: usage sessions with a room and a slot of an avatar worker. The service ends them, and charges them once. */
-import type { CallInput, CallMode } from "@realtime-avatar/domain/calls/schemas";
+import { AWAY_REASONS, type CallInput, type CallMode } from "@realtime-avatar/domain/calls/schemas";
 import type { ReleaseTarget, TestOutcome } from "@realtime-avatar/domain/calls/start";
 import { newId, type SessionId, type TenantId, type TicketId } from "@realtime-avatar/domain/id";
 import {
@@ -157,11 +157,16 @@ export const openCall = async (
 export type ConfirmedRoom = "exists" | "ended" | "failed";
 
 /**
- * Records that the room of a call exists. Only now is the call assigned to its worker. Otherwise the call has ended, and the room is
- * to be deleted. One statement.
+ * Records that a room of a call exists. Only now is the call assigned to its worker, or moves there with it. Otherwise the call has
+ * ended, or has another room by now, and this one is to be deleted. One statement.
  */
-export const confirmRoom = async (db: Runner, tenantId: TenantId, sessionId: SessionId): Promise<ConfirmedRoom> => {
-  const [row] = await callConfirm(db, { tenantId, sessionId });
+export const confirmRoom = async (
+  db: Runner,
+  tenantId: TenantId,
+  sessionId: SessionId,
+  roomName: string,
+): Promise<ConfirmedRoom> => {
+  const [row] = await callConfirm(db, { tenantId, sessionId, roomName });
   return row?.result as ConfirmedRoom;
 };
 
@@ -210,7 +215,7 @@ export type ReleaseCallOutcome =
 
 /**
  * Ends a call of the caller's lineage at once, or gives up a ticket. Anything else is `written` too, and changes nothing. `reason`: in
- * the words of the caller. One statement.
+ * the words of the caller. After some, a call that can be resumed goes on: `hasEnded` is false. One statement.
  */
 export const releaseCall = async (
   db: Runner,
@@ -226,6 +231,7 @@ export const releaseCall = async (
     sessionId: target.kind === "session" ? target.id : null,
     ticketId: target.kind === "ticket" ? target.id : null,
     reason,
+    isAway: AWAY_REASONS.some((one) => one === reason),
     ...entriesOf(origin),
     claim,
   });

@@ -33,6 +33,10 @@ export type Assignment = {
   limit: "session_cap" | "out_of_credits";
   /** What earlier workers have reported. */
   usedSeconds: number;
+  /** See the columns of `calls`. */
+  roomNumber: number;
+  gapCount: number;
+  gapSeconds: number;
   /** What an agent has brought; null: the service makes the token. */
   brought: { url: string; token: Uint8Array; agentIdentity: string } | null;
 };
@@ -40,9 +44,17 @@ export type Assignment = {
 /** An avatar that a worker is to load before a call. `id`: of the request. */
 export type Preload = { id: string } & Pick<Assignment, "tenantId" | "avatarId" | "manifest">;
 
+/** A call that its worker is to move to another room. */
+export type RoomChange = Pick<
+  Assignment,
+  "sessionId" | "generation" | "roomNumber" | "roomName" | "mode" | "maxSeconds"
+>;
+
 export type SyncResult = {
   /** Calls that are assigned to the worker, and that its request does not list. */
   start: Assignment[];
+  /** Calls of the request that are in another room now. */
+  move: RoomChange[];
   /** Calls of the request that are not assigned to the worker. `reason` null: leave without a word. */
   end: { sessionId: SessionId; generation: number; reason: EndReason | null }[];
   /** For each call that this sync has closed, its room, which is to be deleted; null when it is not ours. */
@@ -59,7 +71,7 @@ export type SyncTerms = { leaseSeconds: number; sessionLeaseSeconds: number };
 type EndedRow = { sessionId: SessionId; generation: number; reason: string | null; closedBy: string | null };
 type BroughtRow = Omit<NonNullable<Assignment["brought"]>, "token"> & { token: string };
 type StartRow = Omit<Assignment, "brought"> & { brought: BroughtRow | null };
-type SyncRow = Pick<SyncResult, "rooms" | "preloads"> & { start: StartRow[]; end: EndedRow[] };
+type SyncRow = Pick<SyncResult, "move" | "rooms" | "preloads"> & { start: StartRow[]; end: EndedRow[] };
 
 /** Why a call has ended, as its worker tells it. Null when its lease was over, or when it goes on at another worker. */
 const endedReason = ({ reason, closedBy }: EndedRow): EndReason | null => {
@@ -81,19 +93,23 @@ export const syncWorker = async (
   const entryIds = calls
     .filter(({ state }) => state === "ended")
     .flatMap(() => [newId("ent", now, random), newId("ent", now, random)]);
-  const reported = calls.map(({ session_id, generation, state, used_seconds, reason = null }) => ({
+  const reported = calls.map(({ session_id, generation, state, used_seconds, reason = null, resume }) => ({
     ...{ sessionId: session_id, generation, state, usedSeconds: used_seconds, reason },
+    roomNumber: resume?.room_number ?? null,
+    gapCount: resume?.gap_count ?? null,
+    gapSeconds: resume?.gap_seconds ?? null,
   }));
   const [row] = await callSync(db, {
     ...{ workerId, slots, features, calls: reported, leaseSeconds, sessionLeaseSeconds, entryIds, requestId },
   });
   const { result, leaseEnds } = row as SyncWorkerRow;
-  const { start, end, rooms, preloads } = result as SyncRow;
+  const { start, move, end, rooms, preloads } = result as SyncRow;
   return {
     start: start.map(({ brought, ...call }) => ({
       ...call,
       brought: brought && { ...brought, token: Buffer.from(brought.token, "hex") },
     })),
+    move,
     end: end.map((one) => ({ sessionId: one.sessionId, generation: one.generation, reason: endedReason(one) })),
     rooms,
     preloads,

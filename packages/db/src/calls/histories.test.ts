@@ -1,12 +1,15 @@
 /**
- * Random histories of calls by many clients at once, on the pools of three replicas: programs that start, confirm, fail and release;
- * agents that bring rooms and avatars; workers that join, report, leave, and are lost; the passes of the reconciler; keys that are revoked. Afterwards each call is closed
+ * Random histories of calls by many clients at once, on the pools of three replicas: programs that start, confirm, fail, resume and
+ * release; agents that bring rooms and avatars; workers that join, report, leave, and are lost; the passes of the reconciler; keys that are revoked. Afterwards each call is closed
  * once, the money is exact, and the slots in use are those of the open calls. `LONG=1` runs many more.
  */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { createHash } from "node:crypto";
-import type { ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
+import { roomToResumeIn } from "@realtime-avatar/domain/calls/resume";
+import { roomName, sessionOfRoom } from "@realtime-avatar/domain/calls/room";
+import { RESUME, type ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import type { SessionId, TenantId } from "@realtime-avatar/domain/id";
+import { Problem } from "@realtime-avatar/domain/problem";
 import { callRequest, readyAvatar, report, sync } from "@realtime-avatar/testing/calls/calls";
 import { seedCaller } from "@realtime-avatar/testing/credits";
 import { connectTo } from "@realtime-avatar/testing/database";
@@ -26,6 +29,7 @@ import {
   listRoomsToDelete,
   markRoomsGone,
 } from "./reconcile.ts";
+import { findCallToResume, resumeCall } from "./resume.ts";
 
 const isLong = process.env["LONG"] === "1";
 const [ROUNDS, OPERATIONS] = isLong ? [50, 6000] : [1, 1000];
@@ -92,6 +96,8 @@ const REQUIRED = [
   "concurrency_limit_reached of tenant",
   "ended by its worker",
   "lost worker",
+  "resumed",
+  "moved to its next room",
   ...(isLong ? ["moved", "same"] : []),
 ];
 /** Counts an operation. A history in which an outcome is missing at its end is longer. */
@@ -104,7 +110,26 @@ const broughtBy = (owner: string, token: number): BroughtRoom => {
   return { url: "wss://x", token: Buffer.from("sealed"), digest, agentIdentity: "agent" };
 };
 
-/** A program of a tenant: starts calls, confirms or fails their rooms, and releases some. */
+/** The person of a call comes back: its next room is created, or not, and confirmed. */
+const resume = async (db: Db, round: Round, below: Numbers, id: SessionId, caller: Tenant["callers"][0]) => {
+  const call = await findCallToResume(db, caller, id);
+  if (call === null) return;
+  try {
+    const roomNumber = roomToResumeIn(call);
+    const next = { sessionId: id, roomNumber, roomName: roomName("test", id, roomNumber) };
+    const claim = below(2) === 0 ? { ...claimOf(`${below(1000)}`), request: "POST /resume" } : null;
+    if ((await resumeCall(db, next, caller, claim)).kind !== "written") return;
+    note(round, "resumed");
+    if (below(4) === 0) return;
+    round.rooms.add(next.roomName);
+    note(round, `next room ${await confirmRoom(db, caller.tenantId, id, next.roomName)}`);
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    note(round, error.code);
+  }
+};
+
+/** A program of a tenant: starts calls, confirms or fails their rooms, resumes and releases some. */
 const runProgram = async (db: Db, round: Round, below: Numbers): Promise<void> => {
   while (goesOn(round)) {
     const tenant = round.tenants[below(2)] as Tenant;
@@ -128,11 +153,14 @@ const runProgram = async (db: Db, round: Round, below: Numbers): Promise<void> =
       // Without a response of LiveKit, the room may exist. The room of an agent is not ours.
       const isCreated = below(5) > 0;
       if (agent !== "in its own room" && (isCreated || below(2) === 0)) round.rooms.add(request.roomName);
-      if (isCreated) note(round, `room ${await confirmRoom(db, tenant.tenantId, request.id)}`);
+      if (isCreated) note(round, `room ${await confirmRoom(db, tenant.tenantId, request.id, request.roomName)}`);
       if (below(5) === 0) await failCall(db, tenant.tenantId, request.id, claim, caller, operatorOrigin());
+    } else if (known && below(2) > 0) {
+      await resume(db, round, below, known.id, caller);
     } else if (known && below(4) > 0) {
       const target = { kind: "session", id: known.id } as const;
-      await releaseCall(db, target, { reason: null }, caller, operatorOrigin(), null);
+      const reason = below(2) === 0 ? "page_hide" : null;
+      await releaseCall(db, target, { reason }, caller, operatorOrigin(), null);
     } else if (known) {
       const release = { isEngine: below(2) === 0, used: below(200), reason: null };
       await releaseSession(db, known.id, release, caller, operatorOrigin());
@@ -146,22 +174,33 @@ const runWorker = async (db: Db, id: string, round: Round, below: Numbers): Prom
   while (goesOn(round)) {
     for (const [key, call] of calls) {
       if (call.state === "ended") continue;
-      const state = call.state === "started" || below(3) === 0 ? "started" : "joined";
+      // The person leaves now and then, and comes back.
+      const isAway = call.state === "started" && below(4) === 0;
+      const state = !isAway && (call.state === "started" || below(3) === 0) ? "started" : "joined";
       const used_seconds = state === "started" ? Math.min(100, call.used_seconds + 1 + below(30)) : call.used_seconds;
       const ends = below(8) === 0 || used_seconds === 100;
-      calls.set(key, { ...call, used_seconds, ...(ends ? { state: "ended", reason: "idle" } : { state }) });
+      const { room_number = 1, gap_count = 0, gap_seconds = 0 } = call.resume ?? {};
+      const gaps = { gap_count: gap_count + (isAway ? 1 : 0), gap_seconds: gap_seconds + (state === "joined" ? 1 : 0) };
+      const resumed = { ...call, used_seconds, resume: { room_number, ...gaps } };
+      calls.set(key, { ...resumed, ...(ends ? { state: "ended", reason: "idle" } : { state }) });
     }
     const listed = [...calls.values()];
-    const answer = await sync(db, id, { slots: SLOTS, calls: listed });
+    const answer = await sync(db, id, { slots: SLOTS, features: ["echo", RESUME], calls: listed });
     for (const name of answer.rooms) {
-      const session = String(name).slice("rta-test-".length);
+      const session = sessionOfRoom(String(name));
       round.charged.set(session, calls.get(session)?.used_seconds ?? -1);
       note(round, "ended by its worker");
     }
     for (const { session_id, state } of listed) if (state === "ended") calls.delete(session_id);
     for (const { sessionId } of answer.end) calls.delete(sessionId);
-    for (const { sessionId, generation, usedSeconds } of answer.start) {
-      calls.set(sessionId, { ...report(sessionId, "joining", usedSeconds), generation });
+    for (const { sessionId, roomNumber } of answer.move) {
+      note(round, "moved to its next room");
+      const call = calls.get(sessionId);
+      if (call?.resume) calls.set(sessionId, { ...call, resume: { ...call.resume, room_number: roomNumber } });
+    }
+    for (const { sessionId, generation, usedSeconds, roomNumber, gapCount, gapSeconds } of answer.start) {
+      const resume = { room_number: roomNumber, gap_count: gapCount, gap_seconds: gapSeconds };
+      calls.set(sessionId, { ...report(sessionId, "joining", usedSeconds), generation, resume });
     }
     if (below(20) > 0) continue;
     note(round, "lost worker");

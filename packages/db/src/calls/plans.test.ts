@@ -24,6 +24,7 @@ import {
   listRoomsToDelete,
   markRoomsGone,
 } from "./reconcile.ts";
+import { findCallToResume, resumeCall } from "./resume.ts";
 
 const ROWS = 3000;
 const OPEN = 600;
@@ -87,7 +88,15 @@ const SMALL = /Seq Scan on (avatar_workers|avatar_slots|call_tickets|call_agents
 test.each([
   ["a start", started],
   ["a replay", async () => void (await openCall(db, request(), child, { ...claimOf("r"), request: "POST /start" }))],
-  ["a room that exists", async () => void (await confirmRoom(db, tenantId, await started()))],
+  ["a room that exists", async () => void (await confirmRoom(db, tenantId, await started(), "r"))],
+  ["the look-up of a call to resume", async () => findCallToResume(db, child, session(11))],
+  [
+    "a resumed call",
+    async () => {
+      const next = { sessionId: session(11), roomNumber: 2, roomName: "r2" };
+      expect((await resumeCall(db, next, child, claimOf("resume"))).kind).toBe("stale");
+    },
+  ],
   [
     "a room that was not created",
     async () => failCall(db, tenantId, await started(), claimOf("f"), child, operatorOrigin()),
@@ -148,7 +157,12 @@ test.each([
 });
 
 test.each([
-  ["a room that exists", async () => confirmRoom(db, tenantId, await started())],
+  ["a room that exists", async () => confirmRoom(db, tenantId, await started(), "r")],
+  ["the look-up of a call to resume", async () => findCallToResume(db, child, session(11))],
+  [
+    "a resumed call",
+    async () => resumeCall(db, { sessionId: session(11), roomNumber: 2, roomName: "r2" }, child, claimOf("few resume")),
+  ],
   [
     "a room that was not created",
     async () => failCall(db, tenantId, await started(), claimOf("few f"), child, operatorOrigin()),

@@ -97,43 +97,51 @@ export type MissingRoom = CallId & { roomName: string; isStarted: boolean };
 
 const selectRoomDifferences = statement<{
   tenantId: TenantId | null;
-  sessionId: string;
-  roomName: string | null;
+  sessionId: SessionId | null;
+  roomName: string;
   isStarted: boolean | null;
 }>(
   "compare_rooms",
   sql`
-    with differences as materialized (
-      select slot.tenant_id, slot.session_id, listed.session_id as listed_id
+    with resumed as materialized (
+      select ${calls.tenantId}, ${calls.sessionId}, ${calls.roomName} from ${calls}
+      where ${calls.roomNumber} > 1 and ${calls.room} in ('create', 'exists')
+    ), open as (
+      select slot.tenant_id, slot.session_id,
+        coalesce(resumed.room_name, ${sql.placeholder("prefix")}::text || slot.session_id) as room_name
       from (select * from ${avatarSlots} where ${avatarSlots.sessionId} is not null) slot
-      full join unnest(${sql.placeholder("listed")}::text[]) listed (session_id)
-        on listed.session_id collate "C" = slot.session_id
-      where slot.session_id is null or listed.session_id is null
+      left join resumed on resumed.tenant_id = slot.tenant_id and resumed.session_id = slot.session_id
+    ), differences as materialized (
+      select open.tenant_id, open.session_id, coalesce(open.room_name, listed.room_name) as room_name
+      from open
+      full join unnest(${sql.placeholder("listed")}::text[]) listed (room_name)
+        on listed.room_name collate "C" = open.room_name collate "C"
+      where open.session_id is null or listed.room_name is null
     )
-    select differences.tenant_id as "tenantId", coalesce(differences.session_id, differences.listed_id) as "sessionId",
-      call.room_name as "roomName", call.is_started as "isStarted"
+    select differences.tenant_id as "tenantId", differences.session_id as "sessionId", differences.room_name as "roomName",
+      call.is_started as "isStarted"
     from differences
     left join lateral (
-      select ${calls.roomName}, ${usageSessions.startedAt} is not null as is_started from ${calls}
+      select ${usageSessions.startedAt} is not null as is_started from ${calls}
       join ${usageSessions} on ${usageSessions.tenantId} = ${calls.tenantId} and ${usageSessions.id} = ${calls.sessionId}
       where ${calls.tenantId} = differences.tenant_id and ${calls.sessionId} = differences.session_id
         and ${calls.room} = 'exists' and ${usageSessions.endedAt} is null offset 0
     ) call on true
-    where differences.listed_id is not null or call.room_name is not null`,
+    where differences.session_id is null or call.is_started is not null`,
 );
 
 /** `stray`: the listed names that have no open call. `missing`: the open calls whose rooms exist, and are not listed. */
 export type RoomDifferences = { stray: string[]; missing: MissingRoom[] };
 
 /**
- * Compares a list of rooms, whose names begin with `prefix`, with the open calls. Read after the list: each room is younger than
- * its call, so a stray one stays stray. A room that was created after the list is missing. One statement, which reads of each call
- * its slot alone. A full join: whatever numbers the server expects, it takes each row once.
+ * Compares a list of rooms, whose names begin with `prefix`, with the open calls. Read after the list: a call names each of its rooms
+ * before it is created, so a stray one stays stray. An earlier room of a call that was resumed is stray. A room that was created
+ * after the list is missing. One statement, which reads of each call its slot alone, and the names of rooms of resumed calls. A full join: whatever numbers the server expects, it takes each row once.
  */
 export const compareRooms = async (db: Runner, prefix: string, names: readonly string[]): Promise<RoomDifferences> => {
-  const rows = await selectRoomDifferences(db, { listed: names.map((name) => name.slice(prefix.length)) });
+  const rows = await selectRoomDifferences(db, { prefix, listed: names });
   return {
-    stray: rows.flatMap(({ tenantId, sessionId }) => (tenantId === null ? [prefix + sessionId] : [])),
+    stray: rows.flatMap(({ tenantId, roomName }) => (tenantId === null ? [roomName] : [])),
     missing: rows.filter((row): row is MissingRoom => row.tenantId !== null),
   };
 };

@@ -47,11 +47,20 @@ export const calls = pgTable(
      * while the worker does not have both sides: before the start, after a move, and while the worker joins again.
      */
     countsFrom: time("counts_from"),
+    /** Counts the rooms that the call has had: it gets another one when its person comes back. */
+    roomNumber: integer("room_number").notNull().default(1),
+    /** How often the person has left, and for how many seconds that was not charged, as the worker reports it. */
+    gapCount: integer("gap_count").notNull().default(0),
+    gapSeconds: integer("gap_seconds").notNull().default(0),
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.sessionId] }),
     // A worker names a call by its session alone.
     index("calls_session_index").on(table.sessionId, table.tenantId),
+    // Open calls whose room is not the first one: `compare_rooms` reads these alone.
+    index("calls_resumed_index")
+      .on(table.tenantId, table.sessionId)
+      .where(sql`${table.roomNumber} > 1 and ${table.room} in ('create', 'exists')`),
     index("calls_rooms_to_delete_index").on(table.tenantId, table.sessionId).where(sql`${table.room} = 'delete'`),
     check("calls_session_id_check", isId(table.sessionId, "ses")),
     check("calls_room_check", oneOf(table.room, ROOM_STATES)),

@@ -163,7 +163,7 @@ describe("the transitions of sessions", () => {
         const request = callRequest(caller, await readyAvatar(db, caller));
         await openCall(db, request, caller, null);
         await failCall(db, tenantId, request.id, null, caller, operatorOrigin());
-        expect(await confirmRoom(db, tenantId, request.id)).toBe("failed");
+        expect(await confirmRoom(db, tenantId, request.id, request.roomName)).toBe("failed");
         return request.id;
       },
     ],

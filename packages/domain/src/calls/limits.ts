@@ -8,8 +8,13 @@ export const IDLE_TIMEOUT_SECONDS = 120;
 export const MIN_CALL_SECONDS = 60;
 /** The longest call of a test key. */
 export const MAX_TEST_CALL_SECONDS = 300;
-/** How long the person may be away, for example because a network changes. */
+/** How long the person may be away from a call that cannot be resumed, and the worker's connection to a room lost. */
 export const AWAY_SECONDS = 10;
+/** How long the person may be away from a call that can be resumed. */
+export const RETURN_SECONDS = 60;
+/** How often, and for how long together, the person may be away without being charged. */
+export const FREE_GAPS = 3;
+export const FREE_GAP_SECONDS = 120;
 /** How long an agent may be away for which the avatar speaks. */
 export const AGENT_AWAY_SECONDS = 15;
 /**

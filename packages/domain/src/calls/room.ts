@@ -11,7 +11,9 @@ export const AVATAR_IDENTITY = "avatar";
 /** The start of the names of our rooms. `instance` keeps services apart that share a LiveKit server. */
 export const roomPrefix = (instance: string): string => `rta-${instance}-`;
 
-export const roomName = (instance: string, session: SessionId): string => `${roomPrefix(instance)}${session}`;
+/** The name of a room of a call. `number`: counts the rooms of the call, because a call that is resumed gets another one. */
+export const roomName = (instance: string, session: SessionId, number = 1): string =>
+  `${roomPrefix(instance)}${number === 1 ? "" : `${number}-`}${session}`;
 
 /** The id of the session in the name of a room. */
 export const sessionOfRoom = (name: string): string => name.slice(name.lastIndexOf("-") + 1);
@@ -39,12 +41,12 @@ export type CallToken = {
 
 /**
  * The token of the person: a microphone, and nothing else. LiveKit accepts a token for one minute longer, and gives a
- * participant another one, which is valid for ten minutes.
+ * participant another one, which is valid for ten minutes. `ttlSeconds`: for how long the call waits for the person.
  */
-export const personToken = (room: string): CallToken => ({
+export const personToken = (room: string, ttlSeconds: number = JOIN_TIMEOUT_SECONDS): CallToken => ({
   identity: PERSON_IDENTITY,
   kind: "standard",
-  ttlSeconds: JOIN_TIMEOUT_SECONDS,
+  ttlSeconds,
   attributes: {},
   video: {
     roomJoin: true,

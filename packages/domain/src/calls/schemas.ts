@@ -122,6 +122,9 @@ export const PreparedCall = ClosedObject({
 });
 export type PreparedCall = Static<typeof PreparedCall>;
 
+export const ResumeCall = ClosedObject({ session_id: Id("The call to which the person comes back.") });
+export type ResumeCall = Static<typeof ResumeCall>;
+
 /** Why a program ends a call. */
 export const RELEASE_REASONS = [
   "page_hide",
@@ -132,6 +135,8 @@ export const RELEASE_REASONS = [
   "idle_timeout",
 ] as const;
 export type ReleaseReason = (typeof RELEASE_REASONS)[number];
+/** Those after which the person can come back. */
+export const AWAY_REASONS: readonly ReleaseReason[] = ["page_hide", "unmount", "disconnected"];
 
 export const ReleaseCall = ClosedObject({
   session_id: Type.Optional(Id("The call to end.")),

@@ -103,7 +103,7 @@ export const agentMetadata = (
 };
 
 /** The fields of a request that a renderer with `features` cannot use. A feature has the name of the field. */
-const ignoredFields = (input: Omit<CallInput, "stt_mode">, features: readonly string[]): CallGrant["ignored"] =>
+export const ignoredFields = (input: Omit<CallInput, "stt_mode">, features: readonly string[]): CallGrant["ignored"] =>
   INPUT_FIELDS.filter((field) => input[field] !== undefined && !features.includes(field));
 
 /** What a worker with `features` gets of a request: the rest is in `ignored`, or is for the agent of the call. */

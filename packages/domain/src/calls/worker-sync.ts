@@ -65,8 +65,13 @@ export const WIRE_2 = "wire-2";
 export const PRELOAD = "preload";
 /** A worker with this feature gets the voice of the avatar with the start of a call in a room of the service. */
 export const DEFAULT_VOICE = "default_voice_id";
+/**
+ * A worker with this feature moves calls of people to other rooms (`move`), and does not count the seconds for which the person is
+ * away (`resume` of a start).
+ */
+export const RESUME = "resume";
 /** What the service can do beyond the form of the release before. */
-export const SERVICE_FEATURES: readonly string[] = [WIRE_2, PRELOAD];
+export const SERVICE_FEATURES: readonly string[] = [WIRE_2, PRELOAD, RESUME];
 /** Maximum number of avatars that a response asks a worker to load. */
 export const MAX_PRELOADS = 4;
 /** Maximum number of features in the first form of a request, which the release before accepts. */
@@ -83,7 +88,17 @@ const callId = {
   generation: Count({ minimum: 1, maximum: MAX_INTEGER, description: "Counts the workers that have had the call." }),
 };
 
-/** The states of a call as its worker sees it. `started`: the avatar is published and the other side is present. */
+/** Absences of the person after the call has started. Those of earlier workers are included. */
+const Gaps = {
+  gap_count: Count({ maximum: MAX_INTEGER, description: "How often the person has left." }),
+  gap_seconds: Count({ maximum: MAX_INTEGER, description: "For how long that was not charged, together." }),
+};
+const RoomNumber = Count({ minimum: 1, maximum: MAX_INTEGER, description: "Counts the rooms of the call." });
+
+/**
+ * The states of a call as its worker sees it. `started`: the avatar is published and the other side is present. `joined` follows it
+ * while the person is away and is not charged.
+ */
 export const WORKER_CALL_STATES = ["joining", "joined", "started", "ended"] as const;
 
 export const ReportedCall = ClosedObject({
@@ -93,6 +108,12 @@ export const ReportedCall = ClosedObject({
     description: "Since both sides were first present, rounded up, those of earlier workers included.",
   }),
   reason: Type.Optional(OneOf(END_REASONS, { description: "Why the call has ended." })),
+  resume: Type.Optional(
+    ClosedObject(
+      { room_number: RoomNumber, ...Gaps },
+      { description: "Of a call whose start had `resume`. `room_number`: of the room that the worker was told last." },
+    ),
+  ),
 });
 export type ReportedCall = Static<typeof ReportedCall>;
 
@@ -139,6 +160,19 @@ export const AssignedCall = ClosedObject({
     minimum: 1,
     description: "How long the person may be away, or the worker's connection to the room lost, until the call ends.",
   }),
+  resume: Type.Optional(
+    ClosedObject(
+      {
+        room_number: RoomNumber,
+        ...Gaps,
+        return_seconds: Count({
+          minimum: 1,
+          description: "How long the person may be away, in place of `away_seconds`.",
+        }),
+      },
+      { description: "The call can move to another room. Only for a worker with the feature `resume`." },
+    ),
+  ),
 });
 export type AssignedCall = Static<typeof AssignedCall>;
 
@@ -154,6 +188,22 @@ export const SyncResponse = ClosedObject({
     }),
     { minItems: 0, maxItems: MAX_CALLS },
   ),
+  move: Type.Optional(
+    Type.Array(
+      ClosedObject({
+        ...callId,
+        room_number: RoomNumber,
+        url: AssignedCall.properties.url,
+        token: AssignedCall.properties.token,
+      }),
+      {
+        minItems: 0,
+        maxItems: MAX_SLOTS,
+        description:
+          "Calls of the request that are in another room now: their persons come back there. Only for a worker with the feature `resume`.",
+      },
+    ),
+  ),
   preload: Type.Optional(
     Type.Array(ClosedObject({ preload_id: Text({ minLength: 1, maxLength: 64 }), avatar: CallAvatar }), {
       minItems: 0,
@@ -165,6 +215,7 @@ export const SyncResponse = ClosedObject({
   features: Type.Optional(Features("What the service can do. Only for a worker with the feature `wire-2`.")),
 });
 export type SyncResponse = Static<typeof SyncResponse>;
+export type Move = NonNullable<SyncResponse["move"]>[number];
 
 /** A response as the worker reads it: without fields that it does not know; null when what it knows is not valid. */
 export const readSyncResponse = (content: unknown): SyncResponse | null => {

@@ -77,6 +77,6 @@ export const seedCall = async (
   const request = callRequest(caller, avatarId, changes);
   const { kind } = await openCall(db, request, caller, null);
   if (kind !== "written") throw new Error(`the call was not started: ${kind}`);
-  await confirmRoom(db, caller.tenantId, request.id);
+  await confirmRoom(db, caller.tenantId, request.id, request.roomName);
   return request.id;
 };

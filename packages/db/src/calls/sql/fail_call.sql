@@ -28,7 +28,8 @@ begin
   v_closing.rest := 'release';
   perform rta.lock_counters(array[v_closing]);
   if not exists (
-    select from public.calls where tenant_id = p_tenant_id and session_id = p_session_id and room = 'create'
+    select from public.calls
+    where tenant_id = p_tenant_id and session_id = p_session_id and room = 'create' and room_number = 1
   ) then
     return false;
   end if;

@@ -1,5 +1,5 @@
 -- Ends a call of the caller's lineage at once (used_by_clock), or gives up a ticket. What is unknown, of others or over is no error,
--- and changes nothing. With an Idempotency-Key, at most once. Returns one row, whose `kind` is:
+-- and changes nothing. With `p_is_away`, the call goes on if the person can come back to it: its worker ends it after a while. With an Idempotency-Key, at most once. Returns one row, whose `kind` is:
 --   'written'   `has_ended`: whether a call has ended now; `room_name`: its room, to be deleted, if it is ours
 --   'replayed'  nothing is written: the response is stored, for the body with `body_hash`
 --   'stale'     nothing is written: the caller has changed since its look-up
@@ -11,6 +11,7 @@ create function rta.release_call(
   p_session_id text,   -- null: a ticket
   p_ticket_id text,    -- null: a call
   p_reason text,
+  p_is_away boolean,
   p_settle_entry_id text,
   p_rest_entry_id text,
   p_request_id text,
@@ -22,6 +23,7 @@ declare
   v_now timestamptz;
   v_closing rta.closing;
   v_outcome rta.session_change_outcome;
+  v_goes_on boolean; -- null: no call
   v_valid_until timestamptz := rta.lock_caller(p_caller, true);
 begin
   select session.* into v_session from public.usage_sessions session
@@ -51,9 +53,10 @@ begin
     when body_hash is not null then 'replayed'
     else 'written'
   end;
-  has_ended := kind = 'written' and v_session.id is not null;
+  v_goes_on := kind = 'written' and p_is_away and rta.can_resume(v_session, v_now);
+  has_ended := kind = 'written' and v_session.id is not null and v_goes_on is not true;
   if kind = 'written' then
-    if v_session.id is not null then
+    if has_ended then
       v_closing := rta.closing_of(
         v_session, p_caller.id, p_reason, p_settle_entry_id, p_rest_entry_id, p_request_id, v_now, false,
         rta.used_by_clock(v_session, v_now)

@@ -30,4 +30,8 @@ create type rta.call_queue as (
 );
 
 -- A call as its worker reports it.
-create type rta.reported_call as (session_id text, generation integer, state text, used_seconds bigint, reason text);
+create type rta.reported_call as (
+  session_id text, generation integer, state text, used_seconds bigint, reason text,
+  -- Null of a worker that cannot move calls.
+  room_number integer, gap_count integer, gap_seconds integer
+);

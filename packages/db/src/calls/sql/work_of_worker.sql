@@ -4,6 +4,7 @@ create function rta.work_of_worker(p_worker_id text, p_calls rta.reported_call[]
 language sql stable as $$
   with own as materialized (
     select slot.tenant_id, slot.session_id, call.generation, call.room, call.room_name, call.mode, call.input, call.max_seconds,
+      call.room_number, call.gap_count, call.gap_seconds, session.reserved / session.price as held_seconds,
       agent.session_id is not null as has_agent, agent.url, agent.token, agent.identity
     from fleet.avatar_slots slot
     join public.calls call on call.tenant_id = slot.tenant_id and call.session_id = slot.session_id
@@ -22,7 +23,8 @@ language sql stable as $$
         'manifest', avatar.cache_manifest_id, 'defaultVoiceId', avatar.default_voice_id,
         'input', own.input, 'maxSeconds', session.reserved / session.price,
         'limit', case when session.reserved / session.price < own.max_seconds then 'out_of_credits' else 'session_cap' end,
-        'usedSeconds', session.used / session.price, 'brought', case when own.url is not null then json_build_object(
+        'usedSeconds', session.used / session.price,
+        'roomNumber', own.room_number, 'gapCount', own.gap_count, 'gapSeconds', own.gap_seconds, 'brought', case when own.url is not null then json_build_object(
           'url', own.url, 'token', encode(own.token, 'hex'), 'agentIdentity', own.identity
         ) end
       )), '[]')
@@ -34,6 +36,15 @@ language sql stable as $$
       where own.room in ('exists', 'foreign') and (not own.has_agent or own.url is not null) and not exists (
         select from unnest(p_calls) listed where listed.session_id = own.session_id and listed.generation = own.generation
       ) and not (session.environment = 'test' and session.metadata ->> 'test_outcome' is not distinct from 'never_joined')
+    ),
+    'move', (
+      select coalesce(json_agg(json_build_object(
+        'sessionId', own.session_id, 'generation', own.generation, 'roomNumber', own.room_number, 'roomName', own.room_name,
+        'mode', own.mode, 'maxSeconds', own.held_seconds
+      )), '[]')
+      from own join unnest(p_calls) listed on listed.session_id = own.session_id and listed.generation = own.generation
+      -- A worker that cannot move calls reports no number.
+      where own.room = 'exists' and listed.state <> 'ended' and listed.room_number <> own.room_number
     ),
     'end', (
       select coalesce(json_agg(json_build_object(

@@ -1,6 +1,7 @@
 -- Writes what a worker reports of the calls that it has: see sync_worker. Returns the rooms of those that it closes; null
 -- for a brought room. The seconds of a call count (`counts_from`) from its first report in the state `started`, and not earlier than
--- the worker has seen both sides, as it rounds its seconds up. They stop with a report in an earlier state: its worker joins again.
+-- the worker has seen both sides, as it rounds its seconds up. They stop with a report in an earlier state: its worker joins again, or
+-- the person is away and is not charged. Absences only grow, so a report that is late or repeated changes nothing.
 -- Lock order: the sessions by primary key, their calls, those that end with their counters (lock_counters), their slots. The calling
 -- function has locked the worker: nothing else writes `counts_from` meanwhile.
 create function rta.write_reports(
@@ -17,22 +18,25 @@ declare
   v_session public.usage_sessions;
   v_closing rta.closing;
   v_closings rta.closing[] := '{}';
-  v_tenant_ids text[] := '{}';      -- of the calls whose seconds begin to count now, or stop
+  v_tenant_ids text[] := '{}';      -- of the calls that go on
   v_session_ids text[] := '{}';
   v_counts_from timestamptz[] := '{}';
+  v_gap_counts integer[] := '{}';
+  v_gap_seconds integer[] := '{}';
   v_rooms text[] := '{}';
 begin
   for v_report in
-    select session, call.counts_from, report.state, report.used_seconds, report.reason,
+    select session, call.counts_from, report.state, report.used_seconds, report.reason, report.gap_count, report.gap_seconds,
       case when call.room <> 'foreign' then call.room_name end as room_name
     from (select distinct on (session_id, generation) * from unnest(p_calls)) report
     join fleet.avatar_slots slot on slot.session_id = report.session_id and slot.worker_id = p_worker_id
     join public.calls call
       on call.tenant_id = slot.tenant_id and call.session_id = slot.session_id and call.generation = report.generation
     join public.usage_sessions session on session.tenant_id = slot.tenant_id and session.id = slot.session_id
-    where report.state = 'ended' or report.state = 'started' and (
-      call.counts_from is null or session.expires_at <= v_now + make_interval(secs => p_lease_seconds - 10)
-    ) or report.state in ('joining', 'joined') and call.counts_from is not null
+    where report.state = 'ended' or report.state = 'started' and call.counts_from is null
+      or report.state in ('joining', 'joined') and call.counts_from is not null
+      or (report.state = 'started' or session.started_at is not null)
+        and session.expires_at <= v_now + make_interval(secs => p_lease_seconds - 10)
     order by session.tenant_id, session.id
     for no key update of session
   loop
@@ -42,12 +46,15 @@ begin
     if v_report.state = 'started' or v_report.used_seconds > 0 then
       v_session := rta.report_call(v_session, v_report.used_seconds, p_lease_seconds, v_now);
     end if;
-    if v_report.state <> 'ended' and (v_report.state = 'started') = (v_report.counts_from is null) then
+    if v_report.state <> 'ended' then
       v_tenant_ids := v_tenant_ids || v_session.tenant_id;
       v_session_ids := v_session_ids || v_session.id;
-      v_counts_from := v_counts_from || case when v_report.state = 'started' then
+      v_counts_from := v_counts_from || case when v_report.state = 'started' then coalesce(
+        v_report.counts_from,
         v_now - make_interval(secs => greatest(least(v_report.used_seconds, v_session.reserved / v_session.price) - 1, 0))
-      end;
+      ) end;
+      v_gap_counts := v_gap_counts || v_report.gap_count;
+      v_gap_seconds := v_gap_seconds || v_report.gap_seconds;
     end if;
     if v_report.state = 'ended' then
       v_closing := rta.closing_of(
@@ -60,9 +67,14 @@ begin
     end if;
   end loop;
   if cardinality(v_session_ids) > 0 then
-    update public.calls call set counts_from = counted.counts_from
-    from unnest(v_tenant_ids, v_session_ids, v_counts_from) counted (tenant_id, session_id, counts_from)
-    where call.tenant_id = counted.tenant_id and call.session_id = counted.session_id;
+    update public.calls call set counts_from = counted.counts_from,
+      gap_count = greatest(call.gap_count, counted.gap_count), gap_seconds = greatest(call.gap_seconds, counted.gap_seconds)
+    from unnest(v_tenant_ids, v_session_ids, v_counts_from, v_gap_counts, v_gap_seconds)
+      counted (tenant_id, session_id, counts_from, gap_count, gap_seconds)
+    where call.tenant_id = counted.tenant_id and call.session_id = counted.session_id and (
+      call.counts_from is distinct from counted.counts_from
+      or call.gap_count < counted.gap_count or call.gap_seconds < counted.gap_seconds
+    );
   end if;
   if cardinality(v_closings) > 0 then
     perform rta.lock_counters(v_closings);

@@ -1,0 +1,66 @@
+/** Coming back to a call, in its next room. */
+import type { CallToResume } from "@realtime-avatar/domain/calls/resume";
+import type { SessionId } from "@realtime-avatar/domain/id";
+import { sql } from "drizzle-orm";
+import { resumeCall as callResume } from "../../generated/functions.ts";
+import type { Caller } from "../callers/callers.ts";
+import type { Runner } from "../connection/batch.ts";
+import type { Claim, StoredResponse } from "../idempotency/idempotency-keys.ts";
+import { statement } from "../query/statement.ts";
+import { avatarSlots, avatarWorkers, callAgents, calls } from "../schema/calls.ts";
+import { usageSessions } from "../schema/credits.ts";
+
+const selectCall = statement<CallToResume>(
+  "find_call_to_resume",
+  sql`
+    select ${usageSessions.id} as "sessionId",
+      ${usageSessions.endedAt} is null and not ${usageSessions.mustEnd} and ${usageSessions.expiresAt} > now() as "isOpen",
+      ${usageSessions.startedAt} is not null as "isStarted",
+      ${calls.room} = 'foreign' or exists (
+        select from ${callAgents}
+        where ${callAgents.tenantId} = ${calls.tenantId} and ${callAgents.sessionId} = ${calls.sessionId}
+      ) as "hasAgent",
+      ${calls.roomNumber} as "roomNumber", ${calls.roomNumber} > 1 and ${calls.room} = 'create' as "isRoomPending",
+      ${calls.input} as "input", (${usageSessions.reserved} / ${usageSessions.price})::integer as "maxSeconds",
+      coalesce(${avatarWorkers.features}, '{}') as "features"
+    from ${usageSessions}
+    join ${calls} on ${calls.tenantId} = ${usageSessions.tenantId} and ${calls.sessionId} = ${usageSessions.id}
+    left join ${avatarSlots} on ${avatarSlots.sessionId} = ${usageSessions.id}
+    left join ${avatarWorkers} on ${avatarWorkers.id} = ${avatarSlots.workerId}
+    where ${usageSessions.tenantId} = ${sql.placeholder("tenantId")} and ${usageSessions.id} = ${sql.placeholder("sessionId")}
+      and ${usageSessions.environment} = ${sql.placeholder("environment")}
+      and ${sql.placeholder("callerId")}::text = any (${usageSessions.lineage})`,
+);
+
+/** A call of the caller's lineage; null: it has none of this id. One statement. */
+export const findCallToResume = async (db: Runner, caller: Caller, sessionId: string): Promise<CallToResume | null> => {
+  const { tenantId, environment, id: callerId } = caller;
+  return (await selectCall(db, { tenantId, environment, callerId, sessionId }))[0] ?? null;
+};
+
+/** `stale`: the caller or the call has changed since it was looked up. */
+export type ResumeOutcome = { kind: "written" } | { kind: "replayed"; response: StoredResponse } | { kind: "stale" };
+
+/**
+ * Gives a call its next room, which is to be created and confirmed (`confirmRoom`) after this is committed. Requests for the same
+ * number get the same room. One statement.
+ */
+export const resumeCall = async (
+  db: Runner,
+  { sessionId, roomNumber, roomName }: { sessionId: SessionId; roomNumber: number; roomName: string },
+  caller: Caller,
+  claim: Claim | null,
+): Promise<ResumeOutcome> => {
+  const { environment } = caller;
+  const [row] = await callResume(db, { caller, environment, sessionId, roomNumber, roomName, claim });
+  switch (row?.kind) {
+    case "written":
+    case "stale":
+      return { kind: row.kind };
+    case "replayed":
+      // The other columns of the claim are the same for every request like this one.
+      return { kind: row.kind, response: { ...(claim as Claim), bodyHash: row.bodyHash as Uint8Array } };
+    default:
+      throw new TypeError(`unknown outcome of a write: ${row?.kind}`);
+  }
+};

@@ -3,10 +3,9 @@
 import { DatabaseError, databaseFailure, isAbort } from "@realtime-avatar/db/connection/errors";
 import { SCOPES } from "@realtime-avatar/domain/api-keys/scope";
 import type { Environment } from "@realtime-avatar/domain/environment";
-import { FIELD_ERROR_CODES } from "@realtime-avatar/domain/field-error-codes";
+import { FIELD_ERROR_CODES, type FieldErrorCode } from "@realtime-avatar/domain/field-error-codes";
 import { ROLES } from "@realtime-avatar/domain/people/roles";
 import {
-  type FieldErrorCode,
   LIMITED_BY,
   notFound,
   PROBLEMS,

@@ -2,10 +2,12 @@
 import { createAccent } from "./life/accent.ts";
 import { createBlinks } from "./life/blinks.ts";
 import { createGaze } from "./life/gaze.ts";
+import { createGestures, type Gesture } from "./life/gestures.ts";
 import { createHeadMove } from "./life/head.ts";
 import { poseMouth, REACH_STEPS } from "./life/mouth.ts";
 import { createRandom } from "./life/random.ts";
 import { AHEAD_STEPS, createTalk } from "./life/talk.ts";
+import { createThinking } from "./life/thinking.ts";
 import { clamp } from "./numbers.ts";
 import { shapesAround } from "./shape-at.ts";
 import type { ShapeTrack } from "./shape-track.ts";
@@ -24,6 +26,9 @@ const SPEAKING_BROW = 0.15;
 export type Life = {
   /** The pose of a picture whose middle is heard at `timeMs` of the clock. Times must rise. */
   pose: (timeMs: number, track: ShapeTrack) => Pose;
+  think: (isThinking: boolean) => void;
+  /** Makes a gesture from the next picture on. Returns false while another one is made. */
+  gesture: (gesture: Gesture) => boolean;
 };
 
 /** `seed`: an integer of 32 bits. */
@@ -34,6 +39,10 @@ export const createLife = (seed: number, { eyeDistance, lips }: Pick<Face, "eyeD
   const blinks = createBlinks(random);
   const findAccent = createAccent();
   const findTalk = createTalk();
+  // Numbers of its own, so that a thought changes nothing else.
+  const findThought = createThinking(createRandom(~seed));
+  const gestures = createGestures();
+  let isThinking = false;
   let startMs: number | null = null;
   let lastMs = 0;
   return {
@@ -51,6 +60,8 @@ export const createLife = (seed: number, { eyeDistance, lips }: Pick<Face, "eyeD
       const head = moveHead(seconds, talk, nod);
       const gaze = moveGaze(seconds, passed);
       const blink = blinks.at(seconds, talk);
+      const thought = findThought(isThinking, passed);
+      const made = gestures.at(seconds);
       return {
         ...REST,
         gap: mouth.gap,
@@ -60,20 +71,24 @@ export const createLife = (seed: number, { eyeDistance, lips }: Pick<Face, "eyeD
         closed: mouth.closed * talk,
         tuck: mouth.tuck * talk,
         tongue: mouth.tongue * talk,
-        smile: mouth.smile * talk,
-        blinkLeft: blink,
+        smile: mouth.smile * talk + made.smile,
+        blinkLeft: Math.max(blink, made.wink),
         blinkRight: blink,
-        brow: SPEAKING_BROW * talk + (1 - SPEAKING_BROW) * brow,
-        yaw: head.yaw,
-        pitch: head.pitch,
+        brow: Math.max(SPEAKING_BROW * talk + (1 - SPEAKING_BROW) * brow, made.brow),
+        yaw: head.yaw + thought.yaw + made.yaw,
+        pitch: head.pitch + thought.pitch + made.pitch,
         roll: head.roll,
         shiftX: head.shiftX * eyeDistance,
         shiftY: head.shiftY * eyeDistance,
-        breath: Math.sin((2 * Math.PI * seconds) / BREATH_SECONDS),
-        gazeX: gaze.x * eyeDistance,
-        gazeY: gaze.y * eyeDistance,
+        breath: Math.sin((2 * Math.PI * seconds) / BREATH_SECONDS) + thought.breath,
+        gazeX: (gaze.x + thought.gazeX) * eyeDistance,
+        gazeY: (gaze.y + thought.gazeY) * eyeDistance,
         talk,
       };
     },
+    think: (thinks) => {
+      isThinking = thinks;
+    },
+    gesture: gestures.begin,
   };
 };

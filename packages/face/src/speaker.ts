@@ -1,6 +1,6 @@
 /** A face that says a sound: sound in, pictures out. */
 import { createHearing } from "./hearing.ts";
-import { createLife } from "./life.ts";
+import { createLife, type Life } from "./life.ts";
 import { createShapeTrack } from "./shape-track.ts";
 import { drawFace, type Face } from "./warp/face.ts";
 
@@ -26,6 +26,9 @@ export type Speaker = {
   picture: (nowMs: number, picture?: Uint8Array) => Uint8Array;
   /** The voice is interrupted: drops what is not heard yet, and closes the mouth within 120 ms. */
   clear: (nowMs: number) => void;
+  /** The person thinks of what to say: glances away, and draws a breath. */
+  think: Life["think"];
+  gesture: Life["gesture"];
 };
 
 /** `seed`: an integer of 32 bits. The same seed, sound and times give the same pictures. */
@@ -41,5 +44,7 @@ export const createSpeaker = (face: Face, { seed }: { seed: number }): Speaker =
       return drawFace(face, life.pose(timeMs, track), picture);
     },
     clear: (nowMs) => hearing.clear(nowMs + MIDDLE_MS),
+    think: life.think,
+    gesture: life.gesture,
   };
 };

@@ -28,7 +28,7 @@ export type Pose = {
   /** The way of the head, in pixels. */
   shiftX: number;
   shiftY: number;
-  /** From -1, breathed out, to 1. */
+  /** From -1, breathed out, to 1; to 2 for a deep breath. */
   breath: number;
   /** The way of the irises, in pixels. */
   gazeX: number;

@@ -1,0 +1,46 @@
+/** The look of a person who thinks of an answer: the eyes leave the camera, the head follows a little, and a breath is drawn. */
+import { approach, type Random } from "./random.ts";
+
+/** Thoughts that are shorter are not seen. */
+const LEAST_SECONDS = 0.25;
+/** The eyes are away for this long, and then for a while at the camera, again and again. */
+const AWAY_SECONDS = 1.8;
+const BACK_SECONDS = 0.9;
+/** Ways of the irises in eye distances, and angles of the head in radians. */
+const SIDEWAYS = 0.032;
+const UPWARDS = 0.016;
+const YAW = 0.045;
+const PITCH = 0.02;
+const BREATH = 0.9;
+/** Seconds for 63 % of a movement. */
+const EYES = 0.03;
+const HEAD = 0.22;
+const CHEST = 0.35;
+
+/** What a thought adds to a pose. See `Pose`; the way of the irises is in eye distances. */
+export type Thought = { gazeX: number; gazeY: number; yaw: number; pitch: number; breath: number };
+
+/** Returns what is added at a time. `passed`: seconds since the last picture. */
+export const createThinking = (random: Random): ((isThinking: boolean, passed: number) => Thought) => {
+  /** The eyes and the head go to 1 times the side; the breath to 1. */
+  let [eyes, head, breath] = [0, 0, 0];
+  let thought = 0;
+  let side = 1;
+  return (isThinking, passed) => {
+    if (!isThinking) thought = 0;
+    else if (thought === 0) side = random() < 0.5 ? -1 : 1;
+    if (isThinking) thought += passed;
+    const isSeen = thought >= LEAST_SECONDS;
+    const isAway = isSeen && (thought - LEAST_SECONDS) % (AWAY_SECONDS + BACK_SECONDS) < AWAY_SECONDS;
+    eyes += ((isAway ? 1 : 0) - eyes) * approach(passed, EYES);
+    head += ((isAway ? 1 : 0) - head) * approach(passed, HEAD);
+    breath += ((isSeen ? 1 : 0) - breath) * approach(passed, CHEST);
+    return {
+      gazeX: SIDEWAYS * side * eyes,
+      gazeY: -UPWARDS * eyes,
+      yaw: YAW * side * head,
+      pitch: -PITCH * head,
+      breath: BREATH * breath,
+    };
+  };
+};

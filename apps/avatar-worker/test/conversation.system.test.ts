@@ -4,6 +4,7 @@ import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { APOLOGY } from "../src/conversation/conversation.ts";
 import { KEY, type ScriptedProviders, startProviders } from "../src/conversation/providers/providers.testing.ts";
 import type { ControlPlane } from "./support/control-plane.ts";
+import { preparedFace } from "./support/faces.ts";
 import { joinAsPerson, type Person } from "./support/person.ts";
 import { watchTranscript } from "./support/transcript.ts";
 import { startWorkerWorld, type WorkerWorld } from "./support/worker-world.ts";
@@ -167,19 +168,45 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(await control.untilReported(session, "ended")).toMatchObject({ reason: "failed" });
   });
 
-  test("the last turn of a call: the page is told when its answer is over, and a turn is not answered twice", async () => {
+  test("the last line of a call: said as it is, then the page is told, and the call ends; no turn is taken after it", async () => {
     providers.setAnswer(() => "Goodbye.");
-    const { person, said, type } = await startCall();
+    const { session, person, said, type } = await startCall();
     await type("Bye.", { "rta.turn_id": "t1" });
     await person.until(() => said().length === 2);
     const requests = providers.of("llm").length;
     await type("Bye.", { "rta.turn_id": "t2", "rta.retry_of_turn_id": "t1" });
-    await type("Bye, really.", { "rta.turn_id": "t3", "rta.closing_turn": "1" });
+    await type("It was good to see you.", { "rta.turn_id": "t3", "rta.closing_turn": "1" });
+    await person.until(() => person.attributes.at(-1)?.["lk.agent.state"] === "speaking");
+    await type("Wait!", { "rta.turn_id": "t4" });
     await person.until(() => person.messages.some(({ kind }) => kind === "closing_turn_done"));
     expect(person.messages.filter(({ kind }) => kind === "closing_turn_done")).toEqual([
       { kind: "closing_turn_done", turn_id: "t3" },
     ]);
-    expect(providers.of("llm").length).toBe(requests + 1);
+    expect(said().slice(2)).toEqual([{ who: "avatar", text: "It was good to see you." }]);
+    expect(providers.of("llm").length).toBe(requests);
+    expect(await control.untilReported(session, "ended")).toMatchObject({ reason: "user_ended" });
+    expect(person.messages.at(-1)).toEqual({ kind: "ended", reason: "user_ended" });
+  });
+
+  test("gestures that the page asks for: made by a face one at a time, and those that it does not know are refused", async () => {
+    const { image, file, manifest } = await preparedFace();
+    control.files.set(file, image);
+    const { person } = await startCall({ mode: "avatar", avatar: { avatar_id: "ava_x", manifest } });
+    const acks = () => person.messages.filter((message) => message.kind === "clip_ack");
+    const ask = (request_id: string, action_id: string): void => {
+      const request = new TextEncoder().encode(JSON.stringify({ kind: "action_request", request_id, action_id }));
+      void person.room.localParticipant?.publishData(request, { reliable: true, topic: "rta.lifecycle" });
+    };
+    await person.until(() => person.seen.length > 10);
+    ask("r1", "nod");
+    ask("r2", "smile");
+    ask("r3", "somersault");
+    await person.until(() => acks().length === 3);
+    expect(acks()).toEqual([
+      { kind: "clip_ack", request_id: "r1", accepted: true, reason: "accepted" },
+      { kind: "clip_ack", request_id: "r2", accepted: false, reason: "busy" },
+      { kind: "clip_ack", request_id: "r3", accepted: false, reason: "unknown_action" },
+    ]);
   });
 
   test("the worker's output: no key, no text of a person or a model, no address of a provider", () => {

@@ -13,24 +13,61 @@ import { type Service, startService } from "./support/service.ts";
 
 setDefaultTimeout(90_000);
 
-/** Shows what the hooks have, and leaves what the person does to the test. */
+/** Shows what the hooks have, and leaves what the person does to the test: `#avatar` with the component, `#avatar/hooks` with the hooks. */
 const PAGE = `
-import { createElement } from "react";
+import { useRoomContext } from "@livekit/components-react";
+import { createElement, useEffect } from "react";
 import { createRoot } from "react-dom/client";
-import { AvatarCall, createProxyClient, useCallTranscript } from "realtime-avatar/react";
+import {
+  AvatarCall, AvatarVideoSurface, createProxyClient, RealtimeAvatarLiveKitRoom, SessionLifecycleRoomBridge, useCallTranscript,
+  useRealtimeSession,
+} from "realtime-avatar/react";
+import { attachAvatarTools } from "realtime-avatar/tools";
 
 const Transcript = () => {
   const { user, agent } = useCallTranscript();
-  window.transcript = { user: user.map(({ text }) => text), agent: agent.map(({ text }) => text) };
+  // After the call, the hook has nothing.
+  if (user.length > 0) window.transcript = { user: user.map(({ text }) => text), agent: agent.map(({ text }) => text) };
   return null;
 };
+const client = createProxyClient({ proxyUrl: "/rta" });
+const [avatarId, form] = location.hash.slice(1).split("/");
 const children = (handle) => {
   window.call = handle;
   return createElement("div", null, handle.status, createElement(Transcript));
 };
-const client = createProxyClient({ proxyUrl: "/rta" });
-const avatarId = location.hash.slice(1);
-createRoot(document.querySelector("main")).render(createElement(AvatarCall, { client, avatarId, children }));
+const Component = () => createElement(AvatarCall, { client, avatarId, children });
+
+window.transcript = { user: [], agent: [] };
+window.events = [];
+const Tools = () => {
+  const room = useRoomContext();
+  useEffect(() => {
+    window.attach = (tools) => attachAvatarTools(room, tools);
+  }, [room]);
+  return null;
+};
+const Hooks = () => {
+  const session = useRealtimeSession({
+    client,
+    session: { avatarId },
+    // The last line can be sent at any time.
+    graceWindowLeadSeconds: 600,
+    onEnded: (event) => window.events.push({ ended: event.reason }),
+    onGraceWindowClosed: (event) => window.events.push({ isDelivered: event.delivered }),
+  });
+  window.call = session;
+  const { grant, onConnected, onDisconnected, onConnectionError: onError } = session;
+  return createElement(
+    RealtimeAvatarLiveKitRoom,
+    { grant, audio: true, onConnected, onDisconnected, onError },
+    createElement(SessionLifecycleRoomBridge, { lifecycle: session }),
+    createElement(AvatarVideoSurface, { idleVideoUrl: null, poster: null, fit: "cover" }),
+    createElement(Transcript),
+    createElement(Tools),
+  );
+};
+createRoot(document.querySelector("main")).render(createElement(form === "hooks" ? Hooks : Component));
 `;
 
 const binary = await livekitBinary();
@@ -56,7 +93,7 @@ describe.skipIf(missing !== null)(`the SDK in a conversation${missing ? ` (skipp
     const route = realtimeAvatarHono({
       apiKey: service.operatorKey,
       baseUrl: `${service.url}/api/v1`,
-      session: () => ({ maxSeconds: 120, instructions: "You are a librarian." }),
+      session: () => ({ maxSeconds: 120, instructions: "You are a librarian.", clientTools: true }),
       ownsSession: () => true,
     });
     const respond = (raw: Request): Response | Promise<Response> => {
@@ -81,7 +118,7 @@ describe.skipIf(missing !== null)(`the SDK in a conversation${missing ? ` (skipp
     until(() => page.evaluate(expression), {
       limitMs: 60_000,
       pollMs: 100,
-      state: () => page.evaluate("JSON.stringify([window.call, window.transcript])"),
+      state: () => page.evaluate("JSON.stringify([window.call, window.transcript, window.events])"),
     });
 
   test("a turn that the page sends: answered, and both sides are in useCallTranscript", async () => {
@@ -94,6 +131,54 @@ describe.skipIf(missing !== null)(`the SDK in a conversation${missing ? ` (skipp
     expect(await page.evaluate("window.transcript")).toEqual({ user: ["Who are you?"], agent: ["A librarian."] });
     const { body } = providers.of("llm").at(-1) ?? {};
     expect(JSON.stringify(body)).toContain("You are a librarian.\\n\\nBe brief.");
+    await page.close();
+  });
+
+  test("the hooks: transcripts, a tool of the page, a turn that is sent again, gestures, and the last line of the call", async () => {
+    providers.setAnswer(({ messages }) => `You said: ${messages.at(-1)?.content}`);
+    const page = await context.newPage();
+    await page.goto(`${pages.url.href}#${service.avatarId}/hooks`);
+    await untilTrue(page, "window.call?.graceWindow.kind === 'open'");
+
+    await page.evaluate("window.call.createTranscriptSender()('Hello.')");
+    await untilTrue(page, "window.transcript.agent.at(-1) === 'You said: Hello.'");
+
+    const tool = `{
+      description: "Finds an order.",
+      parameters: { type: "object", properties: { id: { type: "number" } } },
+      execute: ({ id }) => "Order " + id + " is on its way to " + document.title + ".",
+    }`;
+    await page.evaluate("document.title = 'Rome'");
+    const registered = await page.evaluate(`window.attach({ find_order: ${tool} }).then(({ accepted }) => accepted)`);
+    expect(registered).toEqual(["find_order"]);
+    providers.setAnswer(({ messages }) => {
+      const last = messages.at(-1);
+      return last?.role === "tool" ? last.content : { calls: [{ name: "find_order", args: '{"id":7}' }] };
+    });
+    await page.evaluate("window.call.sendTurn('Where is order 7?')");
+    await untilTrue(page, "window.transcript.agent.at(-1) === 'Order 7 is on its way to Rome.'");
+
+    providers.faults.set("llm", 500);
+    await page.evaluate("window.call.sendTurn('Are you there?')");
+    await untilTrue(page, "window.transcript.agent.length === 3 && window.call.turn === 'listening'");
+    providers.faults.clear();
+    providers.setAnswer(() => "I am here.");
+    await page.evaluate("window.call.retryTurn()");
+    await untilTrue(page, "window.transcript.agent.at(-1) === 'I am here.' && window.call.turn === 'listening'");
+    expect(await page.evaluate("window.transcript.user")).toEqual(["Hello.", "Where is order 7?", "Are you there?"]);
+    const requests = providers.of("llm").length;
+
+    // This avatar was prepared without a face.
+    expect(await page.evaluate("window.call.performAction('nod')")).toMatchObject({
+      accepted: false,
+      reason: "no_face",
+    });
+
+    expect(await page.evaluate("window.call.sendClosingTurn('Goodbye, Ada.')")).toMatchObject({ ok: true });
+    await untilTrue(page, "window.events.length === 2");
+    expect(await page.evaluate("window.events")).toEqual([{ isDelivered: true }, { ended: "user_ended" }]);
+    expect(providers.of("llm").length).toBe(requests);
+    expect(await page.evaluate("window.transcript.agent.at(-1)")).toBe("Goodbye, Ada.");
     await page.close();
   });
 });

@@ -24,7 +24,7 @@ export type Turn = {
   id?: string | undefined;
   /** The turn that this one repeats. It is not answered twice. */
   retryOf?: string | undefined;
-  /** The last one of a call. */
+  /** The last line of a call: the avatar says this text as it is, and takes no turn after it. */
   isClosing?: boolean;
 };
 
@@ -182,6 +182,7 @@ const createAnswering = (parts: ConversationParts, queue: SpeechQueue, history: 
   const countTurn = createTurnLimit(parts.maxTurnsPerMinute, parts.now);
   const answered = createAnswered();
   let modelFailures = 0;
+  let isClosing = false;
   let current = new AbortController();
 
   const interrupt = (): AbortSignal => {
@@ -213,7 +214,8 @@ const createAnswering = (parts: ConversationParts, queue: SpeechQueue, history: 
   const respond = async (turn: Turn, signal: AbortSignal, clock: TurnClock): Promise<void> => {
     let hasBegun = false;
     speaking.setState("thinking");
-    const answer = readAhead(cutSentences(ask(turn, signal, clock), parts.maxTextLength));
+    const text = turn.isClosing ? once(turn.text) : ask(turn, signal, clock);
+    const answer = readAhead(cutSentences(text, parts.maxTextLength));
     const onBegin = (): void => {
       hasBegun = true;
       answered.add(turn);
@@ -242,15 +244,16 @@ const createAnswering = (parts: ConversationParts, queue: SpeechQueue, history: 
     take: (turn: Turn, clock: TurnClock): void => {
       const isAnswered = answered.has(turn.retryOf);
       if (isAnswered) answered.add(turn);
-      const limit = isAnswered ? "dropped" : countTurn();
+      const limit = isAnswered || isClosing ? "dropped" : countTurn();
       if (limit === "dropped") {
         events.onTurnDone(turn);
         return;
       }
       if (speaking.state() === "speaking") events.onInterruption();
-      if (limit === "within") events.onTurn();
+      isClosing = turn.isClosing === true;
+      if (limit === "within" && !isClosing) events.onTurn();
       const signal = interrupt();
-      if (!isRepeated(turn)) speaking.writePerson(turn.text);
+      if (!isClosing && !isRepeated(turn)) speaking.writePerson(turn.text);
       const responding = limit === "within" ? respond(turn, signal, clock) : sayOwn(TOO_MANY_TURNS, signal);
       void responding.finally(() => events.onTurnDone(turn));
     },

@@ -1,5 +1,6 @@
 /** A conversation in a room of the service: joins it to the person, to the providers, and to what is seen and heard of the avatar. */
 import type { Room } from "@livekit/rtc-node";
+import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
 import { type AgentState, avatarAttributes } from "@realtime-avatar/domain/calls/lifecycle";
 import { PERSON_IDENTITY } from "@realtime-avatar/domain/calls/room";
 import type { CallMode } from "@realtime-avatar/domain/calls/schemas";
@@ -35,6 +36,8 @@ const STATE_MS = 100;
 /** Flite takes 20 ms for a second of speech, in which nothing else is done: 8 seconds for this length. In UTF-16 units. */
 const MAX_TEXT_LENGTH = { flite: 120, openai: 240 } as const;
 const MAX_VOCABULARY_LENGTH = 1000;
+/** From the end of the last line of a call to the end of the call. A page of the SDK hears it half a second later. */
+const CLOSING_MS = 1500;
 
 export type InRoom = { rendering: Rendering; published: Published; times: Presence };
 /** The parts of a call that its conversation uses. */
@@ -115,15 +118,16 @@ const createOutput = ({ rendering, published, times }: InRoom, hearing: Hearing 
   },
 });
 
-/** Holds a conversation until the function that it returns is called. `onFailed`: it cannot go on. */
+/** Holds a conversation until the function that it returns is called. `onEnd`: it has failed, or the avatar has said its last line. */
 export const holdConversation = (
   room: Room,
   assigned: AssignedCall,
   inRoom: InRoom,
   { settings, onProviderFailure, onCount, onTurnTimings }: CallConversation,
-  onFailed: () => void,
+  onEnd: (reason: EndReason) => void,
 ): (() => void) => {
-  const { times } = inRoom;
+  const { times, rendering } = inRoom;
+  const tellState = createStates(room, assigned.mode);
   const path = createPathMeter(room);
   const isHeard = settings.stt !== null && assigned.input.stt_mode !== "off";
   const hearing = isHeard
@@ -139,13 +143,18 @@ export const holdConversation = (
     onTurn: () => onCount("turn"),
     onInterruption: () => onCount("interruption"),
     onTurnTimings,
-    onState: createStates(room, assigned.mode),
+    onState: (state) => {
+      rendering.think(state === "thinking");
+      tellState(state);
+    },
     onTranscript: createTranscription(room),
     onTurnDone: ({ id, isClosing }) => {
-      if (isClosing && id !== undefined) void sendMessage(room, { kind: "closing_turn_done", turn_id: id });
+      if (!isClosing) return;
+      if (id !== undefined) void sendMessage(room, { kind: "closing_turn_done", turn_id: id });
+      setTimeout(() => onEnd("user_ended"), CLOSING_MS);
     },
     onFailure: onProviderFailure,
-    onGiveUp: onFailed,
+    onGiveUp: () => onEnd("failed"),
   };
   const conversation = createConversation({
     ...connectProviders(assigned, settings),

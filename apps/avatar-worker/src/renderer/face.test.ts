@@ -208,3 +208,24 @@ describe("an avatar that is loaded before its call", () => {
     expect(causes).toHaveLength(1);
   });
 });
+
+test("a face that thinks, and one that winks: the eyes are other than at rest, and the background is not", async () => {
+  const [rest, thinks, winks] = [await open(WITH_FACE), await open(WITH_FACE), await open(WITH_FACE)];
+  thinks.rendering.think(true);
+  expect(winks.rendering.gesture("wink")).toBe("accepted");
+  expect(winks.rendering.gesture("nod")).toBe("busy");
+  expect(winks.rendering.gesture("toString")).toBe("unknown_action");
+  const change = ({ at }: typeof rest, ms: number, box: readonly number[]): number =>
+    difference(at(ms), rest.at(ms), box);
+  for (let ms = 0; ms < 1000; ms += 40) for (const { at } of [rest, thinks, winks]) at(ms);
+  expect(change(thinks, 1000, EYE)).toBeGreaterThan(5);
+  expect(change(thinks, 1000, CORNER)).toBe(0);
+  expect(change(winks, 1000, EYE)).toBe(0);
+});
+
+test("a portrait and a call by voice: no gesture", async () => {
+  for (const { rendering } of [await open({ pictures: PICTURES }), await open(WITH_FACE, { mode: "voice" })]) {
+    rendering.think(true);
+    expect(rendering.gesture("nod")).toBe("no_face");
+  }
+});

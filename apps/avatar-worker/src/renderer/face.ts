@@ -1,5 +1,6 @@
 /** The renderer of avatars with a face: lips, eyes and head of the prepared picture move with the voice. */
 import { readMesh } from "@realtime-avatar/domain/avatars/face-mesh";
+import { GESTURES } from "@realtime-avatar/face/life/gestures";
 import { PICTURE_LENGTH, PICTURE_SIZE, toI420 } from "@realtime-avatar/face/picture";
 import { seedFrom } from "@realtime-avatar/face/seed";
 import { createSpeaker } from "@realtime-avatar/face/speaker";
@@ -48,6 +49,12 @@ const openSpeaker = (face: Face, call: RendererCall, clock: () => number): Rende
     picture: () => {
       drawMarks(speaker.picture(clock(), frame.data));
       return frame;
+    },
+    think: speaker.think,
+    gesture: (name) => {
+      const gesture = GESTURES.find((each) => each === name);
+      if (gesture === undefined) return "unknown_action";
+      return speaker.gesture(gesture) ? "accepted" : "busy";
     },
   };
 };

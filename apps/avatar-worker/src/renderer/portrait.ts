@@ -27,6 +27,8 @@ export const openPortrait = async (
     hear: (pcm, delayMs) => drawn.hear(pcm, delayMs, clock()),
     clear: drawn.clear,
     picture: () => drawn.picture(clock()),
+    think: () => {},
+    gesture: () => "no_face",
   };
 };
 

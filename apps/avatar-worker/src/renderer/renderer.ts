@@ -37,7 +37,14 @@ export type Rendering = {
    * the mode `voice`.
    */
   picture(): VideoFrame;
+  /** Whether the avatar thinks of what to say, which is seen. */
+  think(isThinking: boolean): void;
+  /** Makes the gesture with this name from the next picture on. */
+  gesture(name: string): GestureResult;
 };
+
+/** `busy`: the face makes another gesture. `no_face`: the avatar has no face, or the call no picture. */
+export type GestureResult = "accepted" | "busy" | "unknown_action" | "no_face";
 
 /** A rendering of a call without pictures. */
 export const NO_PICTURES: Rendering = {
@@ -46,6 +53,8 @@ export const NO_PICTURES: Rendering = {
   picture: () => {
     throw new Error("a call by voice has no pictures");
   },
+  think: () => {},
+  gesture: () => "no_face",
 };
 
 /** Returns a function that draws the marks of a call into a picture. */

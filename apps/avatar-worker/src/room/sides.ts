@@ -8,7 +8,7 @@ import {
   TrackKind,
 } from "@livekit/rtc-node";
 import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
-import { asksToEnd, LIFECYCLE_TOPIC } from "@realtime-avatar/domain/calls/lifecycle";
+import { LIFECYCLE_TOPIC, readPageMessage } from "@realtime-avatar/domain/calls/lifecycle";
 import { PERSON_IDENTITY, sessionOfRoom } from "@realtime-avatar/domain/calls/room";
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { isLoud } from "@realtime-avatar/face/loudness";
@@ -18,7 +18,7 @@ import type { Rendering } from "../renderer/renderer.ts";
 import type { AgentVoice } from "./agent-voice.ts";
 import { listenTo } from "./audio-in.ts";
 import { LIMITS, watchFlood } from "./flood.ts";
-import { tellSpeech, tellTimes } from "./messages.ts";
+import { sendMessage, tellSpeech, tellTimes } from "./messages.ts";
 import type { Presence } from "./presence.ts";
 import type { Published } from "./publish.ts";
 
@@ -118,12 +118,20 @@ const pauseWhileLost = (room: Room, { pause, resume }: Published): void => {
   room.on(RoomEvent.Reconnected, resume);
 };
 
-/** Calls `onEnd` when the page of the person asks for the end. */
-export const obeyPage = (room: Room, times: Presence, onEnd: () => void): void => {
+/** Does what the page of the person asks for: gestures, and the end of the call. */
+export const handlePageMessages = (
+  room: Room,
+  { times, gesture, onEnd }: { times: Presence; gesture: Rendering["gesture"]; onEnd: () => void },
+): void => {
   room.on(RoomEvent.DataReceived, (data, participant, _kind, topic) => {
     if (participant?.identity !== PERSON_IDENTITY) return;
     times.otherWasActive(performance.now());
-    if (topic === LIFECYCLE_TOPIC && asksToEnd(data)) onEnd();
+    const message = topic === LIFECYCLE_TOPIC ? readPageMessage(data) : null;
+    if (message?.kind === "end") onEnd();
+    if (message?.kind !== "action") return;
+    const result = gesture(message.actionId);
+    const accepted = result === "accepted";
+    void sendMessage(room, { kind: "clip_ack", request_id: message.requestId, accepted, reason: result });
   });
 };
 
@@ -149,7 +157,7 @@ const meetPerson = (
   { conversation, onEnd }: SidesOptions,
 ): (() => void) => {
   if (conversation && isOurs(room, assigned)) {
-    return holdConversation(room, assigned, { ...joined, times }, conversation, () => onEnd("failed"));
+    return holdConversation(room, assigned, { ...joined, times }, conversation, onEnd);
   }
   startEcho(room, assigned, joined, times);
   return () => {};
@@ -174,7 +182,7 @@ export const connectSides = (
   if (isAgent) pauseWhileLost(room, joined.published);
   const checkFlood = watchFlood(room, LIMITS[sideOf(assigned)], () => onEnd("agent_ended"));
   if (!isOurs(room, assigned)) return { step: checkFlood, stop };
-  obeyPage(room, times, () => onEnd("user_ended"));
+  handlePageMessages(room, { times, gesture: joined.rendering.gesture, onEnd: () => onEnd("user_ended") });
   refuseVideo(room, () => onEnd("agent_ended"));
   const tell = tellTimes(room, assigned, times);
   const step = (now: number): void => {

@@ -6,6 +6,8 @@ export const LIFECYCLE_TOPIC = "rta.lifecycle";
 
 /** The longest message of a page that is read. */
 const MAX_REQUEST_BYTES = 1024;
+/** Of an id in a message, in UTF-16 units. The SDK refuses longer ones. */
+const MAX_ID_LENGTH = 64;
 
 /** Why a call ends soon. */
 export type EndingReason = Extract<EndReason, "session_cap" | "idle">;
@@ -19,18 +21,34 @@ export type LifecycleMessage =
       idle_timeout_seconds: number;
     }
   | { kind: "ending"; reason: EndingReason }
-  /** The answer to the last turn of a call is over: the page may end the call. */
+  /** The avatar has said the last line of the call, which ends now. */
   | { kind: "closing_turn_done"; turn_id: string }
+  /** Whether the avatar makes the gesture that the page has asked for, and why not. */
+  | { kind: "clip_ack"; request_id: string; accepted: boolean; reason: string }
   | { kind: "ended"; reason: EndReason };
 
-/** Whether a message of a page asks for the end of the call, as that of the SDK's `requestGracefulClose`. */
-export const asksToEnd = (message: Uint8Array): boolean => {
-  if (message.length > MAX_REQUEST_BYTES) return false;
+/** `end`: the SDK's `requestGracefulClose`. `action`: its `performAction`. */
+export type PageMessage = { kind: "end" } | { kind: "action"; requestId: string; actionId: string };
+
+const parse = (message: Uint8Array): Record<string, unknown> | null => {
+  if (message.length > MAX_REQUEST_BYTES) return null;
   try {
-    return JSON.parse(new TextDecoder().decode(message))?.kind === "request_graceful_close";
+    return JSON.parse(new TextDecoder().decode(message));
   } catch {
-    return false;
+    return null;
   }
+};
+
+const isId = (value: unknown): value is string =>
+  typeof value === "string" && value !== "" && value.length <= MAX_ID_LENGTH;
+
+/** A message of a page; null for others, which are ignored. */
+export const readPageMessage = (message: Uint8Array): PageMessage | null => {
+  const { kind, request_id: requestId, action_id: actionId } = parse(message) ?? {};
+  if (kind === "request_graceful_close") return { kind: "end" };
+  return kind === "action_request" && isId(requestId) && isId(actionId)
+    ? { kind: "action", requestId, actionId }
+    : null;
 };
 
 export const encodeLifecycle = (message: LifecycleMessage): Uint8Array =>

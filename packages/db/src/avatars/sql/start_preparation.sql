@@ -20,11 +20,10 @@ begin
   where tenant_id = p_job.tenant_id and id = p_job.id and lease = p_lease;
   if v_age is not null then
     -- See lock_avatar.
-    v_avatar := (
-      select json_populate_record(null::rta.avatar, row_to_json(stored)) from public.avatars stored
-      where tenant_id = p_job.tenant_id and id = p_job.target_id and generation = p_job.generation
-        and status in ('preprocessing', 'ready', 'disabled')
-    );
+    select known.* into v_avatar from public.avatars stored
+    cross join lateral json_populate_record(null::rta.avatar, row_to_json(stored)) known
+    where stored.tenant_id = p_job.tenant_id and stored.id = p_job.target_id and stored.generation = p_job.generation
+      and stored.status in ('preprocessing', 'ready', 'disabled');
   end if;
   if v_avatar.id is null then
     perform rta.end_job(p_job, p_lease);

@@ -19,7 +19,7 @@ declare
   v_outcomes rta.session_change_outcome[];
 begin
   if p_claims is not null then
-    v_stored := array(
+    select array(
       select stored.response from generate_subscripts(p_changes, 1) change (at)
       left join lateral (
         select row(body_hash, status, location, etag, response_body, sealed_for, response_fields)::rta.stored_response as response
@@ -30,7 +30,7 @@ begin
         limit 1 -- by the primary key, however small the table was when the plan was made
       ) stored on true
       order by at
-    );
+    ) into v_stored;
   end if;
   v_outcomes := array(
     select row(

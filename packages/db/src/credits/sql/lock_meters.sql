@@ -9,13 +9,13 @@ declare
   v_meters rta.locked_meter[];
 begin
   loop
-    v_meters := array(
+    select array(
       select row(/* used */ meter.settled + meter.reserved, meter.open_sessions)::rta.locked_meter
       from unnest(p_tenant_ids, p_api_key_ids) key (tenant_id, id)
       join public.api_key_meters meter on meter.tenant_id = key.tenant_id and meter.api_key_id = key.id
       order by meter.tenant_id, meter.api_key_id
       for no key update of meter
-    );
+    ) into v_meters;
     if cardinality(v_meters) = coalesce(cardinality(p_api_key_ids), 0) then
       return v_meters;
     end if;

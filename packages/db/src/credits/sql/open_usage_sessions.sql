@@ -28,7 +28,7 @@ declare
 begin
   v_counters := rta.counters_of_callers(p_callers, p_caller_at, v_valid_until);
   v_meters := rta.lock_meters(v_counters.meter_tenant_ids, v_counters.meter_api_key_ids);
-  v_accounts := array(
+  select array(
     with locked as materialized (
       select account.tenant_id, account.environment, granted - forfeited - settled - reserved as available,
         open_sessions, max_concurrent_sessions, low_threshold
@@ -44,7 +44,7 @@ begin
     from unnest(v_counters.account_tenant_ids, v_counters.account_environments) with ordinality wanted (tenant_id, environment, at)
     left join locked on locked.tenant_id = wanted.tenant_id and locked.environment = wanted.environment
     order by at
-  );
+  ) into v_accounts;
   v_queue := rta.queue_of_calls(v_counters.callers, p_caller_at, p_calls);
   select * into v_admitted from rta.admit_sessions(
     v_counters, p_caller_at, v_valid_until, p_requests, p_calls, p_claims, v_meters, v_accounts, v_queue

@@ -20,20 +20,20 @@ declare
   v_closings rta.closing[];
 begin
   if p_tenant_id is null then
-    v_due := array(
+    select array(
       select due from public.usage_sessions due
       where ended_at is null and sweep_at <= now()
       order by sweep_at limit cardinality(p_entry_ids) / 2
       for no key update skip locked
-    );
+    ) into v_due;
   else
-    v_due := array(
+    select array(
       select due from public.usage_sessions due
       where ended_at is null
         and (tenant_id, sweep_at) >= (p_tenant_id, '-infinity') and (tenant_id, sweep_at) <= (p_tenant_id, now())
       order by tenant_id, sweep_at limit cardinality(p_entry_ids) / 2
       for no key update skip locked
-    );
+    ) into v_due;
   end if;
   v_sessions := array(
     select v_due[at] from generate_subscripts(v_due, 1) at where v_due[at].expires_at <= now() order by at

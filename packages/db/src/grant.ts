@@ -28,8 +28,8 @@ const RIGHTS = [
   "select, insert, update (run_at, leased_until, lease, attempts, lost_leases, last_error), delete on public.jobs",
   "select, insert, update (job_id, lease, leased_until, started_at) on public.job_slots",
   "select, insert on public.audit_events, public.credit_entries",
-  // Not `granted`: only the operator gives credits. Triggers and a policy of the tables refuse the entries of the operator, and
-  // to lower `settled`.
+  // Not `granted`: only the operator gives credits. Triggers of the tables refuse the entries of the operator, and to
+  // lower `settled`.
   `select, update (settled, reserved, open_sessions, low_threshold, exhausted_at, version, updated_at)
     on public.credit_accounts`,
   "select, insert, update (settled, reserved, open_sessions, spend_notice, expiry_notice) on public.api_key_meters",

@@ -46,6 +46,7 @@ import validVideoChecks from "../migrations/0038_valid_video_checks.sql" with { 
 import avatarPreloads from "../migrations/0039_avatar_preloads.sql" with { type: "text" };
 import callRooms from "../migrations/0040_call_rooms.sql" with { type: "text" };
 import callRoomIndex from "../migrations/0041_call_room_index.sql" with { type: "text" };
+import entriesOfOperator from "../migrations/0042_entries_of_operator.sql" with { type: "text" };
 import journal from "../migrations/meta/_journal.json";
 import { applyMigrations, type Migration } from "./apply-migrations.ts";
 import type { Db } from "./connection/pool.ts";
@@ -98,6 +99,7 @@ const TEXTS = [
   avatarPreloads,
   callRooms,
   callRoomIndex,
+  entriesOfOperator,
 ];
 
 /** The key of the advisory lock: any number, the same in every replica. */

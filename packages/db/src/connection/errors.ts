@@ -68,7 +68,7 @@ export const toStatementError = (error: unknown): unknown => {
   if (LOST_STATE.test(code) || severity !== "ERROR") {
     return new DatabaseError("outcome_unknown", code, "the connection was lost");
   }
-  if (REFUSED_STATE.test(code) || isStatementForgotten(error))
+  if (REFUSED_STATE.test(code) || isStatementForgotten(error) || hasShardMoved(error))
     return new DatabaseError("not_executed", code, "the database refuses the statement");
   return error;
 };
@@ -95,6 +95,18 @@ export const isPlanOutdated = (error: unknown): boolean =>
  */
 export const isStatementForgotten = (error: unknown): boolean =>
   isPlanOutdated(error) || (error instanceof postgres.PostgresError && error.code === "26000");
+
+/** SQLSTATEs of a statement that a node cannot analyze: an unknown type of a parameter, and a form that is not supported. */
+const UNFIT_FOR_NODE = new Set(["42P18", "0A000"]);
+const ON_ANOTHER_NODE = "while executing command on ";
+/**
+ * Whether the shard has moved to another node while the statement ran. Citus sends the rest of a function to that node one statement
+ * after the other, and not each of them can be sent. The transaction was rolled back. Executed again, the whole call is sent.
+ */
+export const hasShardMoved = (error: unknown): boolean =>
+  error instanceof postgres.PostgresError &&
+  UNFIT_FOR_NODE.has(error.code) &&
+  error.where?.startsWith(ON_ANOTHER_NODE) === true;
 
 /** The errors of what the service depends on: while it is down, each request has one, and the stack says no more. */
 const OF_DEPENDENCIES = new Set(["DatabaseError", "StorageError", "LivekitError", "OidcError"]);

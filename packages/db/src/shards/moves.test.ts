@@ -16,7 +16,7 @@ import { findApiKey, revokeApiKey } from "../api-keys/api-keys.ts";
 import { updateAvatar } from "../avatars/avatars.ts";
 import { connect, type Db } from "../connection/pool.ts";
 import { placementOf } from "./placement.ts";
-import { schemaOf, shardOptions } from "./shard.ts";
+import { functionsInShard, schemaOf, shardOptions } from "./shard.ts";
 import { migrateShards } from "./split.ts";
 
 setDefaultTimeout(300_000);
@@ -100,5 +100,28 @@ describe.skipIf(CITUS_BIN === undefined)("a move of a shard", () => {
     expect(events).not.toEqual(["revoked", "written"]);
     expect(events).toContain("revoked");
     await Promise.all([old.close(), moved.close(), ...[source, target, admin, admin2].map((one) => one.end())]);
+  });
+
+  test("a function that a node without its shard cannot run: run once more, then not executed", async () => {
+    const shard = 1;
+    const admin = client(coordinator);
+    const { name } = functionsInShard(shard);
+    await admin.unsafe(`
+      create function ${name}.assigns() returns bigint language plpgsql as $$
+      declare v_callers ${name}.caller[];
+      begin
+        v_callers := array(select null::${name}.caller from ${schemaOf(shard)}.tenants);
+        return cardinality(v_callers);
+      end $$`);
+    const { from, to } = await nodesOf(shard);
+    const outcomes: string[] = [];
+    const statement = (_name: string, _time: number, outcome: string) => outcomes.push(outcome);
+    const watcher = { statement, batch: () => {}, batchRetry: () => {} };
+    const [own, other] = [from, to].map((url) => connect(url, { shard: shardOptions(shard), watcher }));
+    const call = (db?: Db) => db?.run(`select ${name}.assigns() as count`, []);
+    expect(await call(own)).toHaveLength(1);
+    await expect(call(other)).rejects.toMatchObject({ failure: "not_executed", code: "42P18" });
+    expect(outcomes).toEqual(["done", "not_executed", "not_executed"]);
+    await Promise.all([own?.close(), other?.close(), admin.end()]);
   });
 });

@@ -6,6 +6,7 @@
 
 import {
   databaseFailure,
+  hasShardMoved,
   isConnectionUsable,
   isPlanOutdated,
   isStatementForgotten,
@@ -99,12 +100,12 @@ export class Slots {
     if (this.#slots.has(slot)) this.#release(slot);
   }
 
-  /** Rejects the job, or queues it once more if the server has forgotten its prepared statement. */
+  /** Rejects the job, or queues it once more: the server has forgotten its prepared statement, or the shard has moved meanwhile. */
   #handleFailure(slot: Slot, job: StatementJob, error: unknown): StatementOutcome {
     if (isPlanOutdated(error)) this.#discardOutdated(slot);
     const isForgotten = isStatementForgotten(error);
     let outcome: StatementOutcome = "not_executed";
-    if (isForgotten && !job.isRerun) {
+    if ((isForgotten || hasShardMoved(error)) && !job.isRerun) {
       job.isRerun = true;
       job.state = { kind: "waiting" };
       this.#queue.add(job);
